@@ -11,23 +11,25 @@ let settings: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
-/// Whether Tests/run.sh builds.
+/// Whether Tests/run.sh builds this package.
 let isTestRun = Context.environment["LIFEBOAT_TEST_RUN"] == "1"
-// A build for tests optimizes the libraries whose tests run long in their own code; assertions stay. Plain builds of
-// StoreExtraction, ModelTools, SupportBundle and StoreMigration save 260 CPU-seconds, and their tests then take as many
-// more.
+// For tests, those libraries are optimized whose tests spend long in the libraries' own code; assertions stay on.
+// Without optimization, the builds of StoreExtraction, ModelTools, SupportBundle and StoreMigration take 260
+// CPU-seconds less, but the tests of these libraries take 260 more.
 let librarySettings: [SwiftSetting] =
   settings + (isTestRun ? [.unsafeFlags(["-O", "-assert-config", "Debug"])] : [])
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
-// The name under which both major versions have it.
+// This name of the product exists in both major versions of swift-crypto that this package allows.
 let cryptoExtras: Target.Dependency = .product(name: "_CryptoExtras", package: "swift-crypto")
 let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
 
-/// A library target and its tests. A target imports only what is named here, which is always below it.
+/// Returns a library target and the target of its tests. A target may import only the targets that are named here. All
+/// of them are below it in ARCHITECTURE.md.
 ///
-/// `isOptimized`: whether a build for tests optimizes it, which takes three times as long.
+/// `isOptimized` says whether the library is optimized when it is built for tests. An optimized build takes three times
+/// as much time.
 func room(
   _ name: String, imports: [Target.Dependency], tests: [Target.Dependency] = [],
   isOptimized: Bool = true
@@ -63,12 +65,12 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
-    // For the report.
+    // StoreReport uses this for the templates of its HTML pages.
     .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
   ],
   targets: [
-    // What a model demands of a store: for the check, for repair and for new stores.
-    // Its tests are CoreDataStoreTests.
+    // What a model demands of a store. The check, the repair and the making of new stores use this. The tests of this
+    // target are in CoreDataStoreTests.
     .target(
       name: "CoreDataForensics",
       dependencies: [
@@ -76,12 +78,13 @@ let package = Package(
         "SafeText",
       ],
       swiftSettings: librarySettings),
-    // Models in their other forms, and what is done with models.
-    // Its tests are ObjectModelTests: they write what they read.
+    // Models in forms other than the compiled one, and the tools that work on models. The tests of this target are in
+    // ObjectModelTests, because they write models in the forms that they read.
     .target(
       name: "ModelTools", dependencies: ["ObjectModel", "SafeText", "Quoting"],
       swiftSettings: librarySettings),
-    // The files of a store, their seal and its metadata. Its tests are StoreRecoveryTests and CoreDataStoreTests.
+    // The files of a store, their seal and the store's metadata. The tests of this target are in StoreRecoveryTests and
+    // CoreDataStoreTests.
     .target(
       name: "StoreFiles",
       dependencies: ["ObjectModel", "SQLiteFile", "SafeText", "SafeFiles", "CLibrary", crypto],
@@ -89,7 +92,7 @@ let package = Package(
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CFiles"),
-    // The system's C library under one name.
+    // The C library of each system, under one name.
     .target(name: "CLibrary", dependencies: ["CFiles"], swiftSettings: settings),
     .target(
       name: "Fixtures",
@@ -106,7 +109,7 @@ let package = Package(
         "SafeFiles", "CLibrary", argumentParser,
       ],
       swiftSettings: settings),
-    // The process that tests of the recovery layer stop and kill.
+    // The process that the tests of StoreRecovery stop and kill.
     .executableTarget(
       name: "RecoveryChild",
       dependencies: [
@@ -188,10 +191,10 @@ let package = Package(
     + room("SQLiteFile", imports: ["SafeText", "SafeFiles", "CLibrary"], tests: ["RowText"])
 )
 
-// What only Tests/run.sh asks for.
+// Dependencies and targets that are needed only when Tests/run.sh builds this package.
 if isTestRun {
-  // The sample app, with what it shares with the tests. Samples/NotesApp has a package of its own for readers, which
-  // .ci/run builds in the long rounds.
+  // The sample app, which depends on the same libraries as the tests. For readers, Samples/NotesApp has a package of
+  // its own, which .ci/run builds in long rounds.
   package.dependencies.append(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"))
   package.targets.append(
@@ -201,7 +204,7 @@ if isTestRun {
       path: "Samples/NotesApp/Sources/Notes",
       swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]))
 
-  // The adaptors for Apple's frameworks, compiled and run against stand-ins of the frameworks' names.
+  // The adaptors for Apple's frameworks. They are compiled and run against stand-ins that have the frameworks' names.
   let folder = "Tests/AppleAdaptors/"
   let names = [
     "CoreData": "StubCoreData", "SwiftData": "StubSwiftData", "StoreRecovery": "StubStoreRecovery",

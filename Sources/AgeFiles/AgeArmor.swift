@@ -1,18 +1,18 @@
-/// An age file as text: base64 between two lines (age-encryption.org/v1, "ASCII armor", after RFC 7468).
+/// An age file as text: base64 between a first and a last line (age-encryption.org/v1, "ASCII armor", after RFC 7468).
 enum AgeArmor {
   private static let first = Array("-----BEGIN AGE ENCRYPTED FILE-----".utf8)
   private static let last = Array("-----END AGE ENCRYPTED FILE-----".utf8)
   private static let columns = 64
   private static let lineBytes = 48
 
-  /// Whether a text begins with armor. White space may stand before it.
+  /// Whether a text begins with armor. White space may precede the armor.
   static func begins(_ lead: [UInt8]) -> Bool { lead.drop(while: isBlank).starts(with: first) }
 
   private static func isBlank(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d
   }
 
-  /// The size of the armor around this many bytes, in bytes, with its first and last line.
+  /// The size in bytes of the armor for a content of `bytes` bytes, including the first and last line of the armor.
   static func size(of bytes: UInt64) -> UInt64 {
     let lines = bytes / UInt64(lineBytes) + (bytes % UInt64(lineBytes) == 0 ? 0 : 1)
     let groups = bytes / 3 + (bytes % 3 == 0 ? 0 : 1)
@@ -54,6 +54,8 @@ enum AgeArmor {
     private var place = Place.before
     private var line: [UInt8] = []
 
+    /// Decodes the next part of the text, and returns the bytes of the lines that are complete.
+    ///
     /// - Throws: `age.badHeader` for text that is not armor; `age.truncated` when the text ends without its last line.
     mutating func bytes(of text: [UInt8], isLast: Bool) throws(AgeError) -> [UInt8] {
       var bytes: [UInt8] = []

@@ -1,4 +1,4 @@
-/// Why something cannot be encrypted or decrypted. No message holds a key.
+/// Why a file cannot be encrypted or decrypted. No message contains a key.
 package struct AgeError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kinds of failure.
   package enum Code: String, Sendable {
@@ -12,12 +12,12 @@ package struct AgeError: Error, Sendable, Equatable, CustomStringConvertible {
     case contentChanged = "age.contentChanged"
     /// The file ends too early.
     case truncated = "age.truncated"
-    /// None of the keys at hand opens the file.
+    /// None of the given keys opens the file.
     case noKeyFits = "age.noKeyFits"
     /// To derive a key from the passphrase would take more work than the limit allows.
     case tooMuchWork = "age.tooMuchWork"
-    /// A key cannot be used: a text is not a key, a file has no key, a passphrase is empty, or recipients are missing
-    /// or too many.
+    /// A key cannot be used: a text is not a key, a file has no key, a passphrase is empty, or there are no recipients
+    /// or too many of them.
     case badKey = "age.badKey"
     /// The system could not do the computation.
     case failed = "age.failed"

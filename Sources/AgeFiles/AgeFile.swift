@@ -1,12 +1,12 @@
-/// Encrypts files in the format of age, version 1 (<https://age-encryption.org/v1>), and opens those that `age` wrote.
-/// The memory used is a few chunks of 64 KiB, whatever the size of the file.
+/// Encrypts files in the format of age, version 1 (<https://age-encryption.org/v1>), and opens files that `age` wrote.
+/// A few chunks of 64 KiB are in memory at a time, whatever the size of the file.
 package enum AgeFile {
-  /// Reads the next bytes of a source: as many as asked, fewer only at its end.
+  /// Returns the next `count` bytes of a source; fewer only at the end of the source.
   package typealias Read = (_ count: Int) throws -> [UInt8]
-  /// Takes the next bytes of the result.
+  /// Receives the next bytes of a result.
   package typealias Write = (_ bytes: [UInt8]) throws -> Void
 
-  /// How many first bytes tell whether a file is encrypted.
+  /// The number of bytes at the start of a file that tell whether the file is encrypted.
   package static let leadBytes = 64
 
   /// Whether these first bytes of a file are those of an age file, in binary or in armor.
@@ -17,12 +17,13 @@ package enum AgeFile {
   /// Encrypts a content of any size.
   ///
   /// - Parameters:
-  ///   - recipients: who can open the result.
+  ///   - recipients: the people who can open the result.
   ///   - isArmored: whether the result is text, which is a third longer.
-  ///   - workFactor: the work that a passphrase takes: 2^n KiB of memory. Nil for the same work as in `age`, 2^18 KiB.
-  ///   - read: gives the content.
-  ///   - write: takes the result.
-  /// - Returns: a value that can decrypt the result, so that the caller can verify it.
+  ///   - workFactor: the exponent n of the work for a passphrase, which takes 2^n KiB of memory. Nil for 18, as in
+  ///     `age`.
+  ///   - read: returns the content, piece by piece.
+  ///   - write: receives the result, piece by piece.
+  /// - Returns: a value that can decrypt the result, so that the caller can verify the result.
   /// - Throws: ``AgeError``, and what the closures throw.
   package static func encrypt(
     to recipients: AgeRecipients, isArmored: Bool = false, workFactor: Int? = nil,
@@ -49,7 +50,8 @@ package enum AgeFile {
     return AgeCheck(fileKey: fileKey)
   }
 
-  /// The size in bytes of what ``encrypt(to:isArmored:workFactor:read:write:)`` makes of a content.
+  /// The size in bytes of the result of ``encrypt(to:isArmored:workFactor:read:write:)`` for a content of `plainBytes`
+  /// bytes.
   package static func size(
     of plainBytes: UInt64, to recipients: AgeRecipients, isArmored: Bool = false
   ) -> UInt64 {
@@ -65,9 +67,9 @@ package enum AgeFile {
   ///
   /// - Parameters:
   ///   - secrets: the keys and the passphrase to try.
-  ///   - read: gives the file, in binary or in armor.
-  ///   - write: takes the content. Each piece is authenticated before it is handed over. Only when the call returns is
-  ///     it certain that the end of the file is not missing.
+  ///   - read: returns the file, in binary or in armor, piece by piece.
+  ///   - write: receives the content. Each piece is authenticated before `write` receives it, but the end of the file
+  ///     may be missing. The content is complete only if this function returns without an error.
   /// - Throws: ``AgeError``, and what the closures throw.
   package static func decrypt(_ secrets: AgeSecrets, read: Read, write: Write) throws {
     try open(read: read, write: write) { header in try header.fileKey(secrets) }
@@ -89,7 +91,7 @@ package enum AgeFile {
     }
   }
 
-  /// Reads the bytes of a file, without its armor if it has one.
+  /// Reads the bytes of a file. If the file is armored, decodes the armor.
   private struct Source {
     private var bytes: ArraySlice<UInt8>
     private var armor: AgeArmor.Reader?
@@ -105,7 +107,7 @@ package enum AgeFile {
       bytes = try decoded(lead)
     }
 
-    /// The next bytes: as many as asked, fewer only at the end.
+    /// Returns the next `count` bytes of the file; fewer only at the end of the file.
     mutating func take(_ count: Int, _ read: Read) throws -> [UInt8] {
       try fill(count, read)
       let taken = bytes.prefix(count)
@@ -141,16 +143,16 @@ package enum AgeFile {
   }
 }
 
-/// Decrypts a file that has just been encrypted, to verify it. It uses the file key, because the writer of a file has
-/// no secret key of its recipients.
+/// Decrypts a file that has just been encrypted, in order to verify the file. The file key is used for this purpose,
+/// because the program that encrypts has none of the recipients' secret keys.
 package struct AgeCheck: Sendable {
   let fileKey: FileKey
 
   /// Decrypts the file that this value was made for.
   ///
   /// - Parameters:
-  ///   - read: gives the file.
-  ///   - write: takes the content.
+  ///   - read: returns the file, piece by piece.
+  ///   - write: receives the content, piece by piece.
   /// - Throws: ``AgeError``, and what the closures throw.
   package func decrypt(read: AgeFile.Read, write: AgeFile.Write) throws {
     try AgeFile.open(read: read, write: write) { _ in fileKey }

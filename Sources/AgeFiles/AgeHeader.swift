@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// Whom a file is encrypted to.
+/// The people to whom a file is encrypted.
 package enum AgeRecipients: Sendable, Hashable {
   /// The owners of the secret keys for these public keys; at least one key.
   case keys([AgeRecipient])
@@ -13,10 +13,10 @@ package enum AgeRecipients: Sendable, Hashable {
 package struct AgeSecrets: Sendable {
   /// The secret keys to try.
   package var identities: [AgeIdentity] = []
-  /// The passphrase to try; nil without one.
+  /// The passphrase to try; nil for none.
   package var passphrase: [UInt8]?
 
-  /// No secrets.
+  /// Makes a value without keys and without a passphrase.
   package init() {}
 }
 
@@ -24,21 +24,21 @@ package struct AgeSecrets: Sendable {
 /// (age-encryption.org/v1, "Header").
 struct AgeHeader: Sendable {
   let stanzas: [Stanza]
-  /// The header up to and including `---`; the authentication code is computed over this part.
+  /// The header up to and including `---`. The authentication code is computed over these bytes.
   private let covered: [UInt8]
   private let code: [UInt8]
   /// The length of the whole header in bytes.
   let byteCount: Int
 
   static let versionLine = Array("age-encryption.org/v1\n".utf8)
-  /// The most bytes of a header that are read: room for hundreds of recipients.
+  /// The maximum number of bytes of a header that are read: room for hundreds of recipients.
   static let maxBytes = 128 << 10
   private static let end = Array("---".utf8)
   private static let columns = 64
 
   // MARK: - Writing
 
-  /// Makes a header that wraps the file key for each recipient.
+  /// Makes a header that contains the file key, encrypted to each recipient.
   init(_ fileKey: FileKey, for recipients: AgeRecipients, workFactor: Int) throws(AgeError) {
     var stanzas: [Stanza] = []
     switch recipients {
@@ -93,7 +93,8 @@ struct AgeHeader: Sendable {
 
   // MARK: - Reading
 
-  /// Reads the header at the start of a file. `lead` is the first ``maxBytes`` of the file, or all of a shorter file.
+  /// Reads the header at the start of a file. `lead` is the first ``maxBytes`` bytes of the file, or the whole of a
+  /// shorter file.
   init(_ lead: [UInt8]) throws(AgeError) {
     guard lead.starts(with: Self.versionLine) else {
       throw AgeError(.notEncrypted, "the file does not begin as an age file of version 1")
@@ -152,7 +153,7 @@ struct AgeHeader: Sendable {
     return Stanza(arguments: parts.dropFirst().map(Array.init), body: body)
   }
 
-  /// The file key, from the first stanza that one of the secrets opens.
+  /// Returns the file key from the first stanza that one of the secrets opens.
   ///
   /// - Throws: `age.noKeyFits`, `age.headerChanged`, `age.tooMuchWork`, `age.badHeader`.
   func fileKey(_ secrets: AgeSecrets) throws(AgeError) -> FileKey {

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// A public key that files are encrypted to: `age1…` (age-encryption.org/v1, "The X25519 recipient type").
+/// A public key to which files are encrypted: `age1…` (age-encryption.org/v1, "The X25519 recipient type").
 package struct AgeRecipient: Sendable, Hashable {
   /// The point on the curve, 32 bytes.
   let bytes: [UInt8]
@@ -19,8 +19,8 @@ package struct AgeRecipient: Sendable, Hashable {
       throw AgeError(
         .badKey,
         isSecret
-          ? "the text is a secret key of age, and a public key is expected"
-          : "the text is not a public key of age, which begins with age1")
+          ? "the text is an age secret key, where a public key is expected"
+          : "the text is not an age public key; such a key begins with age1")
     }
     self.bytes = bytes
   }
@@ -29,12 +29,12 @@ package struct AgeRecipient: Sendable, Hashable {
   package var text: String { Bech32.text("age", bytes) }
 }
 
-/// A secret key that opens what was encrypted to its public key: `AGE-SECRET-KEY-1…`.
+/// A secret key: `AGE-SECRET-KEY-1…`. It opens the files that were encrypted to the public key that belongs to it.
 package struct AgeIdentity: Sendable {
   let key: Curve25519.KeyAgreement.PrivateKey
   static let name = "age-secret-key-"
 
-  /// Makes a new key. Before the key is returned, a file key is wrapped for it and unwrapped again.
+  /// Makes a new key. To test the new key, a file key is encrypted to it and decrypted again.
   ///
   /// - Throws: `age.failed` when the new key does not open what is encrypted to it.
   package init() throws(AgeError) {
@@ -55,7 +55,7 @@ package struct AgeIdentity: Sendable {
       let key = try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: bytes)
     else {
       throw AgeError(
-        .badKey, "the text is not a secret key of age, which begins with AGE-SECRET-KEY-1")
+        .badKey, "the text is not an age secret key; such a key begins with AGE-SECRET-KEY-1")
     }
     self.key = key
   }
@@ -71,19 +71,19 @@ package struct AgeIdentity: Sendable {
 
 /// Reads files of keys: one key on each line. Empty lines, and comments that begin with `#`, are skipped.
 package enum AgeKeyFile {
-  /// The most bytes of a file of keys that callers read: 1 MiB.
+  /// The maximum size in bytes of a file of keys that callers read: 1 MiB.
   package static let maxBytes = 1 << 20
 
   /// Reads the public keys in the bytes of a file.
   ///
-  /// - Throws: `age.badKey` with the number of a line that is not a key, or for a file without a key.
+  /// - Throws: `age.badKey` with the number of a line that is not a key, and `age.badKey` when the file has no key.
   package static func recipients(_ bytes: [UInt8]) throws(AgeError) -> [AgeRecipient] {
     try keys(bytes) { text throws(AgeError) in try AgeRecipient(text) }
   }
 
   /// Reads the secret keys in the bytes of a file.
   ///
-  /// - Throws: `age.badKey` with the number of a line that is not a key, or for a file without a key.
+  /// - Throws: `age.badKey` with the number of a line that is not a key, and `age.badKey` when the file has no key.
   package static func identities(_ bytes: [UInt8]) throws(AgeError) -> [AgeIdentity] {
     try keys(bytes) { text throws(AgeError) in try AgeIdentity(text) }
   }

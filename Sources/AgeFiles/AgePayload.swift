@@ -1,18 +1,17 @@
 import Crypto
 import Foundation
 
-/// The content of an age file: chunks of 64 KiB. The nonce of each chunk is the chunk's number and a flag that marks
-/// the last chunk (age-encryption.org/v1, "Payload").
+/// The content of an age file, encrypted in chunks of 64 KiB. The nonce of each chunk consists of the chunk's number
+/// and a flag that marks the last chunk (age-encryption.org/v1, "Payload").
 struct AgePayload {
-  /// The bytes of a chunk before encryption; the last chunk may have fewer.
+  /// The number of bytes of a chunk before encryption; the last chunk may have fewer.
   static let chunkBytes = 64 << 10
-  /// The bytes that encryption adds to a chunk: its authentication tag.
+  /// The number of bytes that encryption adds to a chunk: its authentication tag.
   static let tagBytes = 16
   static let nonceBytes = 16
 
   private let key: SymmetricKey
   private var number: UInt64 = 0
-  private var isEnded = false
 
   init(_ fileKey: FileKey, nonce: [UInt8]) {
     key = fileKey.derived(salt: nonce, info: "payload")
@@ -56,8 +55,6 @@ struct AgePayload {
   }
 
   private mutating func next(isLast: Bool) throws(AgeError) -> ChaChaPoly.Nonce {
-    guard !isEnded else { throw AgeError(.failed, "the content has ended already") }
-    isEnded = isLast
     // The first eleven bytes are the number, the highest byte first. A file cannot have 2^64 chunks.
     var bytes = [UInt8](repeating: 0, count: 12)
     for place in 0..<8 {

@@ -1,4 +1,4 @@
-/// Base64 (RFC 4648, section 4) as age writes it: without padding in headers, with it in armor.
+/// Base64 (RFC 4648, section 4) as age writes it: without padding in headers, and with padding in armor.
 enum Base64 {
   private static let digits = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
@@ -8,15 +8,15 @@ enum Base64 {
     return values
   }()
 
-  /// The base64 text of some bytes. With `isPadded`, `=` fills the text to a multiple of four characters.
+  /// The base64 text of some bytes. If `isPadded` is true, `=` fills the text to a multiple of four characters.
   static func text(_ bytes: some Sequence<UInt8>, isPadded: Bool = false) -> [UInt8] {
     var text = BitGroups(bytes, of: 8, into: 6).padded.map { digits[Int($0)] }
     if isPadded { while text.count % 4 != 0 { text.append(UInt8(ascii: "=")) } }
     return text
   }
 
-  /// The bytes of a base64 text. Nil when the text has a character outside the alphabet, a wrong length, or leftover
-  /// bits that are not zero: each value has one form only.
+  /// The bytes of a base64 text. Only one text is accepted for the same bytes: nil when the text has a character
+  /// outside the alphabet, a wrong length, or leftover bits that are not zero.
   static func bytes(_ text: some Collection<UInt8>, isPadded: Bool = false) -> [UInt8]? {
     var digits = Array(text)
     if isPadded {

@@ -2,7 +2,8 @@ import Crypto
 import Foundation
 import _CryptoExtras
 
-/// The key that a file's content is encrypted with: 16 random bytes, wrapped for each recipient.
+/// The key from which the keys for a file's header and content are derived: 16 random bytes. The header has a stanza
+/// for each recipient, which contains the file key in encrypted ("wrapped") form.
 struct FileKey: Sendable, Equatable {
   let bytes: [UInt8]
   static let byteCount = 16
@@ -11,7 +12,7 @@ struct FileKey: Sendable, Equatable {
 
   init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Derives a key of 32 bytes from this one (HKDF with SHA-256, RFC 5869).
+  /// Derives a key of 32 bytes from the file key (HKDF with SHA-256, RFC 5869).
   func derived(salt: [UInt8], info: String) -> SymmetricKey {
     HKDF<SHA256>.deriveKey(
       inputKeyMaterial: SymmetricKey(data: bytes), salt: salt, info: Array(info.utf8),
@@ -35,14 +36,16 @@ struct Stanza: Sendable, Equatable {
 
   static let x25519 = Array("X25519".utf8)
   static let scrypt = Array("scrypt".utf8)
-  /// The work for a passphrase in new files: 2^18 blocks of 1 KiB, which are 256 MiB and about a second, as in `age`.
+  /// The work for a passphrase in new files, as a power of two: 2^18 blocks of 1 KiB, which take 256 MiB of memory and
+  /// about a second, as in `age`.
   static let workFactor = 18
-  /// The most work that is done for a passphrase: 2^20 blocks of 1 KiB, which are 1 GiB and some seconds.
+  /// The maximum work that is done for a passphrase, as a power of two: 2^20 blocks of 1 KiB, which take 1 GiB of
+  /// memory and some seconds.
   static let maxWorkFactor = 20
   private static let label = "age-encryption.org/v1/"
   private static let wrappedBytes = FileKey.byteCount + 16
 
-  /// Stanzas as long as those in new files, to compute the size of a header.
+  /// Stanzas that are as long as those in new files. They serve to compute the size of a header.
   static let x25519Sample = Stanza(
     arguments: [x25519, Base64.text([UInt8](repeating: 0, count: 32))],
     body: [UInt8](repeating: 0, count: wrappedBytes))
@@ -78,7 +81,7 @@ struct Stanza: Sendable, Equatable {
 
   // MARK: - Unwrapping
 
-  /// The file key; nil when the stanza is not for this identity.
+  /// Decrypts the file key with a secret key; returns nil when the stanza is not for this secret key.
   ///
   /// - Throws: `age.badHeader` when the stanza breaks a rule of its type.
   func fileKey(_ identity: AgeIdentity) throws(AgeError) -> FileKey? {
@@ -90,14 +93,15 @@ struct Stanza: Sendable, Equatable {
     return opened(key)
   }
 
-  /// The file key; nil when the passphrase is wrong.
+  /// Decrypts the file key with a passphrase; returns nil when the passphrase is wrong.
   ///
-  /// - Throws: `age.badHeader` when the stanza breaks a rule of its type, `age.tooMuchWork`.
+  /// - Throws: `age.badHeader` when the stanza breaks a rule of its type; `age.tooMuchWork`.
   func fileKey(passphrase: [UInt8]) throws(AgeError) -> FileKey? {
     guard arguments.count == 3, let salt = Base64.bytes(arguments[1]), salt.count == 16,
       body.count == Self.wrappedBytes, (1...2).contains(arguments[2].count),
       arguments[2].first != UInt8(ascii: "0"),
-      let workFactor = Int(String(decoding: arguments[2], as: UTF8.self)), workFactor > 0
+      arguments[2].allSatisfy({ (0x30...0x39).contains($0) }),
+      let workFactor = Int(String(decoding: arguments[2], as: UTF8.self))
     else { throw Self.malformed }
     guard workFactor <= Self.maxWorkFactor else {
       throw AgeError(

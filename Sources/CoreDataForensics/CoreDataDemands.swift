@@ -3,10 +3,10 @@ package import ObjectModel
 package import SQLiteFile
 import SQLiteForensics
 
-/// The constraints that Core Data's rules set on the values in a store's columns. The check of the file verifies them
-/// while it reads the rows.
+/// The constraints that Core Data's rules put on the values in a store's columns. The check of the file tests these
+/// constraints while it reads the rows.
 struct CoreDataDemands {
-  /// What a constraint is about, for messages.
+  /// What one constraint is about: the names and the kind that the message about a violation needs.
   struct Subject {
     enum Kind {
       case entityNumber
@@ -18,17 +18,17 @@ struct CoreDataDemands {
 
     let kind: Kind
     let table: String
-    /// The name of the property or of the column.
+    /// The name of the property. For a column without a property, the name of the column.
     let name: String
   }
 
-  /// The constraints, as the check of the file takes them.
+  /// The constraints, in the form in which `SQLiteDatabase.check` takes them.
   private(set) var demands: [ColumnDemand] = []
-  /// What each of `demands` is about, at the same index.
+  /// What each constraint is about: the element at an index belongs to the constraint in ``demands`` at the same index.
   private(set) var subjects: [Subject] = []
 
-  /// Collects the constraints on all tables of a store that its model describes. Without a model, only the entity
-  /// numbers are constrained.
+  /// Collects the constraints on all tables that the store's model describes. If the store has no model, only the
+  /// entity numbers are constrained.
   init(_ store: CoreDataStore) {
     for table in store.entityTables { add(table, of: store) }
     guard let layout = store.layout else { return }
@@ -65,7 +65,8 @@ struct CoreDataDemands {
           demand.holds = { bytes in
             guard let identifier = ExternalBlob.identifier(in: bytes) else { return true }
             let blob = ExternalBlob(identifier: identifier, storePath: path)
-            // An external file that this user may not read counts as present. The check reports the file at the end.
+            // An external file that this user may not read counts as present. `check` reports such files as not
+            // examined.
             return blob.sizeBytes != nil || blob.isRefused
           }
         }
@@ -110,11 +111,11 @@ struct CoreDataDemands {
 }
 
 extension AttributeType {
-  /// The storage classes that Core Data gives to values of this type; nil when any class is allowed.
+  /// The storage classes in which Core Data stores values of this type; nil when any class is allowed.
   package var storageClasses: StorageClasses? {
     switch self {
     case .integer16, .integer32, .integer64, .boolean: .integer
-    // Whole numbers in these columns are stored as integers.
+    // In these columns, SQLite stores a whole number as an integer.
     case .decimal, .double, .float, .date: [.integer, .real]
     case .string, .uri: .text
     case .binary, .uuid, .transformable: .blob

@@ -3,7 +3,8 @@ package import ObjectModel
 package import SQLiteFile
 package import SQLiteForensics
 
-/// The tables that a store with a lost schema must have had: those that every store has, and those of its model.
+/// The tables that a store must have had before it lost its schema: Core Data's own tables and the tables of the
+/// store's model.
 package enum CoreDataExpectations {
   /// Core Data's own tables, which are the same in every store (macOS 10.12 and later).
   package static let bookkeeping: [ExpectedTable] =
@@ -14,8 +15,7 @@ package enum CoreDataExpectations {
       return table
     }
 
-  /// The tables of persistent history (file format of iOS 13 and later), without the columns for values of deleted
-  /// rows.
+  /// The tables of persistent history, in their form since iOS 13. The columns for values of deleted rows are left out.
   package static let history: [ExpectedTable] =
     FreshStoreSchema.historyTables(tombstoneCount: 0).compactMap { _, number, fresh in
       var table = ExpectedTable(name: fresh.name, sql: fresh.sql)
@@ -24,8 +24,8 @@ package enum CoreDataExpectations {
       return table
     }
 
-  /// The tables of a model, with the range of entity numbers that their rows can have. Empty when no store can be made
-  /// for the model.
+  /// The tables that Core Data creates for a model, each with the range of entity numbers that its rows can have. Empty
+  /// when no store can be made for the model.
   package static func tables(of model: ManagedObjectModel) -> [ExpectedTable] {
     let layout = TableLayout(model)
     guard let schema = try? FreshStoreSchema(model) else { return [] }
@@ -38,7 +38,7 @@ package enum CoreDataExpectations {
       if let described = layout.tables.first(where: { $0.name == name }) {
         let numbers = described.entityNames.compactMap { layout.numbering.number(of: $0) }
         if let least = numbers.min(), let most = numbers.max() { table.integers[1] = least...most }
-        // Core Data always writes the entity number.
+        // Core Data never leaves the entity number NULL.
         table.notNull.insert(1)
       }
       tables.append(table)
@@ -46,8 +46,9 @@ package enum CoreDataExpectations {
     return tables
   }
 
-  /// Finds the tables of persistent history that have live rows, in a store without schema and model. These tables are
-  /// the same in every store, and each of their rows has an entity number that no entity of an app has.
+  /// Finds the persistent history's tables that have live rows, in a store that has lost both schema and model. This is
+  /// possible because these tables are the same in every store, and because the entity numbers in their rows are never
+  /// those of an app's entities.
   private static func recordedHistory(in database: DamagedDatabase, beside known: [ExpectedTable])
     throws(SQLiteFileError) -> [ExpectedTable]
   {
@@ -60,8 +61,8 @@ package enum CoreDataExpectations {
     return met.sorted().map { database.tables[$0] }
   }
 
-  /// Tells `database` which tables the store must have had. They come from the schema, if it can be read, and from the
-  /// model: the given one, or the one that the store carries.
+  /// Tells `database` which tables the store must have had. The tables come from the schema, if it can be read, and
+  /// from the model. The model is `given` or, if `given` is nil, the model that is cached in the store.
   package static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
     throws(SQLiteFileError)
   {
@@ -97,7 +98,7 @@ package enum CoreDataExpectations {
       if knowsEntities || model != nil { known = database.tables }
       if model == nil { known += try recordedHistory(in: database, beside: known) }
     }
-    // Every row of an entity's table has an entity number.
+    // In the table of an entity, every row has an entity number.
     for index in known.indices {
       let names = known[index].definition.columns.prefix(2).map(\.name)
       if names == ["Z_PK", "Z_ENT"] { known[index].notNull.insert(1) }

@@ -5,14 +5,15 @@ package import SQLiteFile
 package import SQLiteForensics
 
 extension CoreDataStore {
-  /// Checks the file against SQLite's file format, and its content against Core Data's rules: entity numbers, keys
-  /// handed out, references between rows, storage classes, external files, and the model against its recorded hashes.
+  /// Checks the file against SQLite's file format, and the rows against Core Data's rules on entity numbers, the
+  /// highest keys that Z_PRIMARYKEY records, references between rows, storage classes and external files. Compares the
+  /// model with the recorded version hashes.
   ///
   /// - Parameters:
   ///   - depth: whether index entries are also compared with the rows.
-  ///   - progress: called occasionally with the number of pages examined.
+  ///   - progress: called repeatedly with the number of pages examined so far.
   /// - Returns: what was found, including damage.
-  /// - Throws: `SQLiteFileError` when the device fails.
+  /// - Throws: `SQLiteFileError` when the file cannot be read.
   package func check(depth: CheckDepth = .quick, progress: ((Int) -> Void)? = nil)
     throws(SQLiteFileError) -> CheckReport
   {
@@ -33,8 +34,8 @@ extension CoreDataStore {
     return report
   }
 
-  /// Compares the highest key of each table with the last one that Z_PRIMARYKEY records. Core Data takes the next key
-  /// from that record. If the record is too low, a new row gets a key that is in use.
+  /// Compares the highest key in each table with the highest key that Z_PRIMARYKEY records. Core Data gives a new row
+  /// the key after the recorded one. If the recorded key is too low, the new row gets a key that is in use.
   private func checkKeys(_ highest: [SQLName: Int64], _ report: inout CheckReport) {
     if !entities.contains(where: { !$0.isHistory }) {
       report.add(
@@ -56,8 +57,8 @@ extension CoreDataStore {
     }
   }
 
-  /// Checks that the tables and columns that the model needs are there. Without the store's own model, this is reported
-  /// as not checked.
+  /// Checks that the store has the tables and columns that the model needs. If the store has no model, or the model may
+  /// not be the store's own, reports the tables as not examined.
   private func checkTables(_ report: inout CheckReport) {
     guard let layout else {
       return report.add(
@@ -93,7 +94,7 @@ extension CoreDataStore {
     }
   }
 
-  /// Checks the cached model and the recorded digests against the recorded hashes.
+  /// Compares the cached model and the recorded digests with the recorded version hashes.
   private func checkModel(_ report: inout CheckReport) {
     let unread = metadata?.unreadHashes ?? []
     if !unread.isEmpty {

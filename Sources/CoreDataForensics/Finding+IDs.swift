@@ -1,27 +1,27 @@
 package import SQLiteFile
 
-/// The findings of the check of Core Data's tables, and what the check did not look at.
+/// The ids of findings about Core Data's tables, and the ids of the parts of a store that the check did not examine.
 extension Finding.ID {
-  /// The highest primary key of a table is larger than Z_PRIMARYKEY records, so Core Data would give new rows keys that
-  /// are in use.
+  /// A table contains a primary key that is higher than the highest key that Z_PRIMARYKEY records, so Core Data would
+  /// give new rows keys that are in use.
   package static let coredataKeyCounter = Self(rawValue: "coredata.keyCounter")
   /// Relationships lead to rows that do not exist.
   package static let coredataDanglingReference = Self(rawValue: "coredata.danglingReference")
   /// Links of a many-to-many relationship lead to rows that do not exist.
   package static let coredataDanglingLink = Self(rawValue: "coredata.danglingLink")
-  /// Values have a storage class that values of the attribute's type never have.
+  /// Values have a storage class that Core Data never uses for the attribute's type.
   package static let coredataStorageClass = Self(rawValue: "coredata.storageClass")
-  /// Values are in external files that are missing.
+  /// External files that hold values of attributes are missing.
   package static let coredataExternalFileMissing = Self(rawValue: "coredata.externalFileMissing")
   /// The table of an entity is missing.
   package static let coredataTableMissing = Self(rawValue: "coredata.tableMissing")
   /// A table lacks columns that the model needs.
   package static let coredataColumnMissing = Self(rawValue: "coredata.columnMissing")
-  /// The model that the store carries is not the one whose hashes it records.
+  /// The model that is cached in the store does not match the version hashes that the store records.
   package static let coredataModelMismatch = Self(rawValue: "coredata.modelMismatch")
   /// The recorded version hash of an entity is not 32 bytes long.
   package static let coredataBadHash = Self(rawValue: "coredata.badHash")
-  /// The digest or checksum in the metadata does not match the version hashes.
+  /// The digest or the checksum in the metadata does not match the version hashes in the metadata.
   package static let coredataBadDigest = Self(rawValue: "coredata.badDigest")
   /// Not checked: primary keys and entity numbers.
   package static let coredataKeys = Self(rawValue: "coredata.keys")
@@ -32,6 +32,6 @@ extension Finding.ID {
   /// Not checked: tables, references and storage classes.
   package static let coredataValues = Self(rawValue: "coredata.values")
 
-  /// Not checked: files beside the main file, which this user may not read.
+  /// Not checked: files beside the main file that this user may not read.
   package static let storeFilesUnread = Self(rawValue: "store.filesUnread")
 }

@@ -3,9 +3,11 @@ import SQLiteFile
 import StoreFiles
 package import ObjectModel
 
-/// The content of a new, empty store for a model, as SQL and rows. The caller writes this content with SQLite.
+/// The content of a new, empty store for a model, as SQL statements and rows. The caller writes this content into a
+/// file with SQLite.
 ///
-/// An app does not need this, because Core Data creates its store. It is for stores that are created without the app.
+/// Lifeboat uses this to create stores without the app. The app itself does not need it, because Core Data creates the
+/// app's stores.
 package struct FreshStoreSchema: Sendable, Equatable {
   /// Why a store cannot be created for a model.
   package struct Failure: Error, Sendable, Equatable {
@@ -13,7 +15,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
     package let message: String
   }
 
-  /// The tables as the model lays them out.
+  /// The layout of the model's tables.
   package let layout: TableLayout
   /// CREATE TABLE and CREATE INDEX statements, in the order in which Core Data runs them.
   package let statements: [String]
@@ -25,7 +27,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
     package let sql: String
   }
 
-  /// The tables, in the order of the statements.
+  /// The tables, in the order of their statements in ``statements``.
   package let tables: [Table]
   /// An index and the statement that creates it.
   package struct Index: Sendable, Hashable {
@@ -37,16 +39,17 @@ package struct FreshStoreSchema: Sendable, Equatable {
     package let isUnique: Bool
   }
 
-  /// The indexes of the model's tables, in the order of the statements.
+  /// The indexes of the model's tables, in the order of their statements in ``statements``.
   package let indexes: [Index]
-  /// The rows of Z_PRIMARYKEY, ascending by number.
+  /// The rows of Z_PRIMARYKEY, ascending by entity number.
   package let entities: [EntityRecord]
   /// The property list for `Z_METADATA.Z_PLIST`.
   package let metadataPlist: [UInt8]
   /// The content of `Z_MODELCACHE.Z_CONTENT`.
   package let modelCache: [UInt8]
 
-  /// The framework version written into new stores: the newest version whose stores were compared with ours (iOS 17).
+  /// The framework version that is written into new stores (iOS 17). It is the newest version from which a real store
+  /// was compared with a store that Lifeboat created.
   package static let frameworkVersion: Int64 = 1344
 
   /// Computes the content of a new store for a model.
@@ -92,8 +95,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     throw Failure(message: "the version hash of entity \(entity) is not known: \(reason)")
   }
 
-  /// Says in a sentence which name two tables, or two columns of one table, would both have; nil when all names differ.
-  /// SQLite ignores the case of ASCII letters.
+  /// Returns a sentence that reports a name shared by two tables or by two columns of one table; nil when all names
+  /// differ. Like SQLite, the comparison ignores the case of ASCII letters.
   private static func collision(_ layout: TableLayout, _ tables: [String]) -> String? {
     func twice(_ names: [String]) -> String? {
       var seen: Set<SQLName> = []
@@ -136,7 +139,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
 
   // MARK: - SQL
 
-  /// Core Data's own tables, the same in every store with a cached model.
+  /// Core Data's own tables. They are the same in every store that caches its model.
   package static let bookkeeping: [Table] = [
     Table(
       name: "Z_PRIMARYKEY",
@@ -151,7 +154,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     Table(name: "Z_MODELCACHE", sql: "CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)"),
   ]
 
-  /// The tables of entities, each followed by those of its many-to-many relationships, and then Core Data's own.
+  /// The tables of root entities, each followed by the join tables of the many-to-many relationships that its entities
+  /// own. Core Data's own tables come last.
   private static func tables(_ layout: TableLayout) -> [Table] {
     var tables: [Table] = []
     for table in layout.tables {
@@ -173,7 +177,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
     return tables + bookkeeping
   }
 
-  /// Makes the table of a root entity. `columns` is SQL for the columns after Z_OPT, and begins with a comma.
+  /// Makes the table of a root entity. `columns` is the SQL for all columns after Z_OPT, and begins with a comma.
   private static func table(_ name: String, _ columns: String) -> Table {
     Table(
       name: name,
@@ -188,8 +192,9 @@ package struct FreshStoreSchema: Sendable, Equatable {
     layout.joinTables.filter { table.entityNames.contains($0.ownerName) }
   }
 
-  /// The indexes of a table in Core Data's order: on keys by column, on entity numbers, on tables of many-to-many
-  /// relationships, and for each entity on its fetch indexes and uniqueness constraints.
+  /// The indexes of a root entity's table and of the join tables that its entities own, in Core Data's order: indexes
+  /// on columns that hold the keys of other rows, the index on entity numbers, the indexes on join tables, and last,
+  /// entity by entity, the indexes for fetch indexes and for uniqueness constraints.
   private static func indexes(of table: TableLayout.Table, _ layout: TableLayout) -> [Index] {
     var indexes: [Index] = []
     for column in ordered(table.columns, layout) {
@@ -221,7 +226,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
         guard columns.count == fetchIndex.elements.count, let first = columns.first else {
           continue
         }
-        // The key of a relationship has an index already.
+        // The column that holds the key of a relationship's destination has an index already.
         if columns.count == 1, case .toOne = first.role { continue }
         let terms = zip(columns, fetchIndex.elements).map { column, element in
           quoted(column.name) + " COLLATE BINARY " + (element.isAscending ? "ASC" : "DESC")
@@ -241,8 +246,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     return indexes.filter { met.insert($0).inserted }
   }
 
-  /// The fetch indexes of an entity. Before them come those that Apple's compiler makes of older declarations: one for
-  /// each indexed attribute without a fetch index of its own, and one for each compound index.
+  /// The fetch indexes of an entity, those first that Apple's compiler makes from older declarations: one for each
+  /// attribute that is marked as indexed but has no fetch index of its own, and one for each compound index.
   private static func fetchIndexes(of entity: Entity) -> [FetchIndex] {
     let single = Set(
       entity.fetchIndexes.filter { $0.elements.count == 1 }.compactMap {
@@ -268,8 +273,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
   }
 
   /// Sorts columns into Core Data's order: integers and keys, positions in ordered relationships, dates and floats,
-  /// decimals, text, URIs, UUIDs, transformed values, bytes. Each group is sorted by entity number, attributes before
-  /// keys, and otherwise stays in the given order.
+  /// decimals, text, URIs, UUIDs, transformed values, bytes. Within each of these groups, columns are sorted by entity
+  /// number, and attributes of an entity come before keys. Otherwise the columns keep their given order.
   private static func ordered(_ columns: [TableLayout.Column], _ layout: TableLayout)
     -> [TableLayout.Column]
   {
@@ -316,7 +321,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
 
   // MARK: - Persistent history
 
-  /// The tables of persistent history in their form since iOS 13, each with the name and the number of its entity.
+  /// The tables of persistent history, in their form since iOS 13, each with the name and the number of its entity.
   /// `tombstoneCount` is the number of columns for values of deleted rows.
   package static func historyTables(tombstoneCount: Int)
     -> [(entity: String, number: Int64, table: Table)]
@@ -357,8 +362,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     ]
   }()
 
-  /// How many values of a deleted row the history keeps: the highest number of attributes that one entity marks to be
-  /// preserved after deletion, inherited attributes included.
+  /// The number of columns that the history needs for values of a deleted row. It is the maximum, over all entities, of
+  /// the number of attributes that the entity declares or inherits and that are preserved after deletion.
   private static func tombstoneCount(of model: ManagedObjectModel) -> Int {
     model.entities.values.map { entity in
       ([entity] + model.ancestors(of: entity.name)).flatMap(\.attributes)
@@ -368,15 +373,16 @@ package struct FreshStoreSchema: Sendable, Equatable {
 
   // MARK: - Names
 
-  /// Returns a name as SQL has it: in quotes, unless it consists of ASCII letters, digits and underscores and does not
-  /// begin with a digit.
+  /// Returns a name in the form in which it is written in SQL. A name that consists of ASCII letters, digits and
+  /// underscores, and does not begin with a digit, stays unchanged. Any other name is put in quotes.
   private static func quoted(_ name: String) -> String {
     let isPlain = name.utf8.allSatisfy { byte in
       (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
         || (0x30...0x39).contains(byte) || byte == 0x5f
     }
     if isPlain, let first = name.utf8.first, !(0x30...0x39).contains(first) { return name }
-    // Quotes are found by bytes, because a quote and a combining mark after it are one `Character`.
+    // The search for quotes compares bytes, because Swift treats a quote and a combining mark after it as one
+    // `Character`.
     let quote = UInt8(ascii: "\"")
     let doubled = name.utf8.flatMap { $0 == quote ? [quote, quote] : [$0] }
     return "\"" + String(decoding: doubled, as: UTF8.self) + "\""

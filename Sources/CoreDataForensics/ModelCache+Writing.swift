@@ -8,7 +8,8 @@ extension ModelCache {
     try deflate(model.archiveBytes())
   }
 
-  /// The bytes of `Z_MODELCACHE.Z_CONTENT` for a model, and the parts of the model that this form cannot hold.
+  /// The bytes of `Z_MODELCACHE.Z_CONTENT` for a model, and a list of the parts of the model that these bytes cannot
+  /// express.
   package static func written(_ model: ManagedObjectModel) throws(Failure) -> WrittenModel {
     let archive = model.archive(form: .modelCache)
     return WrittenModel(bytes: try deflate(archive.bytes), losses: archive.losses)

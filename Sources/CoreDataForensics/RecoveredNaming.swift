@@ -3,9 +3,10 @@ package import ObjectModel
 import SQLiteFile
 package import SQLiteForensics
 
-/// Turns recovered rows of a damaged store into rows of entities, with the names of its model.
+/// Turns the rows that were recovered from a damaged store into rows of entities. The names of entities and properties
+/// come from the store's model.
 package struct RecoveredNaming {
-  /// The names of the entities, by number.
+  /// The names of the entities, keyed by entity number.
   package let entityNames: [Int64: String]
   private let plans: [Int: [Int64: [RowPlan.Field]]]
   private let declared: [Int: [RowPlan.Field]]
@@ -13,10 +14,10 @@ package struct RecoveredNaming {
   private let model: ManagedObjectModel?
 
   /// - Parameters:
-  ///   - tables: the tables of the database, as ``DamagedDatabase/tables`` has them.
-  ///   - entities: the remaining rows of Z_PRIMARYKEY; may be empty.
-  ///   - model: the model; without one the column names are used.
-  ///   - storePath: the main file; the files of external values are beside it.
+  ///   - tables: the tables of the damaged database, from ``DamagedDatabase/tables``.
+  ///   - entities: the rows of Z_PRIMARYKEY that were recovered. There may be none.
+  ///   - model: the model; nil to use column names as property names.
+  ///   - storePath: the path of the store's main file, next to which the external files are found.
   package init(
     tables: [ExpectedTable], entities: [EntityRecord], model: ManagedObjectModel?,
     storePath: String
@@ -27,8 +28,8 @@ package struct RecoveredNaming {
     let own = entities.filter { !$0.isHistory }
     var names = Dictionary(
       own.map { ($0.number, $0.name) }, uniquingKeysWith: { first, _ in first })
-    // The model's names are newer. They apply unless the store has more entities than the model; a damaged store may
-    // have lost some entities.
+    // The model's names take precedence, because a damaged store may have lost rows of Z_PRIMARYKEY. But if the store
+    // has more entities than the model, or higher entity numbers, the recorded names are used.
     if let layout, own.count <= layout.numbering.names.count,
       own.allSatisfy({ $0.number <= Int64(layout.numbering.names.count) })
     {
@@ -55,8 +56,8 @@ package struct RecoveredNaming {
     ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"].contains(table.uppercased())
   }
 
-  /// Returns these names and the names of all descendants of these entities. Without a model, only the names are
-  /// returned.
+  /// Returns the given entity names and the names of all entities that inherit from these entities. If there is no
+  /// model, returns only the given names.
   package func withDescendants(_ names: [String]) -> [String] {
     guard let model else { return names }
     let wanted = Set(names)
@@ -66,9 +67,9 @@ package struct RecoveredNaming {
       }
   }
 
-  /// The properties of rows in a table that have this entity number, and the name of their entity, which is nil for an
-  /// unknown number. Returns nil when the table does not hold an entity's rows. `table` is an index in the
-  /// initializer's `tables`.
+  /// Returns the name and the properties of the entity to which rows with the entity number `number` belong in a table.
+  /// `table` is an index in the initializer's `tables`. If the number is unknown, the name is nil, and the properties
+  /// are the columns as declared. Returns nil when this table does not contain rows of entities.
   package func fields(of table: Int, _ number: Int64?) -> (
     entity: String?, fields: [RowPlan.Field]
   )? {
@@ -78,10 +79,11 @@ package struct RecoveredNaming {
     return (isNamed ? number.flatMap { entityNames[$0] } : nil, fields ?? fallback)
   }
 
-  /// Turns a recovered row into a row of an entity, and says which columns its properties come from. Returns nil when
-  /// the row's table does not hold an entity's rows. In place of a lost primary key, the row has its row id or else 0.
+  /// Turns a recovered row into a row of an entity. The result also has, for each property of the row, the index of the
+  /// column that the property comes from. Returns nil when the row's table does not contain rows of entities.
   ///
-  /// Many-to-many relationships are not followed. Partial values are null.
+  /// If the primary key is lost, the row id replaces the key; if the row id is lost, too, the key is 0. Many-to-many
+  /// relationships are left out. Partial values are null.
   package func managedRow(_ row: RecoveredRow) -> (row: ManagedRow, columns: [Int])? {
     guard let place = row.origin.table ?? row.origin.guess else { return nil }
     func integer(_ column: Int) -> Int64? {

@@ -3,13 +3,14 @@ import SafeText
 public import SQLiteFile
 
 extension CoreDataStore {
-  /// Calls `receive` with each row of the given entities until it returns false.
+  /// Calls `receive` with each row of the given entities until `receive` returns false.
   ///
   /// - Parameters:
-  ///   - entityNames: the entities whose rows are wanted; the rows of their descendants count, too. Nil for all.
-  ///   - tables: the tables to read, a part of ``entityTables``; nil for all of these.
-  ///   - receive: receives a row and returns whether it wants the next.
-  /// - Throws: `SQLiteFileError` when the device fails; damage is among the ``findings``.
+  ///   - entityNames: the entities whose rows are wanted; the rows of their descendants are included. Nil for all
+  ///     entities.
+  ///   - tables: the tables to read, chosen from ``entityTables``; nil for all ``entityTables``.
+  ///   - receive: gets a row, and returns false when it wants no more rows.
+  /// - Throws: `SQLiteFileError` when the device fails. Damage in the file is not thrown but added to ``findings``.
   public func forEachRow(
     of entityNames: [String]? = nil, in tables: [Table]? = nil, _ receive: (ManagedRow) -> Bool
   ) throws(SQLiteFileError) {
@@ -21,7 +22,7 @@ extension CoreDataStore {
       try database.forEachRow(of: table) { row in
         let managed = managedRow(row, plan)
         if managed.entityName == nil { unknownNumbers[managed.entityNumber, default: 0] += 1 }
-        // A number that has no plan belongs to another table.
+        // A row is not wanted if its entity number belongs to no entity of this table.
         if let wanted, managed.entityName == nil || !wanted.contains(managed.entityNumber ?? 0) {
           return true
         }
@@ -32,8 +33,8 @@ extension CoreDataStore {
     }
   }
 
-  /// Returns the plan that turns a table's columns into properties, as ``plan(for:)`` does. Also returns nil when
-  /// `wanted` is given and the table holds no rows of the entities with these numbers.
+  /// Returns the plan that turns a table's columns into properties. Returns nil in the same cases as ``plan(for:)``,
+  /// and also when `wanted` is given and none of the table's entities has a number in `wanted`.
   package func plan(
     for table: Table, wanted: Set<Int64>?
   ) throws(SQLiteFileError) -> RowPlan? {
@@ -42,9 +43,9 @@ extension CoreDataStore {
     return plan.entities.keys.contains { wanted.contains($0) } ? plan : nil
   }
 
-  /// Adds a finding for each key of `unknownNumbers`: an entity number that rows of a table have, although none of the
-  /// table's entities has this number. The key nil stands for rows without an entity number. The values count the rows.
-  /// At most 100 findings are added.
+  /// Adds a finding for each key of `unknownNumbers`, but at most 100 findings. Each key is an entity number that
+  /// occurs in rows of the table but belongs to none of the table's entities; the key nil stands for rows without an
+  /// entity number. Each value is the number of these rows.
   package func note(_ unknownNumbers: [Int64?: Int], in table: Table) {
     let sorted = unknownNumbers.sorted { ($0.key ?? .min) < ($1.key ?? .min) }
     for (number, count) in sorted.prefix(100) {
@@ -58,8 +59,8 @@ extension CoreDataStore {
     }
   }
 
-  /// Returns the plan that turns a table's columns into properties. Returns nil when the table has no definition that
-  /// can be read, or no column Z_PK.
+  /// Returns the plan that turns a table's columns into properties. Returns nil when the table's definition cannot be
+  /// read, or has no column Z_PK.
   package func plan(for table: Table) throws(SQLiteFileError) -> RowPlan? {
     guard let definition = table.definition else { return nil }
     let columns = Dictionary(
@@ -116,8 +117,9 @@ extension CoreDataStore {
     return links.sorted { $0.name < $1.name }
   }
 
-  /// Returns the links of a join table by owner or, if `isInverse`, by destination. Returns nil when the store does not
-  /// have the table. A table is read once for each direction.
+  /// Returns the links of a join table, sorted by owner or, if `isInverse` is true, by destination. Returns nil when
+  /// the store does not have this join table. A join table is read only once for each of the two orders; afterwards the
+  /// links come from the cache.
   private func linkTable(_ join: TableLayout.JoinTable, isInverse: Bool, _ layout: TableLayout)
     throws(SQLiteFileError) -> LinkTable?
   {
@@ -144,8 +146,8 @@ extension CoreDataStore {
     owner: Int, destination: Int, ownerOrder: Int?, destinationOrder: Int?
   )
 
-  /// Returns the store's table of a many-to-many relationship, and the positions of its columns. Returns nil when the
-  /// store has no table of the expected names with at least two key columns.
+  /// Returns the join table of a many-to-many relationship, and the indexes of its columns. Returns nil when the store
+  /// has no table with an expected name and at least two key columns.
   package func joinTable(_ join: TableLayout.JoinTable)
     -> (Table, JoinColumns)?
   {
@@ -157,9 +159,9 @@ extension CoreDataStore {
     return (table, found.columns)
   }
 
-  /// Finds the table of a many-to-many relationship with `table`, which looks up a table by name. Returns nil when no
-  /// table of the expected names has at least two key columns. If a relationship leads from an entity to the same
-  /// entity, the table may be named after either side.
+  /// Finds the join table of a many-to-many relationship. The closure `table` looks up a table by its name. The name
+  /// can be that of the relationship or, if the relationship leads from an entity to the same entity, that of its
+  /// inverse. Returns nil when no table has such a name and at least two key columns.
   package static func joinTable(
     _ join: TableLayout.JoinTable,
     among table: (_ name: String) -> (name: String, definition: TableDefinition)?
@@ -169,7 +171,8 @@ extension CoreDataStore {
       let columns = definition.columns.map { $0.name.uppercased() }
       let keys = columns.indices.filter { !columns[$0].utf8.starts(with: "Z_FOK_".utf8) }
       guard keys.count >= 2 else { continue }
-      // Columns are found by name. Where a name is not as expected, the position decides: the owner comes first.
+      // The columns are found by name. If a name is not the expected one, the order of the key columns decides: the
+      // owner's column comes first.
       let destination = columns.firstIndex(of: join.destinationColumn)
       let owner = columns.firstIndex(of: join.ownerColumn)
       let columnsFound: JoinColumns = (
@@ -183,8 +186,8 @@ extension CoreDataStore {
     return nil
   }
 
-  /// Turns a stored row into a row of its entity, by the plan of the row's table. The primary key is Z_PK, else the row
-  /// id, else 0.
+  /// Turns a stored row into a row of its entity, according to the plan of the row's table. The primary key is the
+  /// integer in Z_PK; if there is none, the row id; if there is no row id, 0.
   package func managedRow(_ row: StoredRow, _ plan: RowPlan) -> ManagedRow {
     func integer(_ column: Int?) -> Int64? {
       guard let column, column < row.values.count, case .integer(let value) = row.values[column]

@@ -3,58 +3,59 @@ public import ObjectModel
 public import SQLiteFile
 import SafeText
 
-/// A Core Data or SwiftData store, read as bytes.
+/// A Core Data or SwiftData store that is read directly from its files, without Core Data or SQLite.
 ///
-/// Any SQLite file can be opened. Core Data's content is read if the file has any. A file without it has the kind
-/// ``Kind/sqlite``.
+/// Any SQLite file can be opened. A file without Core Data's tables has the kind ``Kind/sqlite``.
 public final class CoreDataStore {
-  /// Whether a file is a store of Core Data, judged by its tables.
+  /// Whether a file is a Core Data store, as far as its tables show.
   public enum Kind: String, Sendable, Codable {
     /// A store: the file has the tables `Z_METADATA` and `Z_PRIMARYKEY`.
     case coreData
-    /// A file that looks like a store: it has only one of the tables `Z_METADATA` and `Z_PRIMARYKEY`, or a table that
-    /// begins with the columns Z_PK, Z_ENT and Z_OPT.
+    /// A file that looks like a store: it has only one of the tables `Z_METADATA` and `Z_PRIMARYKEY`, or a table whose
+    /// first columns are Z_PK, Z_ENT and Z_OPT.
     case coreDataShaped
     /// A plain SQLite file: it has none of Core Data's tables.
     case sqlite
   }
 
-  /// The open database file, with its log and journal.
+  /// The open database file, with its write-ahead log and rollback journal.
   package let database: SQLiteDatabase
   /// Whether the file is a store, looks like one, or is a plain SQLite file.
   public let kind: Kind
   /// The metadata that the store records about itself; nil when Z_METADATA has no row that can be read.
   public let metadata: StoreMetadata?
-  /// The entities and their numbers, sorted by number, including those of the persistent history.
+  /// The rows of Z_PRIMARYKEY, sorted by entity number. They include the entities of the persistent history.
   public let entities: [EntityRecord]
-  /// The model that the store carries; nil when it has none that can be read.
+  /// The model in Z_MODELCACHE; nil when the store has no cached model, or none that can be read.
   package let cachedModel: ManagedObjectModel?
-  /// Why the cached model cannot be read; nil when it can, or when there is none.
+  /// The reason why the cached model cannot be read; nil when it can be read, or when the store has no cached model.
   package let cachedModelProblem: String?
-  /// The model used to read rows: the one given when opening, else the cached one.
+  /// The model that defines the entities and properties of rows: the model given to the initializer, else the cached
+  /// model; nil if there is neither.
   public let model: ManagedObjectModel?
-  /// What was found while reading the file and Core Data's content in it.
+  /// The findings about the file and about Core Data's content in it.
   public var findings: FindingList {
     var all = database.findings
     all.add(coreDataFindings)
     return all
   }
 
-  /// Chooses the properties that are read; nil reads all. The closure gets the name of a property, and the names of the
-  /// row's entity and all its ancestors. With a closure, rows of unknown entities have no properties.
+  /// A closure that returns whether a property is read; nil to read all properties. The closure's arguments are the
+  /// property's name, and the names of the row's entity and of this entity's ancestors. If a closure is set, rows of
+  /// unknown entities have no properties.
   package var shows: ((_ property: String, _ lineage: [String]) -> Bool)?
 
-  /// What was found in Core Data's content. Reading rows adds to these findings.
+  /// The findings about Core Data's content. Reading rows adds more findings.
   package var coreDataFindings = FindingList()
-  /// The join tables read so far. A key is the table's name and `>` for links by owner, or `<` for links by
-  /// destination.
+  /// The links of join tables that were read so far. The key is the name of the join table, followed by `>` for links
+  /// sorted by owner or by `<` for links sorted by destination.
   var linkCache: [String: LinkTable] = [:]
 
   /// Opens the store at `path`.
   ///
   /// - Parameters:
-  ///   - path: the main file; its log and journal are found beside it.
-  ///   - model: the model to read rows by; nil for the one that the store carries.
+  ///   - path: the path of the main file, next to which the write-ahead log and the rollback journal are found.
+  ///   - model: the model that defines entities and properties; nil for the model that is cached in the store.
   ///   - logView: which part of the write-ahead log is read.
   /// - Throws: ``SQLiteFileError`` when the file cannot be opened or is not a database.
   public convenience init(
@@ -68,7 +69,7 @@ public final class CoreDataStore {
   ///
   /// - Parameters:
   ///   - database: the open database file.
-  ///   - model: the model to read rows by; nil for the one that the store carries.
+  ///   - model: the model that defines entities and properties; nil for the model that is cached in the store.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public init(_ database: SQLiteDatabase, model: ManagedObjectModel? = nil) throws(SQLiteFileError)
   {
@@ -98,7 +99,11 @@ public final class CoreDataStore {
     if let table = schema.table(named: "Z_MODELCACHE") {
       var content: [UInt8]?
       try database.forEachRow(of: table) { row in
-        if case .blob(let bytes)? = row.values.first { content = bytes }
+        switch row.values.first {
+        case .blob(let bytes)?: content = bytes
+        case .null?, nil: break
+        default: problem = "it is not a blob"
+        }
         return false
       }
       if let content {
@@ -126,8 +131,8 @@ public final class CoreDataStore {
     }
   }
 
-  /// The most entities of a model: numbers from 16,001 on belong to the persistent history. The limit bounds the work
-  /// for hostile files.
+  /// The maximum number of entities in a model. The limit bounds the work that a hostile file can cause. Numbers from
+  /// 16,001 on belong to the persistent history.
   private static let entityLimit = 16_000
 
   private static func hasShape(_ table: Table) -> Bool {
@@ -138,12 +143,12 @@ public final class CoreDataStore {
   // MARK: - Entities
 
   /// The name of the entity with this number; nil when neither the model nor Z_PRIMARYKEY has the number. The model's
-  /// name takes precedence over the one in Z_PRIMARYKEY, which stays stale when a migration renames an entity.
+  /// name takes precedence: if a migration has renamed the entity, Z_PRIMARYKEY still has the old name.
   public func entityName(ofNumber number: Int64) -> String? {
     numberedNames[number] ?? recordsByNumber[number]?.name
   }
 
-  /// The names of all entities, by number.
+  /// The names of all entities in Z_PRIMARYKEY, keyed by entity number.
   package private(set) lazy var entityNames: [Int64: String] = Dictionary(
     entities.map { ($0.number, entityName(ofNumber: $0.number) ?? $0.name) },
     uniquingKeysWith: { first, _ in first })
@@ -155,7 +160,8 @@ public final class CoreDataStore {
     guard let layout else { return [:] }
     let names = layout.numbering.names
     let own = entities.filter { !$0.isHistory }
-    // The model's numbers apply only when the store has as many entities as the model, numbered from 1 without gaps.
+    // The model's numbering applies only when the store has exactly the model's number of entities, numbered from 1
+    // without gaps.
     guard own.count == names.count,
       own.map(\.number).sorted() == Array(1...Int64(max(1, own.count)))
     else { return [:] }
@@ -166,8 +172,8 @@ public final class CoreDataStore {
   package private(set) lazy var layout: TableLayout? = model.map { TableLayout($0) }
 
   /// Returns the numbers of the entities with these names and of all their descendants. A name stands for the entity
-  /// whose name has the same bytes, else for each whose name Swift treats as equal, because a keyboard composes letters
-  /// in only one way.
+  /// whose name has the same bytes. If there is no such entity, the name stands for each entity whose name is equal by
+  /// Swift's `==`, because the user's keyboard may compose accents differently from the model.
   package func numbers(ofEntities names: [String]) -> Set<Int64> {
     let children = Dictionary(grouping: entities.filter { $0.superNumber != 0 }, by: \.superNumber)
     let known = Dictionary(grouping: entities) { entityName(ofNumber: $0.number) ?? $0.name }
@@ -185,7 +191,7 @@ public final class CoreDataStore {
     return numbers
   }
 
-  /// Returns the records of the entities whose rows are in a table; empty for a table that is not an entity's.
+  /// Returns the Z_PRIMARYKEY records of the entities whose rows are in the table. Empty for a table of no entity.
   package func records(in table: Table) -> [EntityRecord] {
     recordsByTable[SQLName(table.name.uppercased())] ?? []
   }
@@ -201,8 +207,7 @@ public final class CoreDataStore {
         root = parent
         steps += 1
       }
-      // The table is named after its root entity: by the name that the entity had when the table was created, or by its
-      // current name.
+      // The table's name is made from a name of the root entity: either the one in Z_PRIMARYKEY, or the current one.
       let names = [root.name, entityName(ofNumber: root.number) ?? root.name]
       for table in Set(names.map { SQLName("Z" + $0.uppercased()) }) {
         tables[table, default: []].append(record)
@@ -211,8 +216,8 @@ public final class CoreDataStore {
     return tables
   }()
 
-  /// The tables that hold rows of entities, without those of the persistent history. If Z_PRIMARYKEY names no entity,
-  /// these are all tables that begin with the columns Z_PK, Z_ENT and Z_OPT.
+  /// The tables that hold rows of entities, without those of the persistent history. If Z_PRIMARYKEY names no root
+  /// entity, these are all tables whose first columns are Z_PK, Z_ENT and Z_OPT.
   package var entityTables: [Table] {
     guard entities.contains(where: { $0.superNumber == 0 && !$0.isHistory }) else {
       return database.schema.tables.filter(Self.hasShape)
@@ -220,8 +225,8 @@ public final class CoreDataStore {
     return rootTables.map { $0.table }
   }
 
-  /// The tables that hold rows of the entities in Z_PRIMARYKEY, each with its root entity's record, without those of
-  /// the persistent history.
+  /// The table of each root entity in Z_PRIMARYKEY, with the entity's record. Entities of the persistent history are
+  /// left out.
   package var rootTables: [(record: EntityRecord, table: Table)] {
     var met: Set<SQLName> = []
     return entities.filter { $0.superNumber == 0 && !$0.isHistory }.compactMap { record in
@@ -231,8 +236,8 @@ public final class CoreDataStore {
     }
   }
 
-  /// Returns the entities whose rows are in a table, with the names of their properties in the order in which rows list
-  /// them. Empty for a table that is not an entity's.
+  /// Returns the entities whose rows are in the table, with their properties in the order of ``ManagedRow/properties``.
+  /// Empty if the table does not belong to entities.
   package func describedEntities(of table: Table) throws(SQLiteFileError) -> [DescribedEntity] {
     try plan(for: table)?.describedEntities ?? []
   }

@@ -2,19 +2,19 @@ package import SQLiteFile
 
 /// A row of Z_PRIMARYKEY: an entity's number in this store.
 public struct EntityRecord: Sendable, Hashable, Codable {
-  /// `Z_ENT`, which each row of the entity has. The history entities have fixed numbers from 16001 on.
+  /// `Z_ENT`: the entity's number. The entities of the persistent history have fixed numbers that begin at 16001.
   public let number: Int64
-  /// `Z_NAME`. It can be stale: a lightweight migration that renamed the entity leaves the old name.
+  /// `Z_NAME`: the entity's name. After a lightweight migration that renamed the entity, this is still the old name.
   public let name: String
-  /// `Z_SUPER`, the parent's number, 0 for none.
+  /// `Z_SUPER`: the number of the parent entity; 0 for a root entity.
   public let superNumber: Int64
-  /// `Z_MAX`, the highest primary key ever handed out in the table. It is used only for root entities.
+  /// `Z_MAX`: the highest primary key that a row of the entity's table has ever had. Only root entities use it.
   public let highestKey: Int64
 
   /// The first number of the persistent history's entities.
   package static let firstHistoryNumber: Int64 = 16_001
 
-  /// Whether this is one of the persistent history's entities.
+  /// Whether this entity belongs to the persistent history.
   package var isHistory: Bool { number >= Self.firstHistoryNumber }
 
   package init?(row: StoredRow) {

@@ -1,6 +1,6 @@
 import CZlib
 
-/// Decompresses DEFLATE streams with zlib, each as a whole and in memory.
+/// Decompresses whole DEFLATE streams in memory, with zlib.
 package enum Inflation {
   /// The wrapper around a DEFLATE stream.
   package enum Form: String {
@@ -21,12 +21,12 @@ package enum Inflation {
     }
   }
 
-  /// The wrapper that the first bytes show, zlib's or gzip's; nil for any other bytes. A raw DEFLATE stream cannot be
+  /// The wrapper that `bytes` begin with, zlib's or gzip's; nil for any other beginning. A raw DEFLATE stream cannot be
   /// recognized, because it has no header.
   package static func form(of bytes: [UInt8]) -> Form? {
     if bytes.starts(with: [0x1f, 0x8b, 0x08]) { return .gzip }
-    // RFC 1950, 2.2: the first byte is the method with a window of 32 KiB. Both bytes together are a multiple of 31. A
-    // bit of the second byte announces a preset dictionary, which is not supported.
+    // RFC 1950, 2.2: the first byte 0x78 stands for DEFLATE with a window of 32 KiB. The first two bytes, read as one
+    // number, are a multiple of 31. A bit of the second byte announces a preset dictionary, which is not supported.
     guard bytes.count > 2, bytes[0] == 0x78, (Int(bytes[0]) << 8 | Int(bytes[1])) % 31 == 0,
       bytes[1] & 0x20 == 0
     else { return nil }
@@ -35,11 +35,11 @@ package enum Inflation {
 
   /// Why a stream cannot be decompressed.
   package enum Failure: Error, Sendable, Equatable {
-    /// zlib could not start.
+    /// zlib could not be initialized.
     case cannotStart
-    /// The result has more bytes than the limit, or the stream has 4 GiB or more.
+    /// The decompressed bytes are more than the limit, or the compressed stream has 4 GiB or more.
     case tooLarge
-    /// The stream ends early or is damaged, after this many decompressed bytes.
+    /// The stream ends early or is damaged. `byteCount` bytes were decompressed before that point.
     case incomplete(byteCount: Int)
   }
 
@@ -48,7 +48,7 @@ package enum Inflation {
   /// - Parameters:
   ///   - content: the compressed bytes; bytes after the end of the stream are ignored.
   ///   - form: the wrapper around the stream.
-  ///   - limit: the most bytes of the result; 16 MiB by default.
+  ///   - limit: the maximum number of decompressed bytes; 16 MiB by default.
   /// - Returns: the decompressed bytes.
   /// - Throws: ``Failure``.
   package static func bytes(

@@ -2,7 +2,7 @@
 public struct ManagedRow: Sendable {
   /// A property and its value.
   public struct Property: Sendable, Hashable {
-    /// The name in the model; without a model the name of the column.
+    /// The property's name in the model; without a model, the column's name.
     public let name: String
     /// The value, in the type that the model gives the property.
     public let value: PropertyValue
@@ -13,18 +13,18 @@ public struct ManagedRow: Sendable {
     }
   }
 
-  /// The name of the row's entity; nil when no entity has the row's number.
+  /// The name of the row's entity; nil when no entity of the row's table has the number in `Z_ENT`.
   public let entityName: String?
-  /// The number in `Z_ENT`; nil when the row has no integer there.
+  /// The integer in `Z_ENT`; nil when the column holds no integer.
   public let entityNumber: Int64?
   /// The key in `Z_PK`. For a row that has lost its key, this is the row id, or 0 if the row id is lost, too.
   public let primaryKey: Int64
-  /// The number in `Z_OPT`, which counts the saves of the row; nil when the row has no integer there.
+  /// The integer in `Z_OPT`, which counts how often the row was saved; nil when the column holds no integer.
   public let saveCount: Int64?
-  /// The attributes and to-one relationships by name, then the many-to-many relationships by name. Without a model, the
-  /// columns in the order of the table.
+  /// The properties: first the attributes and to-one relationships, sorted by name, then the many-to-many
+  /// relationships, sorted by name. Without a model, these are the columns in the order of the table's definition.
   public let properties: [Property]
-  /// Whether the row has lost its own key, and ``primaryKey`` was inferred from the rows that point to it.
+  /// Whether ``primaryKey`` was inferred from the rows that point to this row, because the row has lost its own key.
   package private(set) var isKeyInferred = false
 
   package init(
@@ -38,7 +38,7 @@ public struct ManagedRow: Sendable {
     self.properties = properties
   }
 
-  /// Returns a copy of the row with a key that was inferred from the rows that point to it.
+  /// Returns a copy of the row whose primary key is `key`, inferred from the rows that point to this row.
   package func with(inferredKey key: Int64) -> ManagedRow {
     var row = ManagedRow(
       entityName: entityName, entityNumber: entityNumber, primaryKey: key, saveCount: saveCount,
@@ -48,11 +48,11 @@ public struct ManagedRow: Sendable {
   }
 }
 
-/// An entity of a store, with the properties that its rows are read with.
+/// An entity of a store, and a description of the properties that each of its rows has.
 package struct DescribedEntity: Sendable, Hashable {
-  /// A property that each row of the entity has.
+  /// The description of a property that each row of the entity has.
   package struct Property: Sendable, Hashable {
-    /// What a property is in the model.
+    /// What the property is in the model.
     package enum Kind: String, Sendable, Hashable, Codable {
       /// An attribute of the model.
       case attribute
@@ -64,9 +64,9 @@ package struct DescribedEntity: Sendable, Hashable {
       case column
     }
 
-    /// The name in the model; without a model the name of the column.
+    /// The property's name in the model; without a model, the column's name.
     package let name: String
-    /// Whether the property is an attribute, a relationship or a column without a model.
+    /// Whether the property is an attribute, a relationship, or a column that the model does not describe.
     package let kind: Kind
     /// The attribute's type, or the entity that the relationship leads to. For a column that the model does not
     /// describe, `TIMESTAMP` if it holds dates, else an empty text.
@@ -81,7 +81,7 @@ package struct DescribedEntity: Sendable, Hashable {
 
   /// The entity's name.
   package let name: String
-  /// The entity's number, which its rows have in `Z_ENT`.
+  /// The entity's number, which `Z_ENT` holds in each of the entity's rows.
   package let number: Int64
   /// The properties in the order in which rows list them.
   package let properties: [Property]

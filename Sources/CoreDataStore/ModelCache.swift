@@ -1,13 +1,13 @@
 import CZlib
 package import ObjectModel
 
-/// The model that a store carries in `Z_MODELCACHE.Z_CONTENT`: a raw DEFLATE stream (RFC 1951, no header,
-/// no checksum) of a keyed archive.
+/// The model that a store caches in `Z_MODELCACHE.Z_CONTENT`. The column holds a keyed archive that is compressed into
+/// a raw DEFLATE stream (RFC 1951, no header, no checksum).
 package enum ModelCache {
-  /// The largest archive that is decompressed, in bytes. Real ones have 2 to 127 KB.
+  /// The maximum size of a decompressed archive, in bytes. Archives of real stores have 2 to 127 KB.
   package static let maximumSize = 64 << 20
 
-  /// Why a cached model cannot be read or made.
+  /// The reason why a cached model cannot be read or made.
   package struct Failure: Error, Sendable, Equatable {
     /// What is wrong, in a sentence without a full stop.
     package let message: String
@@ -23,7 +23,8 @@ package enum ModelCache {
     }
   }
 
-  /// Decompresses a raw DEFLATE stream. Throws when the stream or its content has more than ``maximumSize`` bytes.
+  /// Decompresses a raw DEFLATE stream. Throws when the compressed or the decompressed bytes are more than
+  /// ``maximumSize``.
   static func inflate(_ content: [UInt8]) throws(Failure) -> [UInt8] {
     guard content.count <= maximumSize else {
       throw Failure(message: "the content is larger than that of any model")
@@ -40,7 +41,7 @@ package enum ModelCache {
     }
   }
 
-  /// Compresses a keyed archive into the raw DEFLATE stream that a store caches. Throws when the archive has more than
+  /// Compresses a keyed archive into a raw DEFLATE stream, as a store caches it. Throws when the archive has more than
   /// ``maximumSize`` bytes.
   package static func deflate(_ bytes: [UInt8]) throws(Failure) -> [UInt8] {
     guard bytes.count <= maximumSize else {
@@ -54,7 +55,7 @@ package enum ModelCache {
     else { throw Failure(message: "zlib cannot start to compress") }
     defer { _ = unsafe deflateEnd(&stream) }
     var input = bytes
-    // `deflateBound` returns the most bytes that one call can write.
+    // `deflateBound` returns the maximum number of bytes that compressing this archive in one call can give.
     var output = unsafe [UInt8](
       repeating: 0, count: Int(deflateBound(&stream, UInt(bytes.count))))
     let count = unsafe input.withUnsafeMutableBufferPointer { source in

@@ -2,8 +2,8 @@ package import ObjectModel
 package import SQLiteFile
 
 extension PropertyValue {
-  /// Makes a value of a column that the model does not describe. The stored value is kept as it is; with `isDate`, a
-  /// number becomes a date, as seconds since 2001-01-01T00:00:00Z.
+  /// Makes the value of a column that the model does not describe. If `isDate` is true, a number becomes a date that is
+  /// this number of seconds after 2001-01-01T00:00:00Z. Any other stored value is kept unchanged.
   package init(_ stored: StoredValue, isDate: Bool) {
     switch stored {
     case .null: self = .null
@@ -15,9 +15,9 @@ extension PropertyValue {
     }
   }
 
-  /// Makes a value of an attribute, in the attribute's type. A value whose storage class does not fit the type is kept
-  /// as stored: SQLite allows any class in any column, and a conversion would hide that. External files are looked for
-  /// beside the main file at `storePath`.
+  /// Makes the value of an attribute, in the attribute's type. If the storage class of the stored value does not fit
+  /// the type, the value is kept unchanged: SQLite allows any class in any column, and a conversion would hide the
+  /// mismatch. `storePath` is the path of the store's main file, next to which external files are found.
   package init(_ stored: StoredValue, _ attribute: Attribute, storePath: String) {
     switch (attribute.type, stored) {
     case (.boolean, .integer(0)): self = .boolean(false)
@@ -26,7 +26,7 @@ extension PropertyValue {
     case (.uuid, .blob(let bytes)) where bytes.count == 16: self = .uuid(bytes)
     case (.double, .integer(let value)), (.float, .integer(let value)),
       (.decimal, .integer(let value)):
-      // Whole numbers in these columns are stored as integers; beyond 2^53 a float would round them.
+      // In these columns, SQLite stores a whole number as an integer. A float would round an integer beyond 2^53.
       if let exact = Double(exactly: value) { self = .real(exact) } else { self = .integer(value) }
     case (_, .blob(let bytes)) where attribute.allowsExternalBinaryDataStorage:
       if let identifier = ExternalBlob.identifier(in: bytes) {

@@ -2,35 +2,35 @@ import StoreFiles
 public import SQLiteFile
 import SafeText
 
-/// A property's value in the type that the model gives it.
+/// A property's value, in the property's type according to the model.
 public enum PropertyValue: Sendable, Hashable {
   /// No value.
   case null
   /// A whole number.
   case integer(Int64)
-  /// A floating-point number. A decimal is one, too, because a store keeps it as a 64-bit float.
+  /// A floating-point number. This includes decimals, because a store keeps a decimal as a 64-bit float.
   case real(Double)
   /// A Boolean value.
   case boolean(Bool)
-  /// Text; also a URI.
+  /// Text, or a URI.
   case string(StoredText)
   /// A point in time.
   case date(ReferenceDate)
   /// A UUID, 16 bytes.
   case uuid([UInt8])
-  /// Bytes.
+  /// A sequence of bytes.
   case binary([UInt8])
-  /// Bytes in an external file.
+  /// A binary value that is kept in an external file.
   case external(ExternalBlob)
-  /// The destination of a to-one relationship.
+  /// A reference to the destination of a to-one relationship.
   case toOne(ObjectReference)
-  /// The destinations of a many-to-many relationship, in order if the relationship is ordered.
+  /// References to the destinations of a many-to-many relationship, in the relationship's order if it is ordered.
   case toMany([ObjectReference])
 }
 
-/// A row that a relationship leads to.
+/// A reference to the row that a relationship leads to.
 public struct ObjectReference: Sendable, Hashable {
-  /// The name of the row's entity; nil when the store does not say which entity it is.
+  /// The name of the row's entity; nil when the store does not record the entity.
   public let entityName: String?
   /// The row's primary key in the table of its entity.
   public let primaryKey: Int64
@@ -41,16 +41,16 @@ public struct ObjectReference: Sendable, Hashable {
   }
 }
 
-/// A date as Core Data stores it: seconds since 2001-01-01T00:00:00Z.
+/// A date in the form in which Core Data stores it: the number of seconds since 2001-01-01T00:00:00Z.
 public struct ReferenceDate: Sendable, Hashable {
-  /// Seconds since 2001-01-01T00:00:00Z.
+  /// The number of seconds since 2001-01-01T00:00:00Z.
   public let seconds: Double
 
-  /// Makes a date from seconds since 2001-01-01T00:00:00Z.
+  /// Makes a date from the number of seconds since 2001-01-01T00:00:00Z.
   public init(seconds: Double) { self.seconds = seconds }
 
-  /// The date as ISO 8601 in UTC, with up to six decimal places of a second, such as `2026-11-20T21:53:07.25Z`. Nil for
-  /// a year below 0 or above 9999, because the format has four digits for the year.
+  /// The date as ISO 8601 in UTC, with up to six decimal places of a second, for example `2026-11-20T21:53:07.25Z`. Nil
+  /// for a year below 0 or above 9999, because the format has four digits for the year.
   public var iso8601: String? {
     guard let moment else { return nil }
     let second = moment.secondOfDay
@@ -66,12 +66,13 @@ public struct ReferenceDate: Sendable, Hashable {
     return text + "Z"
   }
 
-  /// A date of the Gregorian calendar in UTC, with the seconds since midnight.
+  /// A date of the Gregorian calendar in UTC, the number of full seconds since midnight, and the number of microseconds
+  /// after the last full second.
   package typealias Moment = (
     year: Int, month: Int, day: Int, secondOfDay: Int, microseconds: Int
   )
 
-  /// The date in parts, rounded to microseconds; nil outside the years 0 to 9999.
+  /// The date in its parts, rounded to microseconds; nil outside the years 0 to 9999.
   package var moment: Moment? {
     guard seconds.isFinite, abs(seconds) < 1e12 else { return nil }
     var whole = seconds.rounded(.down)
@@ -86,10 +87,11 @@ public struct ReferenceDate: Sendable, Hashable {
     return (year, month, day, Int(total - dayCount * 86_400), micro)
   }
 
-  /// The date of a day, given as the number of days since 0000-03-01 of the Gregorian calendar (730,791 is 2001-01-01).
-  /// Nil outside the years 0 to 9999.
+  /// The calendar date of `day`, the number of days since 0000-03-01 of the Gregorian calendar; for example, day
+  /// 730,791 is 2001-01-01. Nil outside the years 0 to 9999.
   private static func civil(_ day: Int64) -> (year: Int, month: Int, day: Int)? {
-    // Eras of 400 years have 146,097 days each; years start in March so that leap days come last.
+    // Each era of 400 years has 146,097 days. In this computation, years start in March so that the leap day is the
+    // last day of a year.
     let era = (day >= 0 ? day : day - 146_096) / 146_097
     let ofEra = day - era * 146_097
     let yearOfEra = (ofEra - ofEra / 1460 + ofEra / 36_524 - ofEra / 146_096) / 365
@@ -110,24 +112,24 @@ public struct ReferenceDate: Sendable, Hashable {
 
 /// A binary value that Core Data keeps in a file beside the store.
 public struct ExternalBlob: Sendable, Hashable {
-  /// The name of the file: a UUID.
+  /// The name of the file, which is a UUID.
   public let identifier: String
-  /// The path at which the file must be: in `_EXTERNAL_DATA`, in the support folder of the store.
+  /// The path where Core Data keeps the file: in the folder `_EXTERNAL_DATA` of the store's support folder.
   public let path: String
   /// The file's size in bytes; nil when the file is missing or cannot be read.
   public let sizeBytes: Int64?
-  /// Why the file cannot be read, such as "a symbolic link, not the file that it leads to"; nil when it can be read or
-  /// is missing.
+  /// The reason why the file cannot be read, for example "a symbolic link, not the file that it leads to"; nil when it
+  /// can be read or is missing.
   public let unreadable: String?
-  /// Whether this user lacks the right to look for the file or to read it.
+  /// Whether this user lacks the permission to look for the file or to read it.
   package let isRefused: Bool
 
-  /// The identifier in a stored value that stands for an external file: `0x02`, 36 characters of a UUID, NUL. Nil for
-  /// any other value.
+  /// The UUID in a stored value that refers to an external file. Such a value consists of the byte `0x02`, the 36
+  /// characters of the UUID and a zero byte. Returns nil for any other value.
   package static func identifier(in stored: [UInt8]) -> String? {
     guard stored.count == 38, stored[0] == 2, stored[37] == 0 else { return nil }
     let name = stored[1..<37]
-    // Nothing but a UUID may become part of a path.
+    // Only a UUID may become part of a path.
     for (index, byte) in name.enumerated() {
       let isDash = [8, 13, 18, 23].contains(index)
       let isHexadecimal =

@@ -1,7 +1,7 @@
 package import ObjectModel
 package import SQLiteFile
 
-/// Says how the columns of a table become properties. A plan is computed once for all rows of a table.
+/// A rule for turning the columns of a table into properties. It is computed once and used for all rows of the table.
 package struct RowPlan {
   package enum Kind {
     case attribute(Attribute)
@@ -26,7 +26,7 @@ package struct RowPlan {
     }
   }
 
-  /// A many-to-many relationship: the destinations for each owner's key.
+  /// A many-to-many relationship, and the keys of the destinations of each owner.
   package struct Links {
     package let name: String
     package let destinations: LinkTable
@@ -43,9 +43,10 @@ package struct RowPlan {
   package let keyColumn: Int
   package let entityColumn: Int?
   package let saveCountColumn: Int?
-  /// The plan for the rows of each entity, by entity number.
+  /// The plan for the rows of each entity, keyed by entity number.
   package let entities: [Int64: EntityPlan]
-  /// The columns as declared, for rows whose number belongs to no entity. Empty when only chosen properties are read.
+  /// The table's columns as declared, which are the properties of rows whose entity number is unknown. Empty when a
+  /// closure chooses the properties to read.
   package let fallback: [Field]
 
   /// The entities whose rows are in the table, sorted by number.
@@ -60,7 +61,7 @@ package struct RowPlan {
     }
   }
 
-  /// The columns with an entity's attributes and to-one relationships, inherited ones included, sorted by property
+  /// The columns of the attributes and to-one relationships that an entity declares or inherits, sorted by property
   /// name. Empty when the model does not have the entity.
   package static func fields(
     of entity: String, in definition: TableDefinition, _ layout: TableLayout
@@ -94,8 +95,8 @@ package struct RowPlan {
     return fields.sorted { $0.name < $1.name }
   }
 
-  /// The columns of a table as declared, for rows that no model describes. Z_PK, Z_ENT and Z_OPT are left out. A column
-  /// that is declared as TIMESTAMP holds dates.
+  /// The columns of a table as declared, without Z_PK, Z_ENT and Z_OPT. These are the properties of rows that no model
+  /// describes. A column that is declared as TIMESTAMP holds dates.
   package static func declaredFields(of definition: TableDefinition) -> [Field] {
     definition.columns.enumerated().compactMap { index, column in
       guard !["Z_PK", "Z_ENT", "Z_OPT"].contains(column.name.uppercased()) else { return nil }
@@ -106,7 +107,8 @@ package struct RowPlan {
   }
 }
 
-/// The links of a join table in one direction, sorted by owner; 24 bytes for each link.
+/// The links of a join table, sorted by the rows at one of the two ends, which are called the owners here. Each link
+/// takes 24 bytes of memory.
 package struct LinkTable {
   private var links: [(owner: Int64, destination: Int64, order: Int64)]
 
@@ -117,7 +119,7 @@ package struct LinkTable {
     }
   }
 
-  /// The keys of an owner's destinations, in the order of an ordered relationship, else ascending.
+  /// The keys of an owner's destinations, in the relationship's order if it is ordered, else ascending.
   package func destinations(of owner: Int64) -> [Int64] {
     var low = 0
     var high = links.count

@@ -1,29 +1,29 @@
 package import ObjectModel
 
-/// Where a model's properties are stored: the tables and columns that Core Data creates for the model.
+/// The tables and columns in which Core Data stores the properties of a model.
 package struct TableLayout: Sendable, Equatable {
   /// What a column holds.
   package enum Role: Sendable, Hashable {
     /// The value of an attribute.
     case attribute(Attribute)
-    /// The key of a to-one relationship's destination.
+    /// The primary key of the object that a to-one relationship leads to.
     case toOne(Relationship)
-    /// The entity number of a to-one relationship's destination, when several entities are possible.
+    /// The entity number of the object that a to-one relationship leads to, when it can belong to several entities.
     case destinationEntity(Relationship)
-    /// The row's position among the destinations of an ordered to-many relationship. The given to-one relationship is
-    /// the inverse of the ordered one.
+    /// The row's position among the destinations of an ordered to-many relationship. The associated value is the to-one
+    /// relationship that is the inverse of the ordered one.
     case order(Relationship)
-    /// The primary key of the object whose to-many relationship leads to this row. The relationship has no inverse.
+    /// The primary key of the object whose to-many relationship leads to this row. That relationship has no inverse.
     case owner(Relationship)
     /// The row's position among the destinations of an ordered to-many relationship without inverse.
     case ownerOrder(Relationship)
   }
 
-  /// A column besides `Z_PK`, `Z_ENT` and `Z_OPT`.
+  /// A column other than `Z_PK`, `Z_ENT` and `Z_OPT`.
   package struct Column: Sendable, Hashable {
-    /// The name: `Z` and the property's name in capitals, with a digit if the names of two entities collide.
+    /// The name: `Z` and the property's name in capitals. If the table has such a column already, a digit is appended.
     package let name: String
-    /// The entity that declares the property; its descendants have the column too.
+    /// The entity that declares the property. The entity's descendants use the column too.
     package let entityName: String
     /// What the column holds.
     package let role: Role
@@ -35,9 +35,9 @@ package struct TableLayout: Sendable, Equatable {
     package let name: String
     /// The name of the root entity.
     package let rootEntityName: String
-    /// The names of all entities whose rows are in the table, the root first, ascending by number.
+    /// The names of all entities whose rows are in the table, ascending by entity number. The root entity comes first.
     package let entityNames: [String]
-    /// The columns of the properties, by entity; in each entity attributes before relationships.
+    /// The columns of the properties, grouped by entity. In each group, attributes come before relationships.
     package let columns: [Column]
     /// The names of all columns: the three that every table has, and those of the properties.
     package var columnNames: [String] { ["Z_PK", "Z_ENT", "Z_OPT"] + columns.map(\.name) }
@@ -45,43 +45,44 @@ package struct TableLayout: Sendable, Equatable {
 
   /// The table of a many-to-many relationship.
   package struct JoinTable: Sendable, Hashable {
-    /// The name: `Z_`, the owner's number and the relationship's name.
+    /// The name: `Z_`, the number of the owning entity and the relationship's name in capitals.
     package let name: String
-    /// The table's name if the table is named after the inverse relationship. A store may use this name if the
-    /// relationship leads from an entity to the same entity. Nil without an inverse.
+    /// The name that the table has if it is named after the inverse relationship. Nil without an inverse. A store may
+    /// use this name if the relationship leads from an entity to the same entity.
     package let otherName: String?
     /// The entity that declares the relationship after which the table is named.
     package let ownerName: String
     /// The relationship after which the table is named.
     package let relationship: Relationship
-    /// The column with the owner's key.
+    /// The name of the column that holds the owner's key.
     package let ownerColumn: String
-    /// The column with the destination's key.
+    /// The name of the column that holds the destination's key.
     package let destinationColumn: String
-    /// The column with the owner's position among the destination's owners; nil when the inverse is not ordered.
+    /// The name of the column that holds the owner's position among the owners of the destination; nil when the inverse
+    /// is not ordered.
     package let ownerOrderColumn: String?
-    /// The column with the destination's position among the owner's destinations; nil when the relationship is not
-    /// ordered.
+    /// The name of the column that holds the destination's position among the destinations of the owner; nil when the
+    /// relationship is not ordered.
     package let destinationOrderColumn: String?
   }
 
-  /// The model that is laid out.
+  /// The model whose tables these are.
   package let model: ManagedObjectModel
   /// The numbers of the entities.
   package let numbering: EntityNumbering
-  /// A table for each root entity, by number.
+  /// A table for each root entity, sorted by the number of the root entity.
   package let tables: [Table]
   /// A table for each many-to-many relationship.
   package let joinTables: [JoinTable]
 
-  /// Lays out a model.
+  /// Computes the tables and columns for a model.
   ///
   /// - Parameters:
   ///   - model: the model.
-  ///   - sides: relationships, as `Entity.relationship`, after which join tables are named. The set matters only if a
-  ///     relationship and its inverse both lead from an entity to the same entity. Existing stores name this table
-  ///     after either of the two, so a caller looks into the store. If neither is in the set, the table is named after
-  ///     the first of the two by name.
+  ///   - sides: the relationships that join tables are named after, each written as `Entity.relationship`. This matters
+  ///     only for a many-to-many relationship that leads from an entity to the same entity. In existing stores, the
+  ///     join table is named after either the relationship or its inverse, so the caller must look into the store. If
+  ///     the set contains neither, the table is named after the relationship whose name sorts first.
   package init(_ model: ManagedObjectModel, namedAfter sides: Set<String> = []) {
     let numbering = EntityNumbering(model)
     self.model = model
@@ -151,20 +152,20 @@ package struct TableLayout: Sendable, Equatable {
     tables.first { $0.entityNames.contains(entityName) }
   }
 
-  /// The numbers of an entity and of those that inherit from it, ascending.
+  /// The numbers of an entity and of all entities that inherit from this entity, ascending.
   package func numbers(of entityName: String) -> [Int64] {
     numbering.names.filter { name in
       name == entityName || model.ancestors(of: name).contains { $0.name == entityName }
     }.compactMap { numbering.number(of: $0) }.sorted()
   }
 
-  /// The numbers of an entity and of those that inherit from it, as SQL lists them: ascending, joined by `, `.
+  /// The numbers of an entity and of all entities that inherit from this entity, in the form of an SQL list: ascending,
+  /// joined by `, `.
   package func numberList(of entityName: String) -> String {
     numbers(of: entityName).map(String.init).joined(separator: ", ")
   }
 
-  /// The column of an attribute or a to-one relationship of an entity, inherited ones included. Nil for any other
-  /// property.
+  /// The column of an attribute or to-one relationship that an entity declares or inherits. Nil for any other property.
   package func column(of property: String, in entityName: String) -> Column? {
     let lineage = Set([entityName] + model.ancestors(of: entityName).map(\.name))
     return table(of: entityName)?.columns.first { column in
@@ -177,9 +178,10 @@ package struct TableLayout: Sendable, Equatable {
     }
   }
 
-  /// The columns of an attribute: one for the attribute itself, or one for each leaf of a composite. The returned
-  /// attribute of a leaf is named by its key path. The leaf's column is named by the leaf's own name alone, as in all
-  /// 14 composites of two real stores.
+  /// The columns of an attribute, each as the text that the column's name is made from, and the attribute that the
+  /// column stores. A composite attribute has a column for each of its leaves, any other attribute has one column. The
+  /// attribute of a leaf is named by its key path, but the column's name is made from the leaf's own name, as in all 14
+  /// composites of two real stores.
   private static func kept(_ attribute: Attribute) -> [(name: String, attribute: Attribute)] {
     guard attribute.type == .composite, !attribute.elements.isEmpty else {
       return [(attribute.name, attribute)]
@@ -201,7 +203,7 @@ package struct TableLayout: Sendable, Equatable {
     return leaves
   }
 
-  /// The columns for to-many relationships without inverse whose destinations are among a table's entities.
+  /// The columns that the tables of `names` have for to-many relationships without inverse that lead to these entities.
   private static func ownerColumns(
     of names: [String], in model: ManagedObjectModel, _ numbering: EntityNumbering,
     _ namer: inout Namer
@@ -263,9 +265,9 @@ package struct TableLayout: Sendable, Equatable {
             : (name, number, relationship, inverse, inverseOwner, inverseNumber))
       }
     }
-    // Where columns of two tables would have the same name, the last table's column keeps it and the others get a
-    // digit. This is so in all stores seen, between entities (wire: Z_23USERS1 in the table of entity 15, Z_23USERS in
-    // that of entity 19) and within one.
+    // If columns of several join tables would have the same name, the column of the last table keeps the name, and the
+    // others get a digit. This holds in all stores seen, whether the join tables belong to different entities (wire:
+    // Z_23USERS1 in the table of entity 15, Z_23USERS in that of entity 19) or to the same entity.
     var namer = Namer()
     return joins.sorted { one, two in
       one.number == two.number
@@ -289,8 +291,8 @@ package struct TableLayout: Sendable, Equatable {
     }.reversed()
   }
 
-  /// The inverse of a relationship, looked up in the destination and the destination's ancestors. Nil without an
-  /// inverse.
+  /// The inverse of a relationship, looked up among the relationships that the destination entity declares or inherits.
+  /// Nil without an inverse.
   package static func inverse(
     of relationship: Relationship, in model: ManagedObjectModel
   ) -> Relationship? {
@@ -299,7 +301,7 @@ package struct TableLayout: Sendable, Equatable {
       .first { $0.name == name }
   }
 
-  /// The topmost entity that declares a relationship which `entityName` has; nil when none declares it.
+  /// The topmost of `entityName` and its ancestors that declares the relationship `property`; nil if no entity does.
   private static func declaringEntity(
     of property: String, from entityName: String, in model: ManagedObjectModel
   ) -> String? {
@@ -309,7 +311,8 @@ package struct TableLayout: Sendable, Equatable {
     }
   }
 
-  /// Appends a digit to names already in use: the first name is unchanged, the next gets 1, then 2.
+  /// Makes names unique: a name stays unchanged at its first use, gets a 1 appended at its second use, and a 2 at its
+  /// third.
   private struct Namer {
     private var uses: [String: Int] = [:]
 
@@ -322,8 +325,9 @@ package struct TableLayout: Sendable, Equatable {
 }
 
 extension ManagedObjectModel {
-  /// The topmost ancestor that the model has, which owns the table; the entity itself when it has
-  /// no parent. Nil for an entity the model does not have, and for one whose ancestors form a cycle.
+  /// The root of the entity's inheritance tree, which the table is named after. This is the topmost ancestor that the
+  /// model has, or the entity itself when it has no parent. Nil when the model does not have the entity, or when the
+  /// entity's ancestors form a cycle.
   package func rootEntity(of entityName: String) -> Entity? {
     guard let entity = entities[entityName] else { return nil }
     let root = ancestors(of: entityName).last ?? entity

@@ -4,7 +4,7 @@ public import SQLiteForensics
 public import StoreExtraction
 public import Terminal
 
-// Types of the library targets whose values are given by name in options.
+// These types of the library targets are types of options. On the command line, the user gives a value by its name.
 extension ColorChoice: ExpressibleByArgument {}
 extension SQLiteDatabase.LogView: ExpressibleByArgument {}
 extension BlobForm: ExpressibleByArgument {}
@@ -12,7 +12,8 @@ extension StoreRebuild.Provenance: ExpressibleByArgument {}
 extension CheckDepth: ExpressibleByArgument {}
 extension ProgressMode: ExpressibleByArgument {}
 
-/// A number of bytes as people write it: `4096`, `500MB` (decimal), `1.5 GB`, `2GiB` (binary).
+/// The value of an option that takes a size in bytes, with or without a unit: `4096`, `500MB` (decimal), `1.5 GB`,
+/// `2GiB` (binary).
 struct ByteCount: ExpressibleByArgument, Equatable {
   let count: Int64
 

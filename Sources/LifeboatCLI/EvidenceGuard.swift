@@ -7,8 +7,8 @@ import StoreExtraction
 
 /// Refuses outputs that would become part of the evidence.
 enum EvidenceGuard {
-  /// Throws if the output is a member of the store set at `storePath`, would become a member by its name, or is inside
-  /// an incident.
+  /// Throws if the output is a file of the store at `storePath`, or would become a file of this store by its name. Also
+  /// throws if the output is in the folder of the incident that holds this store.
   static func check(_ output: String, against storePath: String) throws {
     // Many tools take "-" for standard output, and a file of that name is hardly ever wanted.
     guard !PathText.isSame(output, "-") else {
@@ -33,7 +33,7 @@ enum EvidenceGuard {
     guard PathText.isInside(target, folder), !PathText.isSame(target, folder) else { return }
     let name = String(Substring(target.utf8.dropFirst(PathText.joined(folder, "").utf8.count)))
     let main = PathText.lastComponent(of: store)
-    // On a case-insensitive volume the lowercased name is the same file.
+    // On a case-insensitive volume, the name in lower case refers to the same file.
     guard StoreSet.role(ofMember: name, mainName: main) == nil,
       StoreSet.role(ofMember: name.lowercased(), mainName: main.lowercased()) == nil
     else {
@@ -50,7 +50,7 @@ enum EvidenceGuard {
     PathText.ends(path, with: "-wal") || PathText.ends(path, with: "-journal")
   }
 
-  /// Throws if the output is, or would be inside, the file or folder at `path`, which is read as evidence.
+  /// Throws if the output is the file or folder at `path`, which is read as evidence, or is inside this folder.
   static func check(_ output: String, outside path: String) throws {
     guard PathText.isInside(place(of: output), realPath(path) ?? place(of: path)) else { return }
     throw Failure(
@@ -58,14 +58,16 @@ enum EvidenceGuard {
       hint: "name an output outside of \(ShellText.path(path))")
   }
 
-  /// Throws if the output belongs to any store, or former store, that `path` leads to.
+  /// Throws if the output would become part of a store that `path` leads to. Archives, and files that were or may be
+  /// stores, count as stores.
   static func check(_ output: String, againstAllAt path: String) throws {
     let found = try? StoreFinder.find(at: path, taking: .archives)
     let stores = found.map { $0.stores + $0.taken + $0.passedOver.map(\.path) } ?? [path]
     for store in stores { try check(output, against: store) }
   }
 
-  /// The full path of an existing or future file: its own name, in its folder with links resolved.
+  /// The full path of a file, which need not exist yet. Symbolic links in the path of the file's folder are resolved.
+  /// The file itself may be a symbolic link, which is not resolved.
   private static func place(of path: String) -> String {
     let bare = PathText.withoutTrailingSlashes(path)
     let name = PathText.lastComponent(of: bare)
@@ -74,7 +76,7 @@ enum EvidenceGuard {
     return PathText.joined(realPath(folder) ?? folder, name)
   }
 
-  /// The path with links resolved; nil when there is no file at the path.
+  /// The path with all symbolic links resolved; nil when nothing exists at the path.
   private static func realPath(_ path: String) -> String? {
     guard let real = unsafe realpath(path, nil) else { return nil }
     defer { unsafe free(real) }

@@ -18,8 +18,8 @@ import StoreTriage
 import SupportBundle
 import Terminal
 
-/// An error as the command line reports it: a message, a code, a hint on what to do next, and the exit code from the
-/// manual.
+/// An error in the form in which the command line reports it: a message, a code, a hint on what the user can do next,
+/// and the exit status.
 struct Failure: Error {
   var exitCode: Int32
   var code: String
@@ -33,8 +33,7 @@ struct Failure: Error {
     self.hint = hint
   }
 
-  /// The failure of a reading command whose evidence changed while it was read. `members` are the names of the files
-  /// that changed.
+  /// The failure for a store that changed while a command read it. `members` are the names of the files that changed.
   static func changedDuringRead(_ members: [String]) -> Failure {
     Failure(
       75, "evidence.changedDuringRead",
@@ -42,7 +41,7 @@ struct Failure: Error {
       hint: "close every program that writes to the store and try again")
   }
 
-  /// The failure for an error of this package; nil for any other error.
+  /// The failure for an error that a target of this package has thrown; nil for any other error.
   init?(_ error: any Error) {
     switch error {
     case let error as Failure: self = error
@@ -66,7 +65,7 @@ struct Failure: Error {
         hint: error.code == .damaged ? "ask support to send the file once more" : nil)
     case let error as InferredMappingError:
       self.init(
-        65, error.code.rawValue, error.message,
+        65, InferredMappingError.code, error.message,
         hint: "give the app's mapping model with --mapping")
     case let error as FreshStoreSchema.Failure:
       self.init(65, "model.hashUnknown", "no store can be made: \(error.message)")
@@ -96,7 +95,7 @@ struct Failure: Error {
     }
   }
 
-  /// The failure for an error of a system call, or of the file system from Foundation; nil for any other error.
+  /// The failure for an error of a system call, or for a `CocoaError` of Foundation; nil for any other error.
   init?(foreign error: any Error) {
     if let error = error as? SystemCallError {
       let isRefused = Self.isRefusal(error.errno)
@@ -142,11 +141,12 @@ struct Failure: Error {
 
   private static func sentence(_ text: String, _ path: String?) -> String {
     guard let path else { return text }
-    // The path follows the message, so a full stop at the end of the message is dropped.
+    // The path is shown after the message, so a full stop at the end of the message is dropped.
     let message =
       PathText.ends(text, with: "..") ? text : PathText.dropping(suffix: ".", from: text) ?? text
     guard !path.isEmpty else { return "\(message): the path is empty" }
-    // The path counts as named only where it stands as a word: "permission denied" does not name the file "perm".
+    // The message names the path only if the path stands in it as a word: "permission denied" does not name the file
+    // "perm".
     let isNamed =
       PathText.starts(message, with: path + ":") || PathText.starts(message, with: path + " ")
       || PathText.ends(message, with: ": " + path)
@@ -184,17 +184,17 @@ struct Failure: Error {
     self.init(exit, error.code.rawValue, message, hint: hint)
   }
 
-  /// A hint on what to name instead of a path that is not an ordinary file.
+  /// A hint on which path to give instead of a path that does not lead to an ordinary file.
   private static func noFileHint(_ path: String?) -> String {
     guard let path else { return "name the file itself" }
     var isFolder: ObjCBool = false
     let exists = unsafe FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
     if exists, isFolder.boolValue {
-      return "see the stores in it with: lifeboat inspect \(ShellText.path(path))"
+      return "to see the stores in the folder, run: lifeboat inspect \(ShellText.path(path))"
     }
     if (try? FileStatus.of(path))??.kind == .symbolicLink, exists {
       let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-      return "name the file that it leads to: \(ShellText.path(target))"
+      return "name the file that this link leads to: \(ShellText.path(target))"
     }
     return "name the store's main file, which is an ordinary file"
   }
@@ -208,13 +208,13 @@ struct Failure: Error {
       + "lifeboat recover \(name) -o NEW.sqlite, or: lifeboat rows --all \(name)"
   }
 
-  /// A hint for a write-ahead log or rollback journal that was named instead of its main file.
+  /// A hint for a user who has named a write-ahead log or rollback journal instead of the main file.
   private static func sideFileHint(_ path: String) -> String {
     guard let suffix = ["-wal", "-journal"].first(where: { PathText.ends(path, with: $0) }),
       let main = PathText.dropping(suffix: suffix, from: path), !main.utf8.isEmpty
     else {
       return
-        "name the main file; if it is lost, put this file beside an empty file X, under the name X-wal or X-journal, and read X with: lifeboat recover X -o NEW.sqlite"
+        "name the main file; if the main file is lost, put this file beside an empty file X, under the name X-wal or X-journal, and read X with: lifeboat recover X -o NEW.sqlite"
     }
     guard !FileManager.default.fileExists(atPath: main) else {
       return "name the main file: \(ShellText.path(main))"
@@ -229,7 +229,7 @@ struct Failure: Error {
       switch error.code {
       case .missingPolicy: "copy properties of the same name instead: --missing-policy copy"
       case .noSourceModel: "give the model that wrote the store: --from-model MODEL"
-      case .noWay: "see what is missing: lifeboat model plan STORE MODELS"
+      case .noWay: "to see what is missing, run: lifeboat model plan STORE MODELS"
       case .mappingMismatch: "give the mapping model that was made for these versions"
       case .unsupportedExpression: nil
       case .checkFailed: "nothing was written; report this with the store's models"
@@ -255,12 +255,12 @@ struct Failure: Error {
           64,
           "the format is that of NSPredicate, such as: title CONTAINS[c] \"milk\" AND rating > 3"
         )
-      case .badAnalyser: (65, "see the form in: man lifeboat-check")
+      case .badAnalyser: (65, "to see the form of analysers, run: man lifeboat-check")
       case .badPattern: (64, "a regular expression stands between slashes, such as '/[0-9]{4}/'")
       case .unknownState:
-        (64, "see the states with: lifeboat states \(error.path.map(ShellText.path) ?? "STORE")")
+        (64, "to see all states, run: lifeboat states \(error.path.map(ShellText.path) ?? "STORE")")
       case .stateNotHeld:
-        (65, "save what can be read of the store with: lifeboat recover STORE -o NEW")
+        (65, "to save what can be read of the store, run: lifeboat recover STORE -o NEW")
       case .whichVersion: (64, "name the version's own .mom or .xcdatamodel")
       case .changedDuringRead: (75, "close every program that writes to the store and try again")
       default: (70, nil)
@@ -268,10 +268,10 @@ struct Failure: Error {
     self.init(exit, error.code.rawValue, Self.sentence(error.message, error.path), hint: hint)
   }
 
-  /// A hint with the name that may have been meant, and with the command that shows all names.
+  /// A hint with the name that the user may have meant, and with the command that shows all names.
   private static func nameHint(_ error: ExtractionError) -> String {
     let store = error.path.map(ShellText.path) ?? "STORE"
-    let all = "see the names with: lifeboat inspect -v \(store)"
+    let all = "to see all names, run: lifeboat inspect -v \(store)"
     return error.nearest.map { "did you mean \(ShellText.quoted($0))? " + all } ?? all
   }
 
@@ -280,18 +280,15 @@ struct Failure: Error {
       self = pasted
       return
     }
-    let isMissing = error.code == .unreadable
-    self.init(
-      isMissing ? 66 : error.code == .unfitName ? 73 : 65, error.code.rawValue,
-      Self.sentence(error.message, error.path),
-      hint: isMissing
-        ? "check the path"
-        : error.code == .tooLarge
-          ? nil
-          : error.code == .unfitName
-            ? "choose the version with --model-version, and a single-file form with --to"
-            : "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist"
-    )
+    let (exit, hint): (Int32, String?) =
+      switch error.code {
+      case .unreadable: (66, "check the path")
+      case .unfitName:
+        (73, "choose the version with --model-version, and a single-file form with --to")
+      case .tooLarge: (65, nil)
+      default: (65, "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist")
+      }
+    self.init(exit, error.code.rawValue, Self.sentence(error.message, error.path), hint: hint)
   }
 
   private init(_ error: SQLiteWriterError) {
@@ -327,7 +324,7 @@ struct Failure: Error {
       hint: error.hint ?? (exit == 66 ? "check the path, and name the file itself" : nil))
   }
 
-  /// The failure of an incident whose folder or record could not be read because of a system error; nil for any other
+  /// The failure for an incident whose folder or record could not be read because of a system error; nil for any other
   /// incident.
   init?(unreadable entry: Incidents.Entry) {
     guard let code = entry.problemErrno else { return nil }
@@ -340,9 +337,9 @@ struct Failure: Error {
         ? "run lifeboat as the user who owns the folder" : Self.keptHint(entry.folder))
   }
 
-  /// A hint that says where the files of an incident are, for an incident whose record cannot be read.
+  /// A hint that says where the files of an incident are. It is for an incident whose record cannot be read.
   static func keptHint(_ folder: String) -> String {
-    "what was set aside is in \(ShellText.path(folder + "/store")); these files were not read"
+    "the files that were set aside are in \(ShellText.path(folder + "/store")); they were not read"
   }
 
   private static func isRefusal(_ code: Int32?) -> Bool { code == EACCES || code == EPERM }
@@ -361,7 +358,7 @@ struct Failure: Error {
       case .noSpace: (74, "free some space on the volume and try again")
       case .moveFailed, .unfinished:
         (74, "nothing was lost; the next run finishes or undoes the move")
-      case .noSuchIncident: (66, "list the incidents with: lifeboat incidents list FOLDER")
+      case .noSuchIncident: (66, "to list the incidents, run: lifeboat incidents list FOLDER")
       case .unreadableIncident:
         (error.errno == nil ? 65 : 74, Self.keptHint(error.path ?? "."))
       case .sealBroken: (1, "the kept files have changed; --force restores them as they are now")
@@ -369,27 +366,25 @@ struct Failure: Error {
       case .notAStore:
         (
           65,
-          "look at what is kept with: lifeboat incidents show FOLDER ID; --force restores a main file of any format"
+          "to see what is kept, run: lifeboat incidents show FOLDER ID; --force restores a main file of any format"
         )
       case .cancelled: (75, "nothing was moved; run the command again and let it finish")
-      case .nothingKept: (66, "see what became of the store with: lifeboat incidents list FOLDER")
+      case .nothingKept:
+        (66, "to see what became of the store, run: lifeboat incidents list FOLDER")
       case .notAFile: (66, nil)
       default: (75, nil)
       }
     self.init(exit, error.code.rawValue, Self.sentence(error.message, error.path), hint: hint)
   }
 
-  /// Writes the failure to standard error, as text or as one JSON object.
+  /// Writes the failure to standard error, as text or as a JSON object.
   func report(asJSON: Bool) {
     let errors = StandardStream(descriptor: 2)
     if asJSON {
       let object: [String: String?] = [
         "message_type": "exit_error", "code": code, "message": message, "hint": hint,
       ]
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      let text = (try? encoder.encode(object.compactMapValues { $0 })) ?? Data()
-      try? errors.write(json: String(decoding: text, as: UTF8.self) + "\n")
+      try? errors.write(json: JSONText.line(object.compactMapValues { $0 }))
     } else {
       try? errors.writeLine("error: \(VisibleText.visible(message)) (\(code))")
       if let hint { try? errors.writeLine("hint: \(VisibleText.visible(hint))") }

@@ -4,15 +4,15 @@ import SQLiteFile
 import StoreExtraction
 import Terminal
 
-/// Ends the process at once on Ctrl-C, SIGTERM, SIGHUP or SIGXCPU, and removes half-written outputs first. Only files
-/// and folders that this run made are removed; they are recognised by their inodes.
+/// Lets SIGINT (Ctrl-C), SIGTERM, SIGHUP and SIGXCPU end the process without leaving half-written outputs. Removes only
+/// files and folders that this run has made, and recognises them by their inodes.
 final class Interruption {
   /// The signals that ask a program to end.
   private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGXCPU]
-  /// How long work that cleans up after itself may take to end after a signal.
+  /// The time that the work gets, after a signal, to end and to clean up by itself.
   private static let grace = DispatchTimeInterval.milliseconds(400)
 
-  /// The files that this run makes. After an interruption has removed them, no more can be made.
+  /// The files that the work makes. After an interruption has removed these files, the work can make no more files.
   let files: MadeFiles
   private let handled: [Int32]
   private let sources: [any DispatchSourceSignal]
@@ -20,7 +20,7 @@ final class Interruption {
   /// Whether this object ignores SIGPIPE, which would otherwise end the process when the output is closed.
   private let hidesPipe: Bool
 
-  /// What an interruption does for one piece of work.
+  /// What to do about the work of one `Interruption` object when a signal comes.
   private struct Response {
     let files: MadeFiles
     let state: State
@@ -28,8 +28,8 @@ final class Interruption {
     let gather: @Sendable (MadeFiles) -> Void
   }
 
-  /// The responses in force, one within the other. A signal gets the newest response, which also removes the files of
-  /// all others.
+  /// The responses of all objects of this class, oldest first. A signal is handled by the newest response. After that,
+  /// the files of all other responses are removed, too.
   private static let current = Nesting()
 
   private final class Nesting: @unchecked Sendable {
@@ -37,7 +37,7 @@ final class Interruption {
     private let lock = NSLock()
     private var all: [Response] = []
 
-    /// Adds a response, and returns whether it is the only one.
+    /// Adds a response. Returns whether it is now the only response.
     func add(_ response: Response) -> Bool {
       lock.withLock {
         all.append(response)
@@ -49,8 +49,8 @@ final class Interruption {
 
     var newest: Response? { lock.withLock { all.last } }
 
-    /// Removes the files of all responses except the one that has `files`. After that, these responses can make no more
-    /// files.
+    /// Removes the files of all responses except the response that has `files`. After that, no more files can be made
+    /// for the responses whose files were removed.
     func takeBack(allBut files: MadeFiles) {
       for other in lock.withLock({ all }) where other.files !== files {
         other.files.takeBackForGood()
@@ -63,7 +63,7 @@ final class Interruption {
     private var hasRequest = false
     private var isOver = false
 
-    /// Records that a signal has come, and returns whether it is the first.
+    /// Records that a signal has come. Returns whether it is the first signal.
     func request() -> Bool {
       lock.withLock {
         defer { hasRequest = true }
@@ -73,20 +73,22 @@ final class Interruption {
 
     var isRequested: Bool { lock.withLock { hasRequest } }
 
-    /// Records that the work is done, so that a signal does not end the process any more.
+    /// Records that the work is done. A signal then no longer ends the process.
     func end() { lock.withLock { isOver = true } }
 
     var hasEnded: Bool { lock.withLock { isOver } }
   }
 
-  /// Starts to handle the signals. An interruption removes what is in ``files``, and then the signal ends the process.
-  /// With `lettingWorkEnd`, the work first gets a moment to see ``isRequested`` and to end by itself.
+  /// Starts to handle the signals. When a signal comes, the files in ``files`` are removed, and then the process ends
+  /// by this signal. If `lettingWorkEnd` is true, the work first gets a moment to notice ``isRequested`` and to end by
+  /// itself.
   ///
-  /// `gather` is called before anything is removed. It can add files to ``files`` that the work has made without
-  /// recording them.
+  /// `gather` is called before the files are removed. It can add files to ``files`` that the work has made without
+  /// recording them there.
   init(lettingWorkEnd: Bool = false, gather: @escaping @Sendable (MadeFiles) -> Void = { _ in }) {
     files = MadeFiles()
-    // Signals belong to the process, so the outermost object handles them for all objects within it.
+    // Signals go to the whole process, so only the outermost object handles them, for itself and for the objects within
+    // it.
     guard
       Self.current.add(
         Response(files: files, state: state, letsWorkEnd: lettingWorkEnd, gather: gather))
@@ -94,15 +96,16 @@ final class Interruption {
       (handled, sources, hidesPipe) = ([], [], false)
       return
     }
-    // A private queue has its own thread; a shared queue might wait until the work has ended.
+    // A queue of its own gets a thread of its own. A shared queue might wait until the work has ended.
     let queue = DispatchQueue(label: "lifeboat.interruption", qos: .userInteractive)
-    // Without SIGXFSZ, exceeding the file size limit is an ordinary write error, and the failing work removes what it
-    // made.
+    // While SIGXFSZ is ignored, exceeding the file size limit is an ordinary write error, and the work that gets this
+    // error removes what it made.
     signal(SIGXFSZ, SIG_IGN)
-    // Without SIGPIPE, a closed output is an ordinary write error too, so `| head` leaves no unpacked files behind.
+    // While SIGPIPE is ignored, writing to a closed output is an ordinary error, too, so `| head` leaves no unpacked
+    // files.
     hidesPipe = !Self.isIgnored(SIGPIPE)
     signal(SIGPIPE, SIG_IGN)
-    // If nohup(1) has ignored SIGHUP, it stays ignored.
+    // If nohup(1) has made this process ignore SIGHUP, SIGHUP stays ignored.
     handled = Self.signals.filter { $0 != SIGHUP || !Self.isIgnored($0) }
     sources = handled.map { number in
       signal(number, SIG_IGN)
@@ -123,17 +126,17 @@ final class Interruption {
   private static func leave(_ number: Int32, _ response: Response) {
     response.gather(response.files)
     response.files.takeBackForGood()
-    // `end()` and the removal use the lock of `files`, so the second of them sees that the first has happened.
+    // `end()` and the removal use the lock of `files`, so the one that comes second sees what the first one did.
     if response.state.hasEnded { return }
     current.takeBack(allBut: response.files)
-    // The signal itself ends the process, so that the shell sees which signal it was.
+    // The process ends by the signal itself, so that the shell sees which signal it was.
     signal(number, SIG_DFL)
     unblock([number])
     kill(getpid(), number)
   }
 
-  /// Unblocks signals that the parent process left blocked. Otherwise a run could not be interrupted, such as one that
-  /// reads a sparse file for hours.
+  /// Unblocks signals that the parent process left blocked. Otherwise a long run, such as one that reads a sparse file
+  /// for hours, could not be interrupted.
   static func unblock(_ numbers: [Int32] = signals) {
     var set = sigset_t()
     unsafe sigemptyset(&set)
@@ -141,13 +144,16 @@ final class Interruption {
     unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
   }
 
-  /// Ends the process by SIGPIPE if `error` says that the reader has closed the output. A program that does not handle
-  /// the signal ends in the same way. Returns for any other error, and when SIGPIPE is ignored.
-  static func leave(closedOutput error: any Error) {
+  /// Whether the error means that the reader of the output has closed it.
+  static func isOfClosedOutput(_ error: any Error) -> Bool {
     let closed = [StreamError.Code.closed.rawValue, SQLiteFileError.Code.outputClosed.rawValue]
-    guard let code = Failure(error)?.code, closed.contains(code), !isIgnored(SIGPIPE) else {
-      return
-    }
+    return Failure(error).map { closed.contains($0.code) } ?? false
+  }
+
+  /// Ends the process by SIGPIPE, as the system would have done if this program did not handle SIGPIPE. Call this after
+  /// the reader has closed the output. Returns only if SIGPIPE is ignored.
+  static func leaveByClosedOutput() {
+    guard !isIgnored(SIGPIPE) else { return }
     unblock([SIGPIPE])
     kill(getpid(), SIGPIPE)
   }
@@ -171,11 +177,11 @@ final class Interruption {
     return { state.isRequested }
   }
 
-  /// Whether a signal has asked the process to end. Work that cleans up after itself asks this.
+  /// Whether a signal has asked the process to end. Work that can end by itself checks this property.
   var isRequested: Bool { state.isRequested }
 
-  /// Marks the work as done, in a process that is about to exit. From then on, signals remove nothing and do not end
-  /// the process.
+  /// Records that the work is done. Call this when the process is about to exit. Signals then remove nothing and do not
+  /// end the process.
   func end() {
     let state = state
     files.keepAll { state.end() }

@@ -16,7 +16,7 @@ struct Lifeboat: ParsableCommand {
       lifeboat extract Notes.sqlite -o Rows  save every row that can be read
       lifeboat demo                          see it all in a minute
 
-      No command writes to a store that it reads, and SQLite never opens it.
+      No command writes to a store that it reads, and SQLite never opens the store.
 
       EXIT STATUS
         0 done   1 done, with findings   64 wrong usage   65 not a readable store
@@ -46,7 +46,7 @@ struct Lifeboat: ParsableCommand {
     // which takes longer than all other work.
     if CommandLine.arguments.dropFirst() == ["--version"] { return print(Tool.version) }
     #if os(Linux)
-      // With this call, commands that pack bundles take a sixth less memory, and at most a twentieth more processor
+      // With this call, commands that pack bundles need a sixth less memory, and at most a twentieth more processor
       // time.
       lifeboat_give_back_memory()
     #endif
@@ -64,15 +64,22 @@ struct Lifeboat: ParsableCommand {
       let isJSON = CommandLine.arguments.contains("--json")
       let failure = Failure(error) ?? Failure(foreign: error) ?? usage(error, isJSON)
       let code = failure?.exitCode ?? exitCode(for: error).rawValue
-      Interruption.leave(closedOutput: error)
-      failure?.report(asJSON: isJSON)
+      let isClosed = Interruption.isOfClosedOutput(error)
+      if !isClosed { failure?.report(asJSON: isJSON) }
       do { try log?.append(exitCode: code) } catch { Failure(error)?.report(asJSON: isJSON) }
+      // From here on, SIGPIPE has its usual effect again.
+      log = nil
+      if isClosed {
+        Interruption.leaveByClosedOutput()
+        failure?.report(asJSON: isJSON)
+      }
       if failure == nil { leave(error) }
       exit(withError: ExitCode(code))
     }
   }
 
-  /// The parser's error as a failure in JSON; nil if the parser's own message is to be shown.
+  /// Converts an error of the argument parser to a failure, for output as JSON. Nil without `--json`, and for an error
+  /// that is not wrong usage; in these cases the parser's own message is shown.
   private static func usage(_ error: any Error, _ isJSON: Bool) -> Failure? {
     guard isJSON, exitCode(for: error) == .validationFailure else { return nil }
     return Failure(64, "usage.parser", message(for: error), hint: usageHint)
@@ -82,8 +89,8 @@ struct Lifeboat: ParsableCommand {
     UsageAdvice.hint(for: Array(CommandLine.arguments.dropFirst()))
   }
 
-  /// Exits with the argument parser's own message, made visible: the message repeats the command line, which may hold
-  /// any bytes.
+  /// Shows the argument parser's own message, and exits. Control characters in the message are escaped, because it
+  /// repeats the command line, which may hold any bytes.
   private static func leave(_ error: any Error) -> Never {
     guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
     let errors = StandardStream(descriptor: 2)

@@ -4,7 +4,7 @@ import SafeText
 import SupportBundle
 import Terminal
 
-/// The option for the file that a command writes an HTML page or a picture to.
+/// The option that names the file for an HTML page or a picture.
 struct PageOutput: ParsableArguments {
   @Option(
     name: .shortAndLong,
@@ -12,7 +12,7 @@ struct PageOutput: ParsableArguments {
     completion: .file())
   var output: String?
 
-  /// The files that the command makes with this option: one or none.
+  /// The paths of the files that this option makes the command write: one path or none.
   var paths: [String] { output.map { [$0] } ?? [] }
 
   /// Refuses combinations of options: `--json` with a page or picture, and `--output` with any other format.
@@ -33,7 +33,7 @@ struct PageOutput: ParsableArguments {
     }
   }
 
-  /// Throws if the output exists already. It is called before work that takes long.
+  /// Throws if the output file exists already. Call this before work that takes long.
   func checkFree() throws {
     guard let output, try FileStatus.of(output) != nil else { return }
     throw BundleError(.outputExists, "the output already exists", path: output)

@@ -8,7 +8,7 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// The options of all commands for their output and exit status.
+/// The options for output and exit status, which all commands have.
 struct DisplayOptions: ParsableArguments {
   @Flag(name: .long, help: "Write JSON for programs instead of text.")
   var json = false
@@ -31,7 +31,8 @@ struct DisplayOptions: ParsableArguments {
 
   /// The style of standard output, from `--color`, `--no-color` and the environment.
   var style: Style { Style(noColor ? .never : color, descriptor: 1) }
-  /// The width of standard output in columns; if it is not a terminal, COLUMNS or 80.
+  /// The width of standard output in columns. If standard output is not a terminal, this is the value of COLUMNS, or
+  /// else 80.
   var width: Int { TerminalWidth.columns(of: 1) }
 
   /// Writes text to standard output.
@@ -41,11 +42,16 @@ struct DisplayOptions: ParsableArguments {
     try output.flush()
   }
 
-  /// Writes a note to standard error, on one line, unless `--quiet` is given.
+  /// Writes a note to standard error, wrapped if standard error is a terminal, else on one line. With `--quiet`, writes
+  /// nothing.
   func note(_ text: String) {
     guard !quiet else { return }
     let errors = StandardStream(descriptor: 2)
-    try? errors.writeLine(VisibleText.visible(text))
+    let line = VisibleText.visible(text)
+    let isTerminal = isatty(2) == 1
+    try? errors.write(
+      isTerminal
+        ? DisplayText.hanging(line, width: TerminalWidth.columns(of: 2), rest: 2) : line + "\n")
     try? errors.flush()
   }
 
@@ -56,7 +62,7 @@ struct DisplayOptions: ParsableArguments {
     try output.flush()
   }
 
-  /// Writes values to standard output as JSON, one a line.
+  /// Writes values to standard output as JSON, one value on each line.
   func write(lines values: some Sequence<some Encodable>) throws {
     let output = StandardStream(descriptor: 1)
     for value in values { try output.write(json: JSONText.line(value)) }
@@ -68,7 +74,7 @@ struct DisplayOptions: ParsableArguments {
     if !exitZero { throw ExitCode(1) }
   }
 
-  /// Lists findings of damage on standard error: the first five, or all with `-v`.
+  /// Lists findings of damage on standard error: the first five findings or, with `-v`, all.
   func note(_ findings: [Finding]) {
     let damage = findings.filter { $0.severity == .damage }
     let maxShown = verbose > 0 ? damage.count : 5
@@ -80,19 +86,19 @@ struct DisplayOptions: ParsableArguments {
 }
 
 extension ArgumentHelp {
-  /// The help of the argument of a command that reads one store.
+  /// The help text for the argument that names the store, in commands that read one store.
   static var store: ArgumentHelp {
     "A store, a folder or archive that holds one, the folder of an incident, or a bundle."
   }
 }
 
-/// Which rows to read, with which model, and how to write them.
+/// The options that say which rows are read, with which model, and how the rows are written.
 struct RowOptions: ParsableArguments {
   @Option(
     name: .long, help: "Only this entity (in a plain SQLite file: this table); may be repeated.")
   var entity: [String] = []
 
-  @Option(name: .long, help: "The maximum number of rows (of each entity, in text and extract).")
+  @Option(name: .long, help: "The maximum number of rows; in text and in extract, of each entity.")
   var limit: Int?
 
   @Option(name: .long, help: "How binary values are written in JSON: hex, summary or decoded.")
@@ -127,7 +133,7 @@ struct RowOptions: ParsableArguments {
     if let limit, limit < 0 { throw ValidationError("--limit takes a number of rows, 0 or more.") }
   }
 
-  /// These options in the form that `RowOutput` takes.
+  /// These options in the form in which `RowOutput` takes them.
   var output: RowOutput.Options {
     .init(
       entityNames: entity.isEmpty ? nil : entity, limit: limit,
@@ -135,7 +141,7 @@ struct RowOptions: ParsableArguments {
       isSafeForSpreadsheets: spreadsheetSafe)
   }
 
-  /// A value as the text of a table's cell. With `--decode` or `--blobs decoded`, a blob is summarised.
+  /// A value as text for a cell of a table. With `--decode` or `--blobs decoded`, a blob is summarised.
   func cell(_ value: PropertyValue) -> String {
     guard decode || blobs == .decoded, case .binary(let bytes) = value else {
       return CellText.text(value)
@@ -143,13 +149,10 @@ struct RowOptions: ParsableArguments {
     return BlobContent(bytes).summary(sizeBytes: bytes.count)
   }
 
-  /// The model that `--model` names; nil without the option. Files beside the model that could not be read are noted on
+  /// The model that `--model` names; nil without the option. If files beside the model could not be read, lists them on
   /// standard error.
   func givenModel(_ display: DisplayOptions) throws -> ManagedObjectModel? {
-    guard let model else { return nil }
-    let input = try ModelInput(model)
-    for other in input.passedOver { display.note(other) }
-    return try input.model(named: modelVersion).model
+    try model.map { try display.model(at: $0, version: modelVersion).model }
   }
 
   /// Opens a store with the model and the allow-list that the options name.
@@ -163,8 +166,8 @@ struct RowOptions: ParsableArguments {
     let list = try AllowList(contentsOf: allow)
     guard opened.kind != .sqlite else {
       throw Failure(
-        64, "usage.noChoice", "--allow names attributes of entities, and \(path) has none",
-        hint: "choose columns of its tables with: lifeboat rows --columns")
+        64, "usage.noChoice", "--allow names attributes of entities, but \(path) is plain SQLite",
+        hint: "to choose columns of a table, use: lifeboat rows --columns")
     }
     try list.check(against: opened)
     opened.shows = { list.allows($0, of: $1) }
@@ -172,7 +175,7 @@ struct RowOptions: ParsableArguments {
   }
 }
 
-/// The option for the part of the write-ahead log that is read.
+/// The option that says which part of the write-ahead log is read.
 struct StoreOptions: ParsableArguments {
   @Option(
     name: .long,
@@ -180,13 +183,13 @@ struct StoreOptions: ParsableArguments {
   var wal: SQLiteDatabase.LogView = .committed
 }
 
-/// The option for the way in which long work shows its progress, on standard error.
+/// The option that says how long work shows its progress on standard error.
 struct ProgressOptions: ParsableArguments {
   @Option(
     name: .long, help: "How progress is shown: auto, plain, json or none.")
   var progress: ProgressMode = .auto
 
-  /// A meter for one operation. It prints nothing when `--quiet` is given without `--progress`.
+  /// A meter for the progress of one operation. With `--quiet` and without `--progress`, it prints nothing.
   func meter(_ operation: String, unit: ProgressUnit, _ display: DisplayOptions) -> ProgressMeter {
     ProgressMeter(
       operation: operation, total: nil, unit: unit,
@@ -194,28 +197,32 @@ struct ProgressOptions: ParsableArguments {
   }
 }
 
-/// The JSON that the commands write.
+/// Encodes values as JSON in the forms that the commands write.
 enum JSONText {
-  /// One object on several lines, with sorted keys and ISO 8601 dates, and a line feed at the end.
+  /// A value as a JSON object on several lines, with sorted keys and ISO 8601 dates, and a line feed at the end.
   static func pretty(_ value: some Encodable) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-    encoder.dateEncodingStrategy = .iso8601
-    return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+    String(decoding: try data(value, [.prettyPrinted]), as: UTF8.self) + "\n"
   }
 
-  /// One object on one line, with sorted keys and ISO 8601 dates, and a line feed at the end.
+  /// A value as a JSON object on one line, with sorted keys and ISO 8601 dates, and a line feed at the end.
   static func line(_ value: some Encodable) throws -> String {
+    String(decoding: try data(value), as: UTF8.self) + "\n"
+  }
+
+  /// A value as a JSON object on one line, with sorted keys and ISO 8601 dates. `more` adds options for the encoder.
+  static func data(
+    _ value: some Encodable, _ more: JSONEncoder.OutputFormatting = []
+  ) throws -> Data {
     let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.outputFormatting = more.union([.sortedKeys, .withoutEscapingSlashes])
     encoder.dateEncodingStrategy = .iso8601
-    return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+    return try encoder.encode(value)
   }
 }
 
-/// Findings as text.
+/// Formats findings as text.
 enum FindingText {
-  /// A finding on one line: the message, the table, file, page and offset that it has, and its id.
+  /// A finding on one line: the message, then table, file, page and offset if they are known, and the finding's id.
   static func line(_ finding: Finding) -> String {
     var place: [String] = []
     if let table = finding.table { place.append(table) }
@@ -226,7 +233,7 @@ enum FindingText {
     return VisibleText.visible(finding.message + where_) + " (\(finding.id.rawValue))"
   }
 
-  /// A line of a list: indented by two columns, wrapped at the terminal's width, and ended by a line feed.
+  /// A line of a list, indented by two columns, wrapped to the terminal's width, and ended by a line feed.
   static func block(_ line: String, _ display: DisplayOptions) -> String {
     DisplayText.hanging(line, width: display.width, indent: 2, rest: 4)
   }

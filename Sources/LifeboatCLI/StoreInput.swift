@@ -28,48 +28,46 @@ extension StoreReader {
   func run() throws { try StoreInput.reading(path, secrets, display, read) }
 }
 
-/// The input that an argument names: the main file of a store, a folder or archive that holds one store, the folder of
-/// an incident, or a support bundle. An archive is unpacked into a private folder, which is removed when this object is
-/// released.
+/// The input that an argument names: the main file of a store, a folder or archive that contains one store, the folder
+/// of an incident, or a support bundle. An archive is unpacked into a private folder, which is removed when this object
+/// is released.
 final class StoreInput {
-  /// The path as the user gave it. Messages show this path, because commands accept it.
+  /// The path as the user gave it. Messages show this path, because commands accept it as an argument.
   let given: String
-  /// The incident that the store belongs to; nil for other stores.
+  /// The incident in which the store was set aside; nil for a store that is not in an incident.
   private(set) var incident: Incident?
-  /// The private folder into which a bundle was unpacked; nil for any other input.
-  var bundleFolder: String? { bundle?.path }
-  /// Entries of a bundle that do not agree with its manifest, and were not unpacked.
+  /// Entries of the bundle that were not unpacked because they differ from the bundle's manifest.
   var leftOut: [BundleExtraction.Skipped] { bundle?.skipped ?? [] }
-  /// Archives inside the given archive or folder that were not opened, and files of a backup that cannot be read: where
-  /// they are, and why they were left.
+  /// Archives inside the given archive or folder that were not opened, and files of a backup that cannot be read. Each
+  /// has a path and a reason.
   private(set) var passedOver: [StoreFinder.PassedOver] = []
-  /// The opened file of a bundle or an archive; nil for a store and for a folder.
+  /// The archive or bundle, opened as a file; nil for a store and for a folder.
   private(set) var file: BundleFile?
-  /// The path of the store's main file; nil in a bundle without the store. Other files of the store may have been left
-  /// out.
+  /// The path of the store's main file; nil for a bundle without the store. The other files of the store may be missing
+  /// at this path, because they were not unpacked.
   private(set) var store: String?
   /// The unpacked bundle; nil for any other input.
   private(set) var bundle: UnpackedBundle?
   private var archive: UnpackedArchive?
   private var backup: UnpackedBackup?
-  /// The decrypted copy of the store; nil when the store is not encrypted, or no key was given.
+  /// The decrypted copy of the store; nil when the store is not encrypted, and when no key was given.
   private(set) var decrypted: DecryptedStore?
-  /// Removes the private folder when a signal ends the process.
+  /// Makes sure that the private folder is removed when a signal ends the process.
   private var interruption: Interruption?
 
-  /// Whether a file of a backup cannot be read, so that rows may be missing.
+  /// Whether a file of the backup cannot be read, so that rows may be missing.
   var lacksFiles: Bool { backup != nil && passedOver.contains { $0.code == "file.missing" } }
 
-  /// Whether a file is an archive or is encrypted, so that a store may be inside.
+  /// Whether the file at a path is an archive or is encrypted, so that a store may be inside.
   static func isArchive(_ path: String) -> Bool { UnpackedArchive.mayHoldStore(path) }
 
-  /// Whether a path is the folder of an incident: a folder with the file `incident.json`.
+  /// Whether the path is that of an incident's folder, which contains the file `incident.json`.
   static func isIncident(_ path: String) -> Bool {
     (try? FileStatus.of(record(in: path)))??.kind == .file
   }
 
-  /// Opens what a path leads to. An archive or backup is unpacked, and an encrypted store is decrypted if there is a
-  /// key.
+  /// Opens the store or bundle that a path leads to. An archive or a backup is unpacked. An encrypted store is
+  /// decrypted if `key` is given.
   init(_ given: String, bundle secrets: BundleSecretOptions? = nil, key: CipherKey? = nil) throws {
     self.given = given
     if Self.isArchive(given) {
@@ -88,19 +86,19 @@ final class StoreInput {
     if let key, let store { try decrypt(store, key) }
   }
 
-  /// Whether a path is an archive, or names a store within an archive or a backup, so that something has to be
-  /// unpacked.
+  /// Whether something must be unpacked to read the store: the path is that of an archive, or names a store in an
+  /// archive or a phone backup.
   static func isPacked(_ path: String) -> Bool { isInside(path) || isArchive(path) }
 
-  /// Whether a path names a store within an archive or a phone backup, or such a backup itself.
+  /// Whether a path names a phone backup, or a store within an archive or a phone backup.
   static func isInside(_ path: String) -> Bool {
     PhoneBackup.split(path) != nil || UnpackedArchive.split(path) != nil
   }
 
-  /// The paths of all stores that a path leads to: those in a folder, in an archive or in a phone's backup, or else the
-  /// path itself.
+  /// The paths of all stores that a path leads to. These are the stores in a folder, an archive or a phone backup; for
+  /// any other path, it is the path itself.
   ///
-  /// `tell` is called with each file that is, was or may be a store and is not among the paths.
+  /// `tell` is called with each file that is, was or may be a store and that is not among the paths.
   static func all(
     at path: String, _ secrets: BundleSecretOptions, _ tell: (StoreFinder.PassedOver) -> Void
   ) throws -> [String] {
@@ -108,7 +106,7 @@ final class StoreInput {
     guard !isIncident(path) else { return [path] }
     if let (folder, name) = PhoneBackup.split(path) {
       if let name {
-        // A backup that cannot be opened fails when the store is read.
+        // A backup that cannot be opened causes a failure later, when the store is read.
         if let backup = try? PhoneBackup(folder), let store = backup.store(named: name) {
           backup.problems(of: store).forEach(tell)
         }
@@ -125,7 +123,7 @@ final class StoreInput {
         guard let failure = Failure(error) ?? Failure(foreign: error) else { throw error }
         // An archive without a store is common in a folder, so nothing is said about it.
         guard failure.code != ExtractionError.Code.noStores.rawValue else { return [] }
-        // The message goes into a list that names the path itself.
+        // The message goes into a list that shows the path beside the message.
         let message = (error as? BundleError)?.message ?? failure.message
         tell(.init(path: archive, code: failure.code, message: message))
         return []
@@ -137,27 +135,29 @@ final class StoreInput {
 
   /// The path of the store's main file.
   ///
-  /// - Throws: a failure when a bundle does not hold the store, or when a file of the store is not as it was packed.
+  /// - Throws: a failure when the input is a bundle that does not contain the store, or when a file of the store has
+  ///   changed since it was packed.
   func storePath() throws -> String {
     try requireAsPacked("store/")
     guard let store else {
       throw Failure(
-        65, "bundle.noStore", "\(given) holds no store, only what was recorded about one",
+        65, "bundle.noStore", "\(given) holds no store, only records about one",
         hint:
-          "see it with: lifeboat inspect \(ShellText.path(given)); for the store itself, ask for "
+          "to see these records, run: lifeboat inspect \(ShellText.path(given)); for the store itself, ask for "
           + "a bundle made with --include store")
     }
     return store
   }
 
-  /// The inspection that a bundle without the store holds; nil when the input is not a bundle, or the store itself is
-  /// there.
+  /// The inspection that a bundle without the store contains. Nil when the input is not a bundle, and when the bundle
+  /// contains the store.
   func recordedInspection() throws -> StoreInspection? {
-    guard let bundleFolder, store == nil else { return nil }
-    // A bundle may have no store because the store was damaged and not unpacked. That is a failure.
+    guard let bundle, store == nil else { return nil }
+    // A bundle may lack the store because the store was not unpacked, for example because its entry was damaged. This
+    // is a failure.
     try requireAsPacked("store/")
     try requireAsPacked(StoreBundle.inspectionName)
-    let record = PathText.joined(bundleFolder, StoreBundle.inspectionName)
+    let record = PathText.joined(bundle.path, StoreBundle.inspectionName)
     guard ByteFile.exists(record),
       let inspection = try? RecordFile.read(record, as: StoreInspection.self)
     else {
@@ -166,18 +166,18 @@ final class StoreInput {
     return inspection
   }
 
-  /// Throws a failure when an entry whose name starts with `name` is not as it was packed.
+  /// Throws a failure when an entry whose name starts with `name` has changed since it was packed.
   func requireAsPacked(_ name: String) throws {
     guard let part = leftOut.first(where: { PathText.starts($0.name, with: name) }) else { return }
     throw Failure(
       65, BundleError.Code.entryChanged.rawValue,
       "\(given): \(part.name) is not as it was packed: \(part.reason)",
-      hint: "ask for the bundle once more; unpack what is whole with: lifeboat bundle extract "
+      hint: "ask for the bundle once more; to unpack what is whole, run: lifeboat bundle extract "
         + "\(ShellText.path(given)) -o DIR")
   }
 
-  /// The store's name for the title of a page, and the argument for the commands on the page. Neither has the folders
-  /// that the store is in.
+  /// The store's name for the title of a page, and the argument that names the store in the commands on the page. Both
+  /// are without the path of the folder that the store is in.
   var names: (title: String, argument: String) {
     let outer = PathText.lastComponent(of: PathText.withoutTrailingSlashes(given))
     guard let store else { return (outer, outer) }
@@ -185,24 +185,25 @@ final class StoreInput {
     return privateFolder == nil ? (name, name) : ("\(name) in \(outer)", outer)
   }
 
-  /// Notes on standard error which archives were not opened, which files cannot be read, and why.
+  /// Writes notes to standard error about the archives that were not opened and the files that cannot be read, with the
+  /// reasons.
   func tellPassedOver(_ display: DisplayOptions) {
     for other in passedOver { display.note("note: \(other.path): \(other.message)") }
   }
 
-  /// Throws a failure if the output would become part of what is read.
+  /// Throws a failure if the output would become part of this input.
   func check(_ output: String) throws {
     let isUnpacked = bundle != nil || archive != nil || backup != nil
-    // A store that is only decrypted may be in a folder that was given.
+    // If the store was only decrypted, it lies beside the path that was given, possibly in a folder that was given.
     try EvidenceGuard.check(
       output, against: isUnpacked ? given : decrypted?.evidence.mainPath ?? storePath())
   }
 
   // MARK: - Reading
 
-  /// Runs a command on a store as ``reading(_:bundle:key:_:)`` does, and lists the pages of an encrypted store that do
-  /// not match their authentication code. If there are any, or if files of the store are missing from its backup, it
-  /// throws the exit code for findings.
+  /// Calls `body` with the opened input, as ``reading(_:bundle:key:_:)`` does. Lists the pages of an encrypted store
+  /// that do not match their authentication codes. Throws the exit code for findings if there are such pages, or if
+  /// files of the store are missing from its backup.
   static func reading<Result>(
     _ path: String, _ secrets: SecretOptions, _ display: DisplayOptions,
     _ body: (StoreInput) throws -> Result
@@ -218,7 +219,8 @@ final class StoreInput {
     }
   }
 
-  /// Runs a command on a store. A failure of the command names the path that was given, instead of a private folder.
+  /// Calls `body` with the opened input. If `body` fails, the failure names the path that the user gave, and not that
+  /// of a private folder.
   static func reading<Result>(
     _ path: String, bundle secrets: BundleSecretOptions?, key: CipherKey? = nil,
     _ body: (StoreInput) throws -> Result
@@ -232,7 +234,7 @@ final class StoreInput {
         if let hint = failure.hint {
           let named = ShellText.path(input.store ?? folder)
           let shown = Self.replacing(named, with: ShellText.path(path), in: hint)
-          // A hint that names another file of the private folder is of no use to the user.
+          // A hint that names another file of the private folder does not help the user.
           failure.hint = shown.utf8.firstRange(of: folder.utf8) == nil ? shown : nil
         }
         throw failure
@@ -240,7 +242,7 @@ final class StoreInput {
     }
   }
 
-  /// Replaces the paths of the private folder in a text by the path that was given.
+  /// Replaces the path of the private folder, wherever it occurs in a text, by the path that the user gave.
   func shown(_ text: String) -> String {
     guard let privateFolder else { return text }
     let named = store.map { Self.replacing($0, with: given, in: text) } ?? text
@@ -258,8 +260,8 @@ final class StoreInput {
 
   // MARK: - Archives
 
-  /// The paths of the stores in an archive. The result is the archive's own path if the archive holds one store or is a
-  /// bundle.
+  /// The paths of the stores in an archive. If the archive holds one store, or is a bundle, the result is only the
+  /// archive's own path.
   private static func stores(
     inArchive path: String, _ secrets: BundleSecretOptions,
     _ tell: (StoreFinder.PassedOver) -> Void
@@ -298,7 +300,7 @@ final class StoreInput {
     }
     self.archive = archive
     let place = PathText.joined(archive.folder.path, UnpackedArchive.escaped(name))
-    // The name is that of an archive inside the archive: its only store is read.
+    // `name` is that of an archive inside the archive, so the only store of the inner archive is read.
     if try FileStatus.of(place)?.kind == .folder {
       note(archive.passedOver, in: path)
       store = try only(inFolder: place)
@@ -307,7 +309,7 @@ final class StoreInput {
     guard ByteFile.exists(place) else {
       throw Failure(
         64, "input.unknownName", "the archive \(path) has no store \(name)",
-        hint: "lifeboat inspect \(ShellText.path(path)) shows all")
+        hint: "to see all stores, run: lifeboat inspect \(ShellText.path(path))")
     }
     store = place
   }
@@ -339,8 +341,8 @@ final class StoreInput {
     passedOver = others.map { $0.at(PathText.joined(archive, $0.path)) }
   }
 
-  /// Does work that unpacks an archive. If it fails for lack of room or because the archive grows too much, the failure
-  /// says what to do.
+  /// Runs `work`, which unpacks an archive. If `work` fails because the disk is full, or because the archive would
+  /// become too large, the failure says what the user can do.
   private static func unpacking<Result>(_ path: String, _ work: () throws -> Result) throws
     -> Result
   {
@@ -361,7 +363,7 @@ final class StoreInput {
   // MARK: - Backups
 
   private func unpack(_ backup: PhoneBackup, _ name: String?) throws {
-    // If the store is named, the other files of the backup need not be examined.
+    // If the path names the store, the other files of the backup need not be examined.
     let named = name.flatMap(backup.store)
     let found = named == nil ? backup.contents() : nil
     let stores = found?.stores ?? []
@@ -373,7 +375,7 @@ final class StoreInput {
           ?? "the backup \(given) holds \(Quantity.count(stores.count, "store")), and one is expected: "
           + names + (stores.count > 5 ? ", …" : ""),
         hint:
-          "lifeboat inspect \(ShellText.path(backup.path)) shows all; name one after the folder: "
+          "to see all stores, run: lifeboat inspect \(ShellText.path(backup.path)); name one after the folder: "
           + ShellText.path(PathText.joined(backup.path, stores.first?.name ?? "DOMAIN/PATH")))
     }
     let interruption = Interruption()
@@ -408,7 +410,8 @@ final class StoreInput {
 
   // MARK: - Folders
 
-  /// The only store of a folder. A file that was a store counts too: otherwise it would be left out without a word.
+  /// The only store of a folder. A file that was a store counts as a store, because otherwise the user would not learn
+  /// about the file.
   private func only(inFolder path: String) throws -> String {
     try only(of: Self.found(at: path, named: given), in: path)
   }
@@ -424,12 +427,13 @@ final class StoreInput {
         + (passedOver.isEmpty
           ? "" : "; \(Quantity.count(passedOver.count, "archive")) beside them not opened"),
       hint: Self.isArchive(given) || UnpackedArchive.split(given) != nil
-        ? "name one after the archive: \(ShellText.path(PathText.joined(given, names.first ?? "")))"
-        : "name one of these files; lifeboat inspect shows all")
+        ? "name one of these files after the archive: \(ShellText.path(PathText.joined(given, names.first ?? "")))"
+        : "name one of these files; to see all of them, use: lifeboat inspect")
   }
 
-  /// The path itself for a file, or the only store of a folder. Archives in the folder are listed in ``passedOver``. If
-  /// the folder holds archives and no store, the failure asks for an archive to be named.
+  /// The path itself if it is that of a file, or the path of the only store in a folder. Archives in the folder are
+  /// listed in ``passedOver``. If the folder contains archives and no store, the failure asks the user to name an
+  /// archive.
   private func only(atPath path: String) throws -> String {
     guard try FileStatus.of(path)?.kind == .folder else { return path }
     let found = try StoreFinder.find(at: path, taking: .archives)
@@ -453,7 +457,7 @@ final class StoreInput {
     {
       throw Failure(
         65, error.code.rawValue, "\(given) holds no store",
-        hint: "see what the archive holds with: bsdtar -tf \(ShellText.path(given))")
+        hint: "to see what the archive holds, run: bsdtar -tf \(ShellText.path(given))")
     }
   }
 
@@ -463,7 +467,7 @@ final class StoreInput {
     PathText.joined(PathText.withoutTrailingSlashes(folder), "incident.json")
   }
 
-  /// The path of the store in an incident's folder, and the record of the incident.
+  /// The path of the store in the folder of an incident, and the record of the incident.
   private static func kept(in folder: String) throws -> (String, Incident) {
     let isInPlace = PathText.isSame(
       PathText.lastComponent(of: PathText.folder(of: absolute(folder))), "Incompatible")
@@ -479,12 +483,12 @@ final class StoreInput {
     guard try FileStatus.of(store) != nil else {
       throw Failure(
         66, "restore.nothingKept", "\(folder): the incident no longer holds a store",
-        hint: "see what became of the store with: lifeboat incidents list FOLDER")
+        hint: "to see what became of the store, run: lifeboat incidents list FOLDER")
     }
     return (store, incident)
   }
 
-  /// The record of an incident whose folder is a copy outside of `Incompatible`.
+  /// The record of an incident whose folder was copied to a place outside of `Incompatible`.
   private static func copied(_ record: String, _ folder: String) throws -> Incident {
     guard let incident = try? RecordFile.read(record, as: Incident.self),
       incident.schema == Incident.schemaName, incident.version <= Incident.currentVersion
@@ -507,9 +511,9 @@ extension StoreFinder.Wanted {
   static let archives = Self(file: UnpackedArchive.mayHoldStore)
 }
 
-/// Reads records of bundles and incidents, which are JSON.
+/// Reads the records, which are JSON, of bundles and incidents.
 enum RecordFile {
-  /// The most bytes of a record that are read.
+  /// The maximum size of a record, in bytes.
   static let maxBytes = 16 << 20
 
   /// Reads the record at a path.

@@ -5,21 +5,21 @@ import Quoting
 import SafeText
 import Terminal
 
-/// Advice on a command line that the parser rejects or would misunderstand.
+/// Advice on command lines that the argument parser rejects or would misunderstand.
 enum UsageAdvice {
-  /// The letters of all one-letter flags.
+  /// The letters of all flags of one letter.
   private static let letters = Array("0fhinoqv".utf8)
 
-  /// Throws for a word such as `-dash.sqlite`. The parser would take each letter for a flag, and the `h` in it would
-  /// show help and nothing else.
+  /// Throws if an argument is a word with a dash before it, for example `-dash.sqlite`. The parser would read each
+  /// letter as a flag and, because of the `h`, would only show help.
   static func check(_ arguments: some Sequence<String>) throws(Failure) {
     var previous = ""
     for argument in arguments {
       defer { previous = argument }
       if PathText.isSame(argument, "--") { return }
-      // `--order -created` is a value: it sorts by `created`, the newest first.
+      // `--order -created` has a value with a dash: it sorts by `created` in descending order.
       if PathText.isSame(previous, "--order") { continue }
-      // The parser itself knows `-help`.
+      // The parser itself understands `-help`.
       if PathText.isSame(argument, "-help") { continue }
       let bytes = argument.utf8
       guard bytes.count > 2, PathText.starts(argument, with: "-"),
@@ -27,7 +27,7 @@ enum UsageAdvice {
       else { continue }
       let rest = bytes.dropFirst()
       let isNumber = rest.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
-      // `-o=NEW` is a flag with its value.
+      // `-o=NEW` is a flag of one letter, followed by its value.
       let hasValue = rest.dropFirst().first == UInt8(ascii: "=")
       if isNumber || hasValue || rest.allSatisfy(letters.contains) { continue }
       throw Failure(
@@ -36,8 +36,8 @@ enum UsageAdvice {
     }
   }
 
-  /// A suggestion for a command line whose command does not exist; nil when the command exists, or when nothing similar
-  /// does.
+  /// A suggestion for a command line that names an unknown command; nil when the command exists, and when there is
+  /// nothing similar to suggest.
   static func hint(for arguments: [String]) -> String? {
     var command: any ParsableCommand.Type = Lifeboat.self
     var path = ["lifeboat"]

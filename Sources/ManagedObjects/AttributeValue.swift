@@ -3,10 +3,10 @@ import ObjectModel
 package import SQLiteFile
 package import SQLiteWriter
 
-/// Converts values of attributes into what Core Data stores in SQLite.
+/// Converts attribute values to the values that Core Data stores in SQLite.
 enum AttributeValue {
-  /// The value that a column of the attribute stores; nil when the attribute cannot have the value, because it has
-  /// another type or is out of range.
+  /// The SQLite value that stores `value` in the attribute's column; nil when the attribute cannot have `value`,
+  /// because the attribute has another type or `value` is out of range.
   static func stored(_ value: PropertyValue, of attribute: Attribute) -> SQLiteValue? {
     switch (value, attribute.type) {
     case (.null, _): .null
@@ -31,8 +31,8 @@ enum AttributeValue {
     }
   }
 
-  /// The default value that a new object gets; NULL when the attribute has no default, or when the default is an
-  /// instance of a class of the app.
+  /// The SQLite value that stores the attribute's default value, which a new object gets. NULL when the attribute has
+  /// no default, or when the default is an instance of one of the app's classes.
   static func initial(_ attribute: Attribute) -> SQLiteValue {
     let value: PropertyValue? =
       switch attribute.defaultValue {
@@ -63,7 +63,7 @@ enum AttributeValue {
 }
 
 extension StoredValue {
-  /// A stored value made of one that SQLite has returned.
+  /// Converts a value that SQLite has returned to a stored value.
   package init(_ value: SQLiteValue) {
     self =
       switch value {

@@ -3,22 +3,23 @@ import ObjectModel
 import SQLiteFile
 import SQLiteWriter
 
-/// An object of a store: the values of its attributes by name, and the objects that its relationships lead to.
+/// An object of a store, with the values of its attributes and the objects that its relationships lead to.
 ///
-/// While an instance is in use, its ``ObjectContext`` returns the same instance each time it reads the object. A change
-/// reaches the store when the context writes. An instance is not `Sendable`: only the task that uses its context may
-/// use it.
+/// As long as an instance is in use, its ``ObjectContext`` returns this instance each time the object is read. A change
+/// to the object is written to the store when the context writes. An instance is not `Sendable`: only the task that
+/// uses its context may use it.
 public final class ManagedObject {
   /// The name of the object's entity.
   public let entityName: String
-  /// The entity and the primary key of the object; nil for a new object that is not written yet.
+  /// The object's entity and primary key; nil for a new object that is not yet written to the store.
   public internal(set) var reference: ObjectReference?
   /// Whether ``ObjectContext/delete(_:)`` has deleted the object.
   public internal(set) var isDeleted = false
   let context: ObjectContext
-  /// The changed attributes that are not written yet, keyed by column name.
+  /// The new values of changed attributes that are not yet written to the store, keyed by column name.
   var values: [String: SQLiteValue] = [:]
-  /// The changed to-one relationships that are not written yet, keyed by column name. A nil value leads to no object.
+  /// The new destinations of changed to-one relationships that are not yet written to the store, keyed by column name.
+  /// A nil destination means that the relationship leads to no object.
   var leads: [String: ManagedObject?] = [:]
 
   init(_ entityName: String, _ reference: ObjectReference?, in context: ObjectContext) {
@@ -31,14 +32,14 @@ public final class ManagedObject {
 
   /// The value of an attribute; ``PropertyValue/null`` when the attribute has no value.
   ///
-  /// - Throws: ``ObjectError``, or what SQLite reports.
+  /// - Throws: ``ObjectError``, or errors of SQLite.
   public func value(forKey name: String) throws -> PropertyValue {
     let (column, attribute) = try context.attribute(name, of: entityName)
     let stored = try values[column] ?? context.stored(column, of: self)
     return PropertyValue(StoredValue(stored), attribute, storePath: context.storePath)
   }
 
-  /// Sets the value of an attribute. The value reaches the store when the context writes.
+  /// Sets the value of an attribute. The value is written to the store when the context writes.
   ///
   /// - Throws: ``ObjectError`` when the entity has no such attribute, when the value has another type or is out of
   ///   range, or when the store is only read.
@@ -55,9 +56,9 @@ public final class ManagedObject {
 
   // MARK: - Relationships
 
-  /// The object that a to-one relationship leads to; nil when it leads to none.
+  /// The object that a to-one relationship leads to; nil when the relationship leads to no object.
   ///
-  /// - Throws: ``ObjectError``, or what SQLite reports.
+  /// - Throws: ``ObjectError``, or errors of SQLite.
   public func object(forKey name: String) throws -> ManagedObject? {
     let (column, relationship) = try context.toOne(name, of: entityName)
     if let changed = leads[column.name] { return changed }
@@ -65,17 +66,18 @@ public final class ManagedObject {
     return try context.object(withKey: key, inTableOf: relationship.destinationEntityName)
   }
 
-  /// Sets the object that a to-one relationship leads to; nil for no object. A to-one inverse is set as well.
+  /// Sets the object that a to-one relationship leads to; nil for no object. If the inverse relationship is to-one, the
+  /// inverse is set, too.
   ///
-  /// - Throws: ``ObjectError`` when the entity has no such relationship, when the object is of another entity or
-  ///   context, or when the store is only read.
+  /// - Throws: ``ObjectError`` when the entity has no such relationship, when `object` is of another entity or context,
+  ///   or when the store is only read.
   public func setObject(_ object: ManagedObject?, forKey name: String) throws {
     let (column, relationship) = try context.toOne(name, of: entityName)
     try context.check(object, for: relationship, of: entityName)
     try context.willChange(self)
     let inverse = TableLayout.inverse(of: relationship, in: context.layout.model)
     if let inverse, !inverse.isToMany, inverse.name != name || object !== self {
-      // Both sides of a one-to-one relationship must agree.
+      // The two relationships of a one-to-one pair must agree.
       let former = try self.object(forKey: name)
       if let former, former !== object { try former.lead(nil, by: inverse) }
       if let object, let other = try object.object(forKey: inverse.name), other !== self {
@@ -91,18 +93,18 @@ public final class ManagedObject {
     try context.lead(self, to: object, column)
   }
 
-  /// The objects that a to-many relationship leads to: in their order if the relationship is ordered, else by primary
-  /// key.
+  /// The objects that a to-many relationship leads to, in the relationship's order if it is ordered, else sorted by
+  /// primary key.
   ///
-  /// - Throws: ``ObjectError``, or what SQLite reports.
+  /// - Throws: ``ObjectError``, or errors of SQLite.
   public func objects(forKey name: String) throws -> [ManagedObject] {
     try context.destinations(of: self, by: context.toMany(name, of: entityName))
   }
 
-  /// Adds an object to a to-many relationship. In an ordered relationship, it becomes the last.
+  /// Adds an object to a to-many relationship. In an ordered relationship, the object is appended at the end.
   ///
-  /// - Throws: ``ObjectError`` when the entity has no such relationship, when the object is of another entity or
-  ///   context, or when the store is only read.
+  /// - Throws: ``ObjectError`` when the entity has no such relationship, when `object` is of another entity or context,
+  ///   or when the store is only read.
   public func addObject(_ object: ManagedObject, forKey name: String) throws {
     let relationship = try context.toMany(name, of: entityName)
     try context.check(object, for: relationship, of: entityName)
@@ -115,9 +117,9 @@ public final class ManagedObject {
     }
   }
 
-  /// Removes an object from a to-many relationship. Nothing changes if the object is not in it.
+  /// Removes an object from a to-many relationship. Nothing changes if the relationship does not lead to the object.
   ///
-  /// - Throws: ``ObjectError``, or what SQLite reports.
+  /// - Throws: ``ObjectError``, or errors of SQLite.
   public func removeObject(_ object: ManagedObject, forKey name: String) throws {
     let relationship = try context.toMany(name, of: entityName)
     try context.check(object, for: relationship, of: entityName)

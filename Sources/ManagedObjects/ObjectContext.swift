@@ -3,14 +3,16 @@ import ObjectModel
 import SQLiteFile
 package import SQLiteWriter
 
-/// The objects of a store: of a new store that is being made, or of a copy of the old one, which is only read.
+/// Reads and writes the objects of a store. This is either a new store that is being made, or a copy of the old store,
+/// which is only read.
 ///
-/// The context does not keep the objects that it reads, so memory does not grow with the store. While the instance of
-/// an object is in use, the context returns this instance for the object. A context is not `Sendable`.
+/// The context does not keep the objects that it reads, so its use of memory does not grow with the store. As long as
+/// the app holds an instance of an object, the context returns this instance whenever the object is read. A context is
+/// not `Sendable`.
 public final class ObjectContext {
   package let layout: TableLayout
   package let writer: SQLiteWriter
-  /// The path of the store, which external files are found by.
+  /// The path of the store's main file, next to which the external files are found.
   package let storePath: String
   /// The SQL schema name of the store's file: `main`, or the name of an attached file.
   private let schema: String
@@ -24,21 +26,21 @@ public final class ObjectContext {
     weak var object: ManagedObject?
   }
   private var held: [Place: Held] = [:]
-  /// The changed objects. They are held until they are written.
+  /// The changed objects. The context keeps them in memory until it has written the changes.
   private var changed: [ManagedObject] = []
   private var changedSet: Set<ObjectIdentifier> = []
-  /// The to-one relationships that were changed, in the order of the changes. ``ManagedObject/leads`` has the latest
-  /// destination of each.
+  /// The to-one relationships that were changed, in the order of the changes. The latest destination of each
+  /// relationship is in ``ManagedObject/leads``.
   private var leads: [(object: ManagedObject, column: TableLayout.Column)] = []
-  /// The links of to-many relationships to add or remove, in the order of the changes.
+  /// The pending additions and removals of links of to-many relationships, in the order of the changes.
   private var links:
     [(near: ManagedObject, far: ManagedObject, relationship: Relationship, isAdded: Bool)] = []
   private var statements: [String: SQLiteStatement] = [:]
-  /// The highest primary key in use or reserved, by table. A new object gets the next one.
+  /// The highest primary key in use or reserved in each table, keyed by table name. A new object gets the next key.
   private var highestKeys: [String: Int64]
   /// The deleted objects whose rows are still in the file.
   private var deleted: [ManagedObject] = []
-  /// The number of objects whose rows this context has inserted, by entity name.
+  /// The number of rows that this context has inserted for new objects, keyed by entity name.
   package private(set) var insertedCounts: [String: Int] = [:]
 
   /// Makes a context for the objects in a file that `writer` has made or attached.
@@ -46,10 +48,10 @@ public final class ObjectContext {
   /// - Parameters:
   ///   - layout: the tables and columns of the store.
   ///   - writer: the connection that reads and writes the file.
-  ///   - schema: the name that SQL uses for the file: `main`, or the name of an attached file.
-  ///   - storePath: the path of the store, which external files are found by.
-  ///   - highestKeys: the highest key that is in use or reserved, by table; new objects get higher ones. Nil for a
-  ///     store that is only read.
+  ///   - schema: the SQL schema name of the file: `main`, or the name of an attached file.
+  ///   - storePath: the path of the store's main file, next to which the external files are found.
+  ///   - highestKeys: the highest primary key in use or reserved in each table, keyed by table name. New objects get
+  ///     higher keys. Nil for a store that is only read.
   package init(
     _ layout: TableLayout, _ writer: SQLiteWriter, schema: String, storePath: String,
     highestKeys: [String: Int64]?
@@ -64,11 +66,11 @@ public final class ObjectContext {
 
   // MARK: - Objects
 
-  /// Makes a new object of an entity, with the default values of its attributes. Its row is inserted when the context
-  /// writes.
+  /// Makes a new object of an entity, with the default values of its attributes. The context inserts the object's row
+  /// the next time that it writes.
   ///
-  /// - Throws: ``ObjectError`` when the model has no entity of that name, the entity is abstract, or the store is only
-  ///   read.
+  /// - Throws: ``ObjectError`` when the model has no entity with this name, the entity is abstract, or the store is
+  ///   only read.
   public func insertObject(ofEntity name: String) throws -> ManagedObject {
     guard layout.model.entities[name]?.isAbstract == false else {
       throw ObjectError(.noSuchEntity, "the model has no entity \(name), or only an abstract one")
@@ -78,11 +80,11 @@ public final class ObjectContext {
     return object
   }
 
-  /// The objects of an entity and of its subentities whose attribute has a value, sorted by primary key. Changes that
-  /// are pending are written first.
+  /// The objects of an entity and its subentities whose attribute `attributeName` has the value `value`, sorted by
+  /// primary key. Pending changes are written first.
   ///
   /// The whole table is read, unless the model has an index for the attribute.
-  /// - Throws: ``ObjectError``, or what SQLite reports.
+  /// - Throws: ``ObjectError``, or errors of SQLite.
   public func objects(ofEntity name: String, where attributeName: String, is value: PropertyValue)
     throws -> [ManagedObject]
   {
@@ -102,11 +104,10 @@ public final class ObjectContext {
     ).compactMap { try object($0, inTable: table) }
   }
 
-  /// Calls `body` with each object of an entity and of its subentities, by primary key. Objects that are inserted while
-  /// this runs are not passed.
+  /// Calls `body` with each object of an entity and its subentities, in the order of their primary keys. Objects that
+  /// are inserted during the call are left out.
   ///
-  /// - Throws: ``ObjectError`` when the model has no entity of that name; errors that `body` throws; what SQLite
-  ///   reports.
+  /// - Throws: ``ObjectError`` when the model has no entity with this name; errors of `body`; errors of SQLite.
   public func forEachObject(ofEntity name: String, _ body: (ManagedObject) throws -> Void) throws {
     try write()
     guard let table = layout.table(of: name) else {
@@ -132,7 +133,7 @@ public final class ObjectContext {
     }
   }
 
-  /// The object with a primary key in the table of an entity; nil when there is none.
+  /// The object with the primary key `key` in the table of an entity; nil when the table has no such row.
   package func object(withKey key: Int64, inTableOf entity: String) throws -> ManagedObject? {
     guard let table = layout.table(of: entity) else { return nil }
     if let object = held[Place(table: table.name, key: key)]?.object { return object }
@@ -179,7 +180,8 @@ public final class ObjectContext {
     return row[0]
   }
 
-  /// The objects that a to-many relationship leads to, in their order or by primary key.
+  /// The objects that a to-many relationship leads to, in the relationship's order if it is ordered, else sorted by
+  /// primary key.
   func destinations(of object: ManagedObject, by relationship: Relationship) throws
     -> [ManagedObject]
   {
@@ -202,8 +204,8 @@ public final class ObjectContext {
 
   // MARK: - Writing
 
-  /// Notes that an object is about to change, so that the next ``write()`` writes it. Throws `object.readOnly` when the
-  /// store is only read.
+  /// Records that an object is about to change, so that the next ``write()`` writes the object. Throws
+  /// `object.readOnly` when the store is only read.
   func willChange(_ object: ManagedObject) throws {
     guard !isReadOnly else {
       throw ObjectError(.readOnly, "objects of the old store cannot be changed")
@@ -211,7 +213,8 @@ public final class ObjectContext {
     if changedSet.insert(ObjectIdentifier(object)).inserted { changed.append(object) }
   }
 
-  /// Changes the destination of the to-one relationship that a column stores; nil for no destination.
+  /// Changes the destination of the to-one relationship that is stored in `column`. A nil destination means that the
+  /// relationship leads to no object.
   func lead(_ object: ManagedObject, to destination: ManagedObject?, _ column: TableLayout.Column)
     throws
   {
@@ -227,10 +230,10 @@ public final class ObjectContext {
     links.append((near, far, relationship, isAdded))
   }
 
-  /// Writes the pending changes: new rows, changed values, links, then deletions.
+  /// Writes the pending changes in this order: new rows, changed values, links, deletions.
   ///
-  /// - Throws: ``ObjectError`` when a table has no free primary key; what SQLite reports, such as a broken uniqueness
-  ///   constraint.
+  /// - Throws: ``ObjectError`` when a table has no free primary key; errors of SQLite, for example when a uniqueness
+  ///   constraint is broken.
   package func write() throws {
     guard !changed.isEmpty || !links.isEmpty || !deleted.isEmpty else { return }
     let objects = changed
@@ -243,8 +246,8 @@ public final class ObjectContext {
     self.links = []
     for object in objects where object.reference == nil { try insert(object) }
     for object in objects { try update(object) }
-    // Only the last change of each relationship counts. These last changes are made in their order, because an added
-    // object becomes the last of an ordered relationship.
+    // Only the last change of each relationship is written. These last changes are written in the order in which the
+    // app made them, because an object that is added to an ordered relationship goes to the end.
     var ends: [(object: ManagedObject, far: ManagedObject?, column: TableLayout.Column)] = []
     for (object, column) in leads.reversed() {
       guard let far = object.leads.removeValue(forKey: column.name) else { continue }
@@ -257,15 +260,16 @@ public final class ObjectContext {
 
   // MARK: - Deleting
 
-  /// Deletes an object, and the objects that its relationships cascade to. References to deleted objects become NULL.
+  /// Deletes an object, and the objects that its relationships cascade to. References to the deleted objects become
+  /// NULL.
   ///
   /// - Throws: ``ObjectError`` when the store is only read, or when a relationship with the delete rule Deny leads to
-  ///   an object that would stay; nothing is deleted then. Also what SQLite reports.
+  ///   an object that would not be deleted; in both cases, nothing is deleted. Errors of SQLite are thrown, too.
   public func delete(_ object: ManagedObject) throws {
     try write()
-    // No object is marked as deleted before the whole cascade is known. The cascade may reach the objects that a
-    // relationship with the rule Deny leads to, which allows the deletion. Or it may reach an object with another such
-    // relationship, which forbids the deletion; nothing changes then.
+    // No object is marked as deleted before the whole cascade is known. A relationship with the delete rule Deny
+    // forbids the deletion, unless the cascade reaches all objects that this relationship leads to. If the deletion is
+    // forbidden, nothing changes.
     var doomed: [ManagedObject] = []
     var met: Set<ObjectIdentifier> = []
     var denials: [(near: ManagedObject, name: String, far: [ManagedObject])] = []
@@ -383,7 +387,8 @@ public final class ObjectContext {
     }
     if let order = layout.companion(of: column, .order(relationship), in: table) {
       let name = quoted(order)
-      // The new object comes last. The highest position is bounded, so that the sum stays an integer.
+      // The row gets the last position among the rows of its destination. The highest existing position is capped at
+      // 2^52, so that the addition does not overflow.
       try run(
         "UPDATE \(sql(table.name)) SET \(name) = CASE WHEN ?2 IS NULL THEN NULL ELSE 1024 + min(ifnull((SELECT max(other.\(name)) FROM \(sql(table.name)) AS other WHERE other.\(near) = ?2 AND other.Z_PK <> ?1), 0), \(Int64(1) << 52)) END WHERE Z_PK = ?1",
         [.integer(key), far])
@@ -398,7 +403,7 @@ public final class ObjectContext {
     }
     let keys: [SQLiteValue] = [.integer(nearKey), .integer(farKey)]
     guard let join = try join(of: relationship, of: near.entityName) else {
-      // A to-many relationship without an inverse keeps its key in the destination's row.
+      // A to-many relationship without a join table is stored in the destination's row, as the key of the owner.
       guard let table = layout.table(of: relationship.destinationEntityName) else { return }
       let (column, order) = try keyColumn(of: relationship, of: near.entityName, in: table)
       let (target, name) = (sql(table.name), quoted(column))
@@ -408,7 +413,7 @@ public final class ObjectContext {
             ? "UPDATE \(target) SET \(name) = ?1 WHERE Z_PK = ?2"
             : "UPDATE \(target) SET \(name) = NULL WHERE Z_PK = ?2 AND \(name) = ?1", keys)
       }
-      // An added object comes last. An object that the relationship leads to already keeps its place.
+      // An object that is added goes to the end. An object that the relationship leads to already keeps its position.
       return try run(
         isAdded
           ? "UPDATE \(target) SET \(name) = ?1, \(order) = 1024 + min(ifnull((SELECT max(\(order)) FROM \(target) WHERE \(name) = ?1), 0), \(Int64(1) << 52)) WHERE Z_PK = ?2 AND (\(name) IS NOT ?1 OR \(order) IS NULL)"
@@ -432,7 +437,8 @@ public final class ObjectContext {
 
   private func sql(_ table: String) -> String { quoted(schema) + "." + quoted(table) }
 
-  /// A name of the layout as a quoted SQL identifier. A name of the layout never contains a NUL, which SQL cannot hold.
+  /// A name from the layout as a quoted SQL identifier. Names from the layout never contain a NUL, so they can always
+  /// be written in SQL.
   private func quoted(_ name: String) -> String {
     (try? SQLIdentifier.quoted(name)) ?? "\"\""
   }
@@ -458,7 +464,7 @@ public final class ObjectContext {
     try statement(sql).run(values)
   }
 
-  /// Finalizes all prepared statements. They are prepared again when they are needed.
+  /// Finalizes all prepared statements. A statement that is used again later is prepared again.
   package func finish() {
     for statement in statements.values { statement.finalize() }
     statements = [:]

@@ -1,28 +1,29 @@
-/// The error for an object that cannot be read or changed as asked.
+/// An error about an object that cannot be read or changed as requested.
 public struct ObjectError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// A stable identifier, the same in messages and in JSON.
+  /// A stable identifier, which messages and JSON contain unchanged.
   public struct Code: RawRepresentable, Sendable, Hashable {
-    /// The identifier as it is printed, such as `object.noSuchProperty`.
+    /// The identifier as text, for example `object.noSuchProperty`.
     public let rawValue: String
-    /// Makes a code of an identifier. An unknown identifier is kept.
+    /// Makes a code from an identifier. Unknown identifiers are allowed.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// The model has no entity of that name, or only an abstract one.
+    /// The model has no entity with the given name, or the entity is abstract.
     public static let noSuchEntity = Code(rawValue: "object.noSuchEntity")
-    /// The entity has no property of that name and kind.
+    /// The entity has no property that has the given name and is of the expected kind.
     public static let noSuchProperty = Code(rawValue: "object.noSuchProperty")
-    /// The property cannot have the value, or the relationship cannot lead to the object.
+    /// The attribute cannot have the given value, or the relationship cannot lead to the given object.
     public static let wrongType = Code(rawValue: "object.wrongType")
-    /// An object of the old store was to be changed. The old store is only read.
+    /// The caller tried to change an object of the old store, which is only read.
     public static let readOnly = Code(rawValue: "object.readOnly")
-    /// The row of the object is not in its table any more.
+    /// The object's row no longer exists in its table.
     public static let gone = Code(rawValue: "object.gone")
-    /// The object cannot be deleted: a relationship with the delete rule Deny leads to other objects.
+    /// The object cannot be deleted, because a relationship with the delete rule Deny leads to objects that would
+    /// remain.
     public static let denied = Code(rawValue: "object.denied")
-    /// A new object cannot get a primary key, because the highest one is in use.
+    /// A new object cannot get a primary key, because the highest possible key is in use.
     public static let noRoom = Code(rawValue: "object.noRoom")
   }
 
-  /// The code that says what kind of failure this is.
+  /// The kind of failure.
   public let code: Code
   /// What is wrong, in a sentence without a full stop.
   public let message: String

@@ -1,6 +1,6 @@
-/// The order of names in version hashes: by UTF-8 bytes, case-sensitive.
+/// The order in which version hashes sort names: by UTF-8 bytes, case-sensitive.
 ///
-/// Swift compares strings by their normalised form, which gives the same order only for ASCII.
+/// Swift's own order compares normalised forms of strings. The two orders agree only for ASCII strings.
 package enum ByteOrder {
   package static func precedes(_ left: String, _ right: String) -> Bool {
     left.utf8.lexicographicallyPrecedes(right.utf8)

@@ -1,4 +1,4 @@
-/// Hexadecimal text, lowercase when written.
+/// Reads and writes hexadecimal text. Written digits are lowercase.
 package enum Hex {
   package static func string(_ bytes: some Sequence<UInt8>) -> String {
     let digits = Array("0123456789abcdef".utf8)
@@ -20,7 +20,7 @@ package enum Hex {
     }
   }
 
-  /// The bytes of an even number of hexadecimal digits; nil for any other text.
+  /// The bytes that an even number of hexadecimal digits stands for; nil for any other text.
   package static func bytes(_ text: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     var high: UInt8?

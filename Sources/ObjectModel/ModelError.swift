@@ -1,6 +1,6 @@
-/// The error when a model, or a file that should hold one, could not be read.
+/// The error that is thrown if a model, or a file that should contain one, cannot be read.
 public struct ModelError: Error, Sendable, Hashable {
-  /// What went wrong, as a stable string such as `model.malformed`. Later versions may add codes.
+  /// What went wrong, as a stable string such as `model.malformed`. Later versions of this library may add codes.
   public struct Code: RawRepresentable, Sendable, Hashable {
     /// The stable text of the code.
     public let rawValue: String
@@ -12,36 +12,37 @@ public struct ModelError: Error, Sendable, Hashable {
     public static let unreadable = Code(rawValue: "model.unreadable")
     /// The file is not of a kind that can hold a model.
     public static let notAModel = Code(rawValue: "model.notAModel")
-    /// The file ends early, or its bytes do not follow their own format.
+    /// The file ends early, or its bytes violate the rules of the file's format.
     public static let malformed = Code(rawValue: "model.malformed")
     /// The file is larger, is nested deeper or has more parts than any real model.
     public static let tooLarge = Code(rawValue: "model.tooLarge")
-    /// The XML declares entities of its own. No model needs them, but attacks do.
+    /// The XML declares entities of its own. No model declares any, but attacks do.
     public static let unsafeXML = Code(rawValue: "model.unsafeXML")
-    /// Two entities, or two properties of one entity, have the same name.
+    /// Two entities, two composites, or two properties of one entity have the same name.
     public static let duplicateName = Code(rawValue: "model.duplicateName")
     /// A version of the model has a name that cannot be a file name.
     public static let unfitName = Code(rawValue: "model.unfitName")
-    /// The file is an optimised model (`.omo`), which is not read. The `.mom` beside it has the whole model.
+    /// The file is an optimised model (`.omo`), from which a complete model cannot be read. The `.mom` in the same
+    /// folder has the complete model.
     public static let optimisedFormat = Code(rawValue: "model.optimisedFormat")
-    /// `VersionInfo.plist` or a marker file names a version of the model whose file is missing.
+    /// `VersionInfo.plist` or a marker of the current version names a model version whose file is missing.
     public static let missingVersion = Code(rawValue: "model.missingVersion")
-    /// A folder was not searched for models, or only in part.
+    /// A folder was not searched for models, or was searched only in part.
     public static let notEntered = Code(rawValue: "input.notEntered")
   }
 
   /// What went wrong, as a stable code.
   public let code: Code
-  /// The error as one sentence for people, with advice where something can be done.
+  /// The error as one sentence for people, with advice if there is a remedy.
   public let message: String
-  /// The path of the file; nil if the error is not about a file.
+  /// The path of the file; nil if the error does not concern a file.
   public var path: String?
-  /// The offset of the error in bytes, counted from 0; nil if it is not known.
+  /// The offset of the faulty byte in the file, counted from 0; nil if it is not known.
   public let offset: Int?
-  /// The line of the error in XML, counted from 1; nil if it is not known.
+  /// The line of the fault in XML, counted from 1; nil if it is not known.
   public let line: Int?
 
-  /// Makes an error from its code, its message and, if they are known, its place.
+  /// Makes an error from its code, its message and, as far as they are known, its path, offset and line.
   package init(
     code: Code, message: String, path: String? = nil, offset: Int? = nil, line: Int? = nil
   ) {
@@ -52,7 +53,7 @@ public struct ModelError: Error, Sendable, Hashable {
     self.line = line
   }
 
-  /// Returns the error with the path of its file. A path that is already set is kept.
+  /// Returns this error with `path` added. If the error has a path already, then that path is kept.
   package func at(path: String) -> ModelError {
     var copy = self
     copy.path = self.path ?? path
@@ -73,7 +74,12 @@ extension ModelError: CustomStringConvertible {
 }
 
 extension ModelError {
-  /// Makes a model error from that of a property list that should hold a model.
+  /// The error for a folder whose file names cannot be listed.
+  package static func unreadable(folder path: String) -> ModelError {
+    ModelError(code: .unreadable, message: "The folder cannot be read.", path: path)
+  }
+
+  /// Converts the error of reading a property list that should contain a model.
   package init(_ error: PropertyListError) {
     let code: Code
     switch error.code {

@@ -1,24 +1,27 @@
-/// How other programs read the text of a CSV field, judged by its bytes.
+/// Predicts how programs that import CSV read the text of a field. The text is judged by its bytes.
 package enum CSVText {
-  /// Whether a program that separates fields by something other than a comma would end a field at this byte: at a
-  /// semicolon, a tab or a line end.
+  /// Whether the byte is a semicolon, a tab or a line end. A program that does not separate fields by commas may end a
+  /// field at such a byte.
   package static func isOtherSeparator(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: ";") || byte == 0x09 || byte == 0x0a || byte == 0x0d
   }
 
-  /// Whether a spreadsheet would take text for a formula (OWASP, "CSV injection"). A part of the text after a
-  /// semicolon, a tab or a line end is judged as well.
+  /// Whether a spreadsheet would take text for a formula (OWASP, "CSV injection"). Each part of the text that follows a
+  /// semicolon, a tab or a line end is judged like a text of its own.
   ///
-  /// `count` is the number of bytes, and `byte` returns the byte at an index below `count`. `separator` takes an index
-  /// and returns the same or a later one. To be fast, it may skip bytes that are not semicolons, tabs or line ends.
+  /// `count` is the number of bytes, and `byte` returns the byte at an index below `count`. `separator` receives an
+  /// index and returns the index at which the search continues. To be fast, it may skip bytes that are not semicolons,
+  /// tabs or line ends.
   ///
-  /// Invisible characters before a sign are skipped: spaces of any kind, control characters, combining marks, and bytes
-  /// that are not UTF-8. Fullwidth forms of =, +, - and @ count too, because some programs accept them. A tab or a line
-  /// end at the start of the text makes a formula by itself.
+  /// A formula begins with a sign: =, +, - or @. Fullwidth forms of the signs and the minus sign U+2212 count too,
+  /// because some programs accept them. Invisible characters before the sign are skipped: spaces of any kind, control
+  /// characters, combining marks, and bytes that are not UTF-8. A tab or a line end at the start of the text makes a
+  /// formula by itself.
   package static func isFormula(
     count: Int, byte: (Int) -> UInt8, separator: (Int) -> Int = { $0 }
   ) -> Bool {
-    // `isStart`: only skipped bytes precede `place` in its part. `isFirst`: the part is the first one.
+    // `isStart`: in the current part, all bytes before `place` were skipped. `isFirst`: the current part is the first
+    // one.
     var isStart = true
     var isFirst = true
     var place = 0
@@ -65,7 +68,8 @@ package enum CSVText {
     }
   }
 
-  /// The scalar that starts with the non-ASCII byte at `place`; nil and length 1 when it is not UTF-8.
+  /// The scalar that starts with the non-ASCII byte at `place`, and its length in bytes. If the bytes are not UTF-8,
+  /// nil and length 1.
   private static func scalar(at place: Int, count: Int, byte: (Int) -> UInt8) -> (
     scalar: Unicode.Scalar?, length: Int
   ) {

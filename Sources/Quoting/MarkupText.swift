@@ -19,8 +19,8 @@ package enum MarkupText {
     replacing(text) { $0 == "\"" || $0 == "\\" ? "\\" + String($0) : nil }
   }
 
-  /// Escapes text for labels and members in Mermaid. Letters, digits and plain punctuation stay. All else becomes a
-  /// code point such as `#60;`, which Mermaid shows as the character.
+  /// Escapes text for labels and members in Mermaid. Letters, digits and plain punctuation stay. Each other character
+  /// becomes a code such as `#60;`, which Mermaid shows as the character.
   package static func mermaid(_ text: String) -> String {
     replacing(text) { scalar in
       let isPlain =

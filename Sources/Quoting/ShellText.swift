@@ -3,16 +3,16 @@ import SafeText
 /// Quotes words for a POSIX shell, in commands that a person copies from the screen.
 package enum ShellText {
   /// Returns `text` as one word of a shell. Quotes are found by bytes, because a `'` ends a quotation even if a
-  /// combining mark follows. Text that a terminal cannot show as it is becomes `$'…'` with escaped bytes, so that the
-  /// user sees what is run.
+  /// combining mark follows. If a terminal cannot show the text unchanged, the word has the form `$'…'` with escaped
+  /// bytes, so that the user sees what is run.
   package static func quoted(_ text: String) -> String {
     if text.utf8.isEmpty { return "''" }
     if text.utf8.allSatisfy(isPlain) { return text }
     let word = single(text)
     if isShownAsItIs(word) { return word }
     let escaped = escaped(text) { VisibleText.isHidden($0) }
-    // Escaping hidden scalars is not enough for a long stack of combining marks, so all scalars outside ASCII are
-    // escaped.
+    // Escaping hidden scalars is not enough for a long stack of combining marks. In that case all scalars outside ASCII
+    // are escaped.
     return isShownAsItIs(escaped) ? escaped : Self.escaped(text) { !$0.isASCII }
   }
 

@@ -5,13 +5,14 @@ import SafeText
 /// Scalars for which ``VisibleText/isHidden(_:)`` is true become escapes such as `\u202E`, which mean the same text in
 /// JSON and are readable in CSV. Line ends and tabs stay. Bytes that are not UTF-8 become escapes such as `\xFF`.
 package struct TerminalText {
-  /// The first bytes of a character, or a CR that an LF may follow. The next bytes have not arrived yet.
+  /// The bytes that are held back until more bytes arrive: the first bytes of an incomplete character, or a CR that an
+  /// LF may follow.
   private var held: [UInt8] = []
 
   package init() {}
 
-  /// Returns `bytes` in a form that is safe for a terminal. A character that is cut off at their end is held back and
-  /// returned with the next bytes. `isEnd` is true for the last bytes.
+  /// Returns `bytes` in a form that is safe for a terminal. If `bytes` ends within a character, the incomplete
+  /// character is held back and returned by the next call. `isEnd` is true for the last bytes.
   package mutating func escaped(_ bytes: some Sequence<UInt8>, isEnd: Bool) -> [UInt8] {
     var input = held
     held = []

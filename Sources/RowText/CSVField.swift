@@ -2,11 +2,12 @@ import Quoting
 import SQLiteFile
 
 extension OutputBuffer {
-  /// Appends text as a CSV field, in quotes if it is empty or contains a comma, a quote or a line end (RFC 4180,
-  /// section 2).
+  /// Appends text as a CSV field. The field is quoted if the text is empty or contains a comma, a quote or a line end
+  /// (RFC 4180, section 2).
   ///
-  /// All text in CSV is written by this function. With `isSafe`, text that a spreadsheet could take for a formula gets
-  /// an apostrophe. Text with semicolons or tabs is then quoted too, because some spreadsheets split fields at these.
+  /// All text in CSV is written by this function. If `isSafe` is true, an apostrophe is put before text that a
+  /// spreadsheet could take for a formula. Text with semicolons or tabs is then quoted too, because some spreadsheets
+  /// split fields at these characters.
   package mutating func append(csvField bytes: RawSpan, safeForSpreadsheets isSafe: Bool) {
     let isFormula =
       isSafe
@@ -44,7 +45,7 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends a string as a CSV field, in UTF-8. Quotes and apostrophes are added as for a field of raw bytes.
+  /// Appends a string as a CSV field, in UTF-8. Quotes and apostrophes are added as for a field in a `RawSpan`.
   package mutating func append(csvField text: String, safeForSpreadsheets isSafe: Bool) {
     append(csvField: Array(text.utf8), safeForSpreadsheets: isSafe)
   }
@@ -58,8 +59,8 @@ extension OutputBuffer {
 
 /// Searches text for the bytes that matter in CSV, 32 bytes at a time.
 private enum CSVSpecialBytes {
-  /// Marks the wanted bytes of a block by their top bits. In each word only the lowest mark is certain: bytes after it
-  /// may be marked by mistake.
+  /// A function that marks the wanted bytes of a block: it sets their top bits. In each word only the lowest mark is
+  /// certain. Bytes after the lowest mark may be marked by mistake.
   typealias Marks = (SIMD4<UInt64>) -> SIMD4<UInt64>
 
   /// Marks control characters and semicolons.
@@ -80,7 +81,7 @@ private enum CSVSpecialBytes {
     controls(block) | quotes(block) | equal(block, 0x2c2c_2c2c_2c2c_2c2c)
   }
 
-  /// Marks the bytes of a block that equal the byte at the same position in `word`.
+  /// Marks each byte of a block that equals the byte of `word` at the same position.
   @inline(__always)
   private static func equal(_ block: SIMD4<UInt64>, _ word: UInt64) -> SIMD4<UInt64> {
     let rest = block ^ SIMD4(repeating: word)

@@ -1,13 +1,12 @@
 import SQLiteFile
 
-/// How CSV is written: in the form of RFC 4180, or in the form that a spreadsheet program expects of a file that it
-/// opens.
+/// How CSV is written: in the form of RFC 4180, or in the form that spreadsheet programs expect.
 package struct CSVForm: Sendable {
   /// The byte between two fields: a comma, or a semicolon where numbers have a decimal comma.
   package var separator = UInt8(ascii: ",")
   /// Whether real numbers are written with a decimal comma in place of the decimal point.
   package var hasDecimalComma = false
-  /// Whether text that a spreadsheet would take for a formula gets an apostrophe.
+  /// Whether an apostrophe is put before text that a spreadsheet would take for a formula.
   package var isSafeForSpreadsheets = false
   /// Whether the output begins with a byte order mark, by which Excel recognises UTF-8.
   package var hasByteOrderMark = false
@@ -20,7 +19,7 @@ package struct CSVForm: Sendable {
   /// The form that Excel reads correctly when a user opens the file: with a byte order mark, and safe for spreadsheets.
   ///
   /// - Parameter hasDecimalComma: whether the user's language writes numbers with a comma. Excel then splits fields at
-  ///   semicolons, and would take 1.5 for a date.
+  ///   semicolons, and would take the text `1.5` for a date.
   package init(forExcel hasDecimalComma: Bool) {
     separator = UInt8(ascii: hasDecimalComma ? ";" : ",")
     self.hasDecimalComma = hasDecimalComma
@@ -33,8 +32,8 @@ package struct CSVForm: Sendable {
 }
 
 extension OutputBuffer {
-  /// Appends a real number in the shortest form that reads back as the same number, as Swift prints it, with a decimal
-  /// comma if the form asks for one.
+  /// Appends a real number as Swift prints it: in the shortest form that reads back as the same number. If the form
+  /// asks for a decimal comma, the comma replaces the decimal point.
   package mutating func append(csvReal value: Double, _ form: CSVForm) {
     let text = value.description
     guard form.hasDecimalComma else { return append(text) }

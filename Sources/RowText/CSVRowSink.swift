@@ -1,7 +1,7 @@
 import SQLiteFile
 import Quoting
 
-/// Writes rows as CSV (RFC 4180): a header line, CRLF, and quotes if a field needs them.
+/// Writes rows as CSV (RFC 4180): a header line, CRLF after each line, and quotes around fields that need them.
 ///
 /// NULL is an empty field and empty text is `""`, so that the two differ; blobs are hexadecimal.
 struct CSVRowSink: RawRowSink, ~Copyable {
@@ -12,7 +12,7 @@ struct CSVRowSink: RawRowSink, ~Copyable {
   private let limit: Int
   private let form: CSVForm
 
-  /// Writes at most `limit` rows; nil means all.
+  /// Makes a sink that writes at most `limit` rows; nil for all rows.
   init(output: consuming OutputBuffer, limit: Int?, _ form: CSVForm) {
     self.output = output
     self.limit = limit ?? .max

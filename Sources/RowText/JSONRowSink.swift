@@ -2,12 +2,12 @@ import SQLiteFile
 
 /// Writes a JSON object for each row, with the values as SQLite stores them.
 ///
-/// `{"table":"ZNOTE","rowid":17,"values":[null,4,"text",{"hex":"00ff"}]}`. Text that is not valid UTF-8 is in `values`
-/// with U+FFFD for its invalid bytes. Its exact bytes follow under `"invalidText":{"COLUMN":{"hex":"…"}}`.
+/// `{"table":"ZNOTE","rowid":17,"values":[null,4,"text",{"hex":"00ff"}]}`. In text that is not valid UTF-8, U+FFFD
+/// replaces each invalid byte. The exact bytes of such text follow under `"invalidText":{"COLUMN":{"hex":"…"}}`.
 struct JSONRowSink: RawRowSink, ~Copyable {
   private var output: OutputBuffer
   private var names: [String] = []
-  /// The text with which each row of the current table starts, up to the row id.
+  /// The text at the start of each row of the current table. The row id follows this text.
   private var head = ""
   private var column = 0
   private var invalid: [(column: Int, bytes: [UInt8])] = []
@@ -24,7 +24,7 @@ struct JSONRowSink: RawRowSink, ~Copyable {
 
   var wantsMore: Bool { left > 0 && !output.isBroken }
 
-  /// Writes what comes before the first row of the first table; nothing in the form of lines.
+  /// Writes the text before the first row of the first table. Writes nothing if the form is ``JSONForm/lines``.
   mutating func start() {
     if form == .object {
       output.append(form.opening)
@@ -127,7 +127,7 @@ struct JSONRowSink: RawRowSink, ~Copyable {
     invalid.removeAll()
   }
 
-  /// Writes what comes after the last row, and the bytes that are still in the buffer.
+  /// Writes the text after the last row, and then all bytes that are still in the buffer.
   mutating func finish() throws(SQLiteFileError) {
     if form == .object { output.append(form.closing) }
     try output.finish()
@@ -141,9 +141,9 @@ public enum JSONForm: Sendable {
   /// One JSON object, with all rows in an array.
   case object
 
-  /// The text before the first row, in the form of one object.
+  /// The text before the first row if the form is ``object``.
   package var opening: String { "{\"schema\":\"lifeboat.rows\",\"version\":1,\"rows\":[\n" }
-  /// The text after the last row, in the form of one object.
+  /// The text after the last row if the form is ``object``.
   package var closing: String { "\n]}\n" }
 }
 

@@ -1,7 +1,7 @@
 public import SQLiteFile
 
 extension OutputBuffer {
-  /// Appends text as a JSON string if the text is valid UTF-8; else appends nothing and returns false.
+  /// Appends text as a JSON string if the text is valid UTF-8. Otherwise appends nothing and returns false.
   package mutating func appendIfValid(jsonString bytes: RawSpan) -> Bool {
     guard let start = mark(for: bytes.byteCount &* 6 &+ 64) else {
       guard UTF8Scan.isValid(bytes) else { return false }
@@ -19,8 +19,8 @@ extension OutputBuffer {
   package mutating func append(jsonString bytes: RawSpan) -> Bool {
     append(UInt8(ascii: "\""))
     var isValid = true
-    // At its first non-ASCII byte, the rest of the text is validated once. If it is valid, it is copied word by word as
-    // ASCII is.
+    // At the first non-ASCII byte, the rest of the text is validated, only once. If the rest is valid, it is copied
+    // word by word as ASCII is.
     var passes: UInt64 = 0
     var isChecked = false
     var offset = 0
@@ -96,9 +96,11 @@ extension OutputBuffer {
     return isValid
   }
 
-  /// Puts `length` bytes of text, from `start` on, as a JSON string in quotes at `position`, and returns the position
-  /// after the string. Nil when the text is not valid UTF-8, or when a text that may need escapes has not enough room.
-  /// The caller provides room for six times the length and 64 bytes more.
+  /// Writes a text as a JSON string in quotes at `position`, and returns the position after the string. The text is the
+  /// `length` bytes of `bytes` from `start` on. The caller provides room for six times the length and 64 bytes more.
+  ///
+  /// Returns nil when the text is not valid UTF-8. Also returns nil when the buffer has too little room for the longest
+  /// escapes, and the text is long or needs escapes.
   @inlinable @inline(__always)
   package mutating func put(
     jsonString bytes: RawSpan, _ start: Int, _ length: Int, at position: Int
@@ -160,8 +162,8 @@ extension OutputBuffer {
 
   @inlinable static var tops: UInt64 { 0x8080_8080_8080_8080 }
 
-  /// Marks, by its top bit, each byte that is a control character, a quote or a backslash. Also marks bytes that are
-  /// not ASCII, unless `passes` has all top bits set. Only the lowest mark is certain: bytes after it may be marked by
+  /// Sets the top bit of each byte that is a control character, a quote or a backslash. Bytes that are not ASCII are
+  /// marked too, unless `passes` has all top bits set. Only the lowest mark is certain: bytes after it may be marked by
   /// mistake.
   @inlinable @inline(__always)
   static func specialBytes(_ word: UInt64, _ passes: UInt64) -> UInt64 {
@@ -181,8 +183,8 @@ extension OutputBuffer {
     return ((controlOrQuote | backslash) & ~block | block & ~SIMD4(repeating: passes)) & tops
   }
 
-  /// The JSON escape of an ASCII character as a word with the first byte lowest, and the length of the escape in bytes.
-  /// A character that needs no escape is returned as it is.
+  /// The JSON escape of an ASCII character, and the length of the escape in bytes. The escape is a word with the first
+  /// byte lowest. A character that needs no escape is returned unchanged.
   private static func escape(_ byte: UInt8) -> (text: UInt64, length: Int) {
     switch byte {
     case 0x22, 0x5c: return (UInt64(byte) << 8 | 0x5c, 2)

@@ -7,19 +7,20 @@ package final class BlockOutput: @unchecked Sendable {
   package var findings = FindingList()
   package var failure: SQLiteFileError?
 
-  /// A block without output yet. `output`: the buffer that gathers the bytes of the block.
+  /// Makes a block that has no output yet. `output` is the buffer that gathers the bytes of the block.
   package init(output: consuming OutputBuffer) { self.output = output }
 }
 
 /// Distributes blocks of work to several threads, and has their output written in the order of the blocks.
 ///
-/// A thread that finishes a block before its turn leaves the output here and takes another block. The thread that has
-/// the turn writes its own block, and then the blocks that other threads have left. Blocks are taken in order, so the
-/// block that has the turn is always in progress, and no thread waits for a block that has not been started.
+/// One block at a time has the turn: its output may be written. A thread that finishes a block before the block's turn
+/// leaves the output here and takes another block. The thread whose block has the turn writes its own block, and then
+/// the blocks that other threads have left. Blocks are taken in order, so the block that has the turn is always in
+/// progress, and no thread waits for a block that has not been started.
 package final class OrderedOutput: @unchecked Sendable {
   private let gate = DispatchQueue(label: "blocks")
   private let blockCount: Int
-  /// The next block to be taken, and the block that has the turn.
+  /// The number of the block that is taken next. `current` is the number of the block that has the turn.
   private var next = 0
   private var current = 0
   private var hasStopped = false
@@ -27,14 +28,15 @@ package final class OrderedOutput: @unchecked Sendable {
   private var left: [Int: BlockOutput] = [:]
   private var sleepers: [Int: DispatchSemaphore] = [:]
 
-  /// `spares`: buffers for blocks that are finished before their turn, one for each.
+  /// Makes an object for `blockCount` blocks. `spares` are the buffers in which the output of finished blocks waits for
+  /// its turn: one buffer for each such block.
   package init(blockCount: Int, spares: [BlockOutput]) {
     self.blockCount = blockCount
     self.spares = spares
   }
 
-  /// Takes the next block and returns its number, from 0; nil when no block is left, or no more are wanted. The thread
-  /// that takes a block must later leave the block here or pass the turn.
+  /// Takes the next block and returns its number, from 0; nil when no block is left, or the work was stopped. The
+  /// thread that takes a block must later leave the output of the block here, or pass on the turn.
   fileprivate func take() -> Int? {
     gate.sync {
       guard next < blockCount, !hasStopped else { return nil }
@@ -43,7 +45,7 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Waits until all blocks before `block` have passed the turn.
+  /// Waits until all blocks before `block` have passed on the turn.
   fileprivate func wait(for block: Int) {
     let semaphore: DispatchSemaphore? = gate.sync {
       if block == current { return nil }
@@ -54,13 +56,14 @@ package final class OrderedOutput: @unchecked Sendable {
     semaphore?.wait()
   }
 
-  /// A spare buffer for a block whose turn has not come; nil when the block has the turn, or no buffer is free.
+  /// Takes a spare buffer, for the output of a block whose turn has not come. Returns nil when the block has the turn,
+  /// or when no buffer is free.
   fileprivate func spare(for block: Int) -> BlockOutput? {
     gate.sync { block == current ? nil : spares.popLast() }
   }
 
-  /// Leaves the output of a block to the thread that has the turn. Returns false when the block itself has the turn;
-  /// then the caller must write the output.
+  /// Leaves the output of a block to the thread whose block has the turn. Returns false when `block` itself has the
+  /// turn; then the caller must write the output.
   fileprivate func leave(_ made: BlockOutput, _ block: Int) -> Bool {
     gate.sync {
       guard block != current else { return false }
@@ -70,7 +73,8 @@ package final class OrderedOutput: @unchecked Sendable {
   }
 
   /// Passes the turn from `block` to the next block. If a thread has left the output of the next block here, returns
-  /// that output, which the caller must write. `written`: a spare buffer that is free again; nil for none.
+  /// that output, which the caller must write. `written` is a spare buffer whose output was written, so that the buffer
+  /// is free again; nil when there is no such buffer.
   fileprivate func pass(_ block: Int, _ written: BlockOutput?) -> BlockOutput? {
     gate.sync {
       if let written { spares.append(written) }
@@ -80,14 +84,14 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Stops the work: blocks after the current one are not wanted.
+  /// Stops the work: no output is written after the block that has the turn, and no further block is taken.
   fileprivate func stop() { gate.sync { hasStopped = true } }
 
   /// Whether the work was stopped.
   fileprivate var isStopped: Bool { gate.sync { hasStopped } }
 }
 
-/// One thread's place in the order of blocks. Each thread has a place of its own.
+/// Lets one thread take blocks and write their output in the order of the blocks. Each thread has its own `OutputTurn`.
 package final class OutputTurn: @unchecked Sendable {
   private let turns: OrderedOutput
   private var block = 0
@@ -95,8 +99,8 @@ package final class OutputTurn: @unchecked Sendable {
 
   package init(_ turns: OrderedOutput) { self.turns = turns }
 
-  /// Takes the next block and returns its number, from 0; nil when no block is left, or no more are wanted. Each block
-  /// that was taken must be ended with ``end(_:_:_:settle:)``.
+  /// Takes the next block and returns its number, from 0; nil when no block is left, or the work was stopped. Each
+  /// block that was taken must be ended with ``end(_:_:_:settle:)``.
   package func take() -> Int? {
     guard let next = turns.take() else { return nil }
     block = next
@@ -104,15 +108,16 @@ package final class OutputTurn: @unchecked Sendable {
     return next
   }
 
-  /// Waits until the block taken last has the turn. Returns false when output is no longer wanted.
+  /// Waits until the block that this thread took last has the turn. Returns false when output is no longer wanted.
   package func come() -> Bool {
     if !hasCome { turns.wait(for: block) }
     hasCome = true
     return !turns.isStopped
   }
 
-  /// Ends the block taken last. If its turn has not come and a spare buffer is free, the output is left for the thread
-  /// that passes the turn to the block. Otherwise this thread waits for the turn and writes the output.
+  /// Ends the block that this thread took last. If the block's turn has not come and a spare buffer is free, the output
+  /// is left for the thread that will pass the turn to the block. Otherwise this thread waits for the turn and writes
+  /// the output.
   ///
   /// A failure of the block or of the output stops all work: nothing is written after the failed block.
   /// - Parameters:
@@ -146,7 +151,7 @@ package final class OutputTurn: @unchecked Sendable {
     }
   }
 
-  /// Writes a block that has the turn, and hands on its findings and failure. A failure stops all work.
+  /// Writes a block that has the turn, and passes its findings and failure to `settle`. A failure stops all work.
   private func write(
     _ output: inout OutputBuffer, _ findings: FindingList, _ failure: SQLiteFileError?,
     _ settle: (FindingList, SQLiteFileError?) -> Void
@@ -156,8 +161,8 @@ package final class OutputTurn: @unchecked Sendable {
     if failure != nil || output.isBroken { turns.stop() }
   }
 
-  /// Passes the turn to the next block. If another thread has left the next block, returns its output; the caller must
-  /// write it and pass the turn again.
+  /// Passes the turn to the next block. If another thread has left the output of that block, returns the output; the
+  /// caller must write it and pass on the turn.
   private func pass(_ written: BlockOutput?) -> BlockOutput? {
     defer { block += 1 }
     return turns.pass(block, written)

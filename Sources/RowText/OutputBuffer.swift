@@ -3,53 +3,55 @@ public import SQLiteFile
 import Quoting
 import SafeText
 
-/// Bytes on their way to a file descriptor, 256 KiB at a time.
+/// Gathers bytes and writes them to a file descriptor, 256 KiB at a time.
 ///
-/// A failed write is remembered rather than thrown, so that the row loop stays free of error paths;
-/// ``finish()`` reports it, and ``isBroken`` lets a long loop end early.
+/// No function throws when a write fails, so that the loop over rows needs no error handling. ``finish()`` throws the
+/// error of a failed write. ``isBroken`` tells a long loop to end early.
 @usableFromInline @safe package struct OutputBuffer: ~Copyable {
   private let descriptor: Int32?
-  /// How many bytes the buffer can hold.
+  /// The maximum number of bytes in the buffer.
   @usableFromInline package let capacity: Int
   @usableFromInline var memory: UnsafeMutableRawPointer
   @usableFromInline var template = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
   @usableFromInline var templateCount = 0
-  /// How many bytes the buffer holds.
+  /// The number of bytes in the buffer.
   @usableFromInline package private(set) var count = 0
   private var failure: Int32 = 0
-  /// The turn that must come before anything is written; nil for a buffer that needs no turn.
+  /// The turn for which this buffer waits before it writes anything; nil for a buffer that need not wait.
   private let turn: OutputTurn?
   /// Escapes the characters that a terminal must not receive; nil when the descriptor is not a terminal.
   private var terminal: TerminalText?
-  /// Bytes handed to the system so far.
+  /// The number of bytes that were handed to the system so far.
   package private(set) var writtenCount: Int64 = 0
 
-  /// A buffer for an open descriptor, which it does not close. Characters that a terminal would obey or hide are
-  /// escaped on a terminal only; with nil for `isTerminal`, the system is asked.
+  /// Makes a buffer for an open descriptor. The buffer does not close the descriptor. If the descriptor is a terminal,
+  /// characters that a terminal would obey or hide are escaped. If `isTerminal` is nil, the system says whether the
+  /// descriptor is a terminal.
   package init(descriptor: Int32, isTerminal: Bool? = nil) {
     self.init(
       descriptor: descriptor, capacity: 256 * 1024, turn: nil,
       isTerminal: isTerminal ?? (isatty(descriptor) == 1))
   }
 
-  /// A buffer without a descriptor, which keeps its bytes until another buffer takes them. It becomes broken
-  /// (``isBroken``) when more than `capacity` bytes are appended.
+  /// Makes a buffer without a descriptor, which keeps its bytes until another buffer takes them. When more than
+  /// `capacity` bytes are appended, the buffer becomes broken (``isBroken``).
   package init(capacity: Int) {
     self.init(descriptor: nil, capacity: capacity, turn: nil, isTerminal: false)
   }
 
-  /// A new buffer for the same descriptor. With a `turn`, the new buffer writes only after the turn has come. Until
-  /// then it keeps appended bytes; when it is full, the appending thread waits.
+  /// Makes a new buffer for the same descriptor. If `turn` is not nil, the new buffer writes only after the turn has
+  /// come, and keeps appended bytes until then. When the buffer is full, the thread that appends waits for the turn.
   package func another(capacity: Int, turn: OutputTurn?) -> OutputBuffer {
     OutputBuffer(
       descriptor: descriptor, capacity: capacity, turn: turn, isTerminal: terminal != nil)
   }
 
-  /// A buffer of 4 MiB, without a descriptor, for the rendered rows of a block. Rendered text and numbers take about
-  /// twice the space that they take in a page.
+  /// Makes a buffer of 4 MiB, without a descriptor, for the rendered rows of a block. Rendered text and numbers take
+  /// about twice the space that they take in a page.
   package static func ofBlock() -> OutputBuffer { OutputBuffer(capacity: 4 << 20) }
 
-  /// Exchanges the bytes with those of another buffer of the same capacity; does nothing when the capacities differ.
+  /// Exchanges the bytes in this buffer with the bytes in `other`. Does nothing when the two buffers differ in
+  /// capacity.
   package mutating func exchange(with other: inout OutputBuffer) {
     guard capacity == other.capacity else { return }
     unsafe swap(&memory, &other.memory)
@@ -64,13 +66,13 @@ import SafeText
     unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
   }
 
-  /// Appends the bytes of a buffer without a descriptor, and empties that buffer.
+  /// Appends the bytes of `other`, a buffer without a descriptor, and empties `other`.
   package mutating func append(movingFrom other: inout OutputBuffer) {
     unsafe append(buffer: UnsafeRawBufferPointer(start: other.memory, count: other.count))
     other.removeAll()
   }
 
-  /// Calls `body` with the bytes that the buffer keeps, and drops them.
+  /// Calls `body` with the bytes in the buffer, and empties the buffer.
   package mutating func drain<E: Error>(_ body: (RawSpan) throws(E) -> Void) throws(E) {
     defer { count = 0 }
     try body(unsafe RawSpan(_unsafeStart: memory, byteCount: count))
@@ -105,29 +107,28 @@ import SafeText
     return count
   }
 
-  /// Drops what was appended since ``mark(for:)`` returned this position.
+  /// Drops all bytes that were appended since ``mark(for:)`` returned this position.
   package mutating func takeBack(to mark: Int) { count = mark }
 
-  // When many small pieces follow each other, the position is kept in a local variable: `room` reserves space, `put`
-  // writes, `advance` commits.
+  // For many small pieces in a row, the position is kept in a local variable: `room` reserves space, `put` writes,
+  // `advance` commits.
 
-  /// Makes room for `bytes` more bytes, and for another eight that the last `put` may write too many. Returns the
-  /// position of the next byte.
+  /// Makes room for `bytes` more bytes, and for eight bytes beyond these, because the last `put` may write up to eight
+  /// bytes too many. Returns the position of the next byte.
   @inlinable @inline(__always)
   package mutating func room(for bytes: Int) -> Int {
     reserve(bytes &+ 8)
     return count
   }
 
-  /// Puts the eight bytes of a word, the lowest first, at a position in the buffer. Does nothing where they do not fit.
+  /// Writes the eight bytes of a word, the lowest first, at a position in the buffer. Does nothing if they do not fit.
   @inlinable @inline(__always)
   package mutating func put(_ word: UInt64, at position: Int) {
     guard position >= 0, position &+ 8 <= capacity else { return }
     unsafe memory.storeBytes(of: word.littleEndian, toByteOffset: position, as: UInt64.self)
   }
 
-  /// Puts 32 bytes, the lowest byte of each lane first, at a position in the buffer. Does nothing where they do not
-  /// fit.
+  /// Writes 32 bytes, the lowest byte of each lane first, at a position in the buffer. Does nothing if they do not fit.
   @inlinable @inline(__always)
   package mutating func put(_ block: SIMD4<UInt64>, at position: Int) {
     guard position >= 0, position &+ 32 <= capacity else { return }
@@ -136,7 +137,7 @@ import SafeText
     unsafe memory.storeBytes(of: ordered, toByteOffset: position, as: SIMD4<UInt64>.self)
   }
 
-  /// Counts all bytes that were put before `position` as appended.
+  /// Ends a series of `put`: all bytes before `position` now belong to the content of the buffer.
   @inlinable @inline(__always)
   package mutating func advance(to position: Int) {
     count = min(position, capacity)
@@ -150,11 +151,11 @@ import SafeText
     count &+= 1
   }
 
-  /// The most bytes of a literal that is copied as one block.
+  /// The maximum length of a literal that is copied as one block, in bytes.
   @inlinable package static var shortLiteral: Int { 32 }
 
-  /// Appends the bytes of `literals` in a range. A range of at most ``shortLiteral`` bytes is copied as one block of
-  /// ``shortLiteral`` bytes, if `literals` has a whole block from the start of the range on.
+  /// Appends the bytes in a range of `literals`. A range of at most ``shortLiteral`` bytes is copied as one block of
+  /// ``shortLiteral`` bytes, if `literals` has that many bytes from the start of the range on.
   @inlinable @inline(__always)
   package mutating func append(literal range: Range<Int>, of literals: ContiguousArray<UInt8>) {
     let bytes = literals.rawSpan
@@ -166,7 +167,7 @@ import SafeText
     advance(to: cursor &+ range.count)
   }
 
-  /// Appends the first `length` (1 to 8) bytes of a word in memory order.
+  /// Appends the first `length` (1 to 8) bytes of a word, in the order in which they are in memory.
   @inlinable @inline(__always)
   package mutating func append(word: UInt64, length: Int) {
     reserve(8)
@@ -211,11 +212,11 @@ import SafeText
     count &+= templateCount
   }
 
-  /// How many bytes ``putTemplate(at:)`` needs, including the padding of the last word; nil when the template has 256
-  /// bytes or more, which cannot be put.
+  /// The number of bytes that ``putTemplate(at:)`` needs, including the padding of the last word; nil when the template
+  /// has 256 bytes or more, which ``putTemplate(at:)`` cannot write.
   package var templateLength: Int? { templateCount < 256 ? templateCount &+ 8 : nil }
 
-  /// Puts the template at a position with room for ``templateLength`` bytes, and returns the position after the
+  /// Writes the template at a position with room for ``templateLength`` bytes, and returns the position after the
   /// template.
   @inlinable @inline(__always)
   package mutating func putTemplate(at cursor: Int) -> Int {
@@ -253,10 +254,11 @@ import SafeText
     advance(to: put(integer: value, at: room(for: Self.longestInteger)))
   }
 
-  /// The most bytes that a decimal integer needs, including the eight that its last word may overshoot by.
+  /// The number of bytes of room that a decimal integer needs. Eight of these bytes are for the last word, which may be
+  /// longer than the digits in it.
   @inlinable package static var longestInteger: Int { 32 }
 
-  /// Puts a decimal integer at a position with room for ``longestInteger`` bytes, and returns the position after the
+  /// Writes a decimal integer at a position with room for ``longestInteger`` bytes, and returns the position after the
   /// integer.
   @inlinable @inline(__always)
   package mutating func put(integer value: Int64, at cursor: Int) -> Int {
@@ -265,11 +267,11 @@ import SafeText
     return put(lastDigits: Self.fourDigits(number), of: 4, Self.count(four: number), at: cursor)
   }
 
-  /// The digits of an integer that is put more than once.
+  /// An integer with its digits, for an integer that is written more than once.
   @usableFromInline package struct Digits {
     @usableFromInline let value: Int64
-    /// The ASCII digits, the first in the lowest byte, and how many there are. Both are 0 for a negative integer and
-    /// for one of more than eight digits.
+    /// The ASCII digits, the first digit in the lowest byte. `count` is the number of digits. Both are 0 for a negative
+    /// integer and for an integer of more than eight digits.
     @usableFromInline let word: UInt64
     @usableFromInline let count: Int
 
@@ -287,7 +289,8 @@ import SafeText
     }
   }
 
-  /// Puts the same bytes as ``put(integer:at:)``, and returns the position after them.
+  /// Writes at the given position the bytes that ``put(integer:at:)`` would write for the integer, and returns the
+  /// position after them.
   @inlinable @inline(__always)
   package mutating func put(_ digits: Digits, at cursor: Int) -> Int {
     guard digits.count > 0 else { return put(longInteger: digits.value, at: cursor) }
@@ -314,7 +317,8 @@ import SafeText
     return put(last: 8, of: low, at: cursor)
   }
 
-  /// Puts the last `count` of a number's eight digits, leading zeros included, and returns the position after them.
+  /// Writes the last `count` of the eight decimal digits of `value`, leading zeros included. Returns the position after
+  /// these digits.
   @inlinable @inline(__always)
   package mutating func put(last count: Int, of value: UInt64, at cursor: Int) -> Int {
     put(lastDigits: Self.digits(value), of: 8, count, at: cursor)
@@ -326,7 +330,8 @@ import SafeText
     advance(to: put(fraction: millionths, at: room(for: 8)))
   }
 
-  /// Puts the same bytes as ``append(fraction:)`` appends, and returns the position after them.
+  /// Writes at the given position the bytes that ``append(fraction:)`` would append, and returns the position after
+  /// them.
   @inlinable @inline(__always)
   package mutating func put(fraction millionths: UInt64, at cursor: Int) -> Int {
     // The first two of the eight digits are 0; the point replaces the second.
@@ -337,20 +342,21 @@ import SafeText
 
   @inlinable static var zeros: UInt64 { 0x3030_3030_3030_3030 }
 
-  /// Puts a number below 100,000,000 without leading zeros, and returns the position after it.
+  /// Writes a number below 100,000,000 without leading zeros, and returns the position after the number.
   @inlinable @inline(__always)
   mutating func putLeading(_ value: UInt64, at cursor: Int) -> Int {
     put(lastDigits: Self.digits(value), of: 8, Self.count(eight: value), at: cursor)
   }
 
-  /// How many digits a number below 10,000 has. The count does not depend on the digits, so that the next position is
-  /// known early. It is the sum of the top bits of differences, because branches on lengths would be unpredictable.
+  /// The number of digits of a number below 10,000. It is computed from the number, not from its digits, so that the
+  /// next position is known early. It is a sum of the top bits of differences, because branches on the length would be
+  /// unpredictable.
   @inlinable @inline(__always)
   static func count(four value: UInt64) -> Int {
     Int(truncatingIfNeeded: 1 &+ (9 &- value) >> 63 &+ (99 &- value) >> 63 &+ (999 &- value) >> 63)
   }
 
-  /// How many digits a number below 100,000,000 has.
+  /// The number of digits of a number below 100,000,000.
   @inlinable @inline(__always)
   static func count(eight value: UInt64) -> Int {
     let more = (9_999 &- value) >> 63 &+ (99_999 &- value) >> 63
@@ -358,8 +364,8 @@ import SafeText
     return count(four: value) &+ Int(truncatingIfNeeded: more &+ most)
   }
 
-  /// Puts the last `used` of `count` digits as ASCII, and returns the position after them. `digits`: a digit in each
-  /// byte, the first in the lowest byte.
+  /// Writes the last `used` of `count` digits as ASCII, and returns the position after them. `digits` has one digit in
+  /// each byte, the first digit in the lowest byte.
   @inlinable @inline(__always)
   mutating func put(
     lastDigits digits: UInt64, of count: Int, _ used: Int, at cursor: Int
@@ -368,8 +374,8 @@ import SafeText
     return cursor &+ used
   }
 
-  /// The last `used` of `count` digits as ASCII, in a word. `digits`: a digit in each byte, the first in the lowest
-  /// byte.
+  /// The last `used` of `count` digits as ASCII, in a word. `digits` has one digit in each byte, the first digit in the
+  /// lowest byte.
   @inlinable @inline(__always)
   static func last(_ used: Int, of count: Int, _ digits: UInt64) -> UInt64 {
     (digits | zeros) &>> UInt64(truncatingIfNeeded: (count &- used) &* 8)
@@ -384,8 +390,9 @@ import SafeText
     return (pairs &- tens &* 10) << 8 | tens
   }
 
-  /// The eight decimal digits of a number below 100,000,000, a byte each, the first in the lowest byte:
-  /// split in halves by 10,000, then in each half by 100, then by 10, all parts at once.
+  /// The eight decimal digits of a number below 100,000,000, one in each byte, the first digit in the lowest byte. The
+  /// number is split into halves by 10,000, then each half by 100, then each quarter by 10. Each step splits all parts
+  /// at the same time.
   @inlinable @inline(__always)
   static func digits(_ value: UInt64) -> UInt64 {
     let halves = value / 10_000 | (value % 10_000) << 32
@@ -395,8 +402,8 @@ import SafeText
     return (pairs &- tens &* 10) << 8 | tens
   }
 
-  /// Puts bytes as lower-case hexadecimal digits at a position with room for twice their number and 32 bytes more, and
-  /// returns the position after them.
+  /// Writes bytes as lower-case hexadecimal digits at a position, and returns the position after the digits. The
+  /// position must have room for two digits for each byte and 32 bytes more.
   @inlinable @inline(__always)
   package mutating func put(hexadecimal bytes: RawSpan, at start: Int) -> Int {
     let end = bytes.byteCount
@@ -415,7 +422,7 @@ import SafeText
     return cursor
   }
 
-  /// The 32 hexadecimal digits of 16 bytes. `pairs`: the bytes, each followed by a zero byte.
+  /// The 32 hexadecimal digits of 16 bytes. In `pairs`, a zero byte follows each of these bytes.
   @inlinable @inline(__always)
   static func hexadecimal(_ pairs: SIMD4<UInt64>) -> SIMD4<UInt64> {
     // Each byte and the zero after it become its two nibbles.

@@ -6,10 +6,12 @@ extension SQLiteDatabase {
   /// - Parameters:
   ///   - tables: the tables, in the order in which they are written.
   ///   - form: a JSON object on a line of its own for each row, or one JSON object with all rows under `rows`.
-  ///   - limit: the most rows of all tables together; nil for all rows.
+  ///   - limit: the maximum number of rows of all tables together; nil for all rows.
   ///   - descriptor: an open file descriptor; it is not closed.
-  ///   - watch: returns the receiver that is given the rows, which may count them before it passes them on.
-  /// - Returns: how many rows of each table were written, in the order of `tables`. Tables after the limit are missing.
+  ///   - watch: receives the receiver of the rows, and returns the receiver to use instead. That receiver may count the
+  ///     rows before it passes them on.
+  /// - Returns: the number of rows written of each table, in the order of `tables`. Tables that come after the limit is
+  ///   reached are left out.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
   @discardableResult
   package func writeJSON(
@@ -34,32 +36,16 @@ extension SQLiteDatabase {
   ///
   /// - Parameters:
   ///   - table: the table.
-  ///   - limit: the most rows; nil for all.
-  ///   - isSafeForSpreadsheets: whether text that a spreadsheet would take for a formula gets an apostrophe.
+  ///   - limit: the maximum number of rows; nil for all rows.
+  ///   - form: the separator, the decimal sign, and whether text is made safe for spreadsheets.
   ///   - descriptor: an open file descriptor; it is not closed.
+  ///   - watch: receives the receiver of the rows, and returns the receiver to use instead. That receiver may count the
+  ///     rows before it passes them on.
   /// - Returns: the number of rows.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
   @discardableResult
   package func writeCSV(
-    of table: Table, limit: Int? = nil, isSafeForSpreadsheets: Bool = false, to descriptor: Int32
-  ) throws(SQLiteFileError) -> Int {
-    try writeCSV(
-      of: table, limit: limit, as: CSVForm(isSafeForSpreadsheets: isSafeForSpreadsheets),
-      to: descriptor)
-  }
-
-  /// Writes a table as CSV with a header line, in a form such as that of RFC 4180 or of Excel.
-  ///
-  /// - Parameters:
-  ///   - table: the table.
-  ///   - limit: the most rows; nil for all.
-  ///   - form: the separator, the decimal sign, and whether text is made safe for spreadsheets.
-  ///   - descriptor: an open file descriptor; it is not closed.
-  ///   - watch: returns the receiver that is given the rows, which may count them before it passes them on.
-  /// - Returns: the number of rows.
-  /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
-  package func writeCSV(
-    of table: Table, limit: Int?, as form: CSVForm, to descriptor: Int32,
+    of table: Table, limit: Int? = nil, as form: CSVForm = CSVForm(), to descriptor: Int32,
     watch: (any RecordReceiver) -> any RecordReceiver = { $0 }
   ) throws(SQLiteFileError) -> Int {
     let rows = RawRows(
@@ -72,12 +58,12 @@ extension SQLiteDatabase {
   }
 }
 
-/// A sink for the rows of a table. A sink of the same type can take over its rows, so blocks of rows can be rendered on
-/// two threads.
+/// A sink for the rows of a table. The sink can take over the rows of another sink of its type, so that blocks of rows
+/// can be rendered on two threads.
 protocol RawRowSink: RowSink, ~Copyable {
   /// Whether rows were lost because the output failed, or because the sink could not keep them all.
   var isBroken: Bool { get }
-  /// A new sink for rows of the same table, which keeps its rows until ``take(from:)`` takes them.
+  /// Makes a new sink for rows of the same table. The new sink keeps its rows until ``take(from:)`` takes them.
   func another() -> Self
   /// Appends the rows that `other` has kept, and empties `other`.
   mutating func take(from other: inout Self)

@@ -7,11 +7,11 @@ extension OutputBuffer {
     advance(to: put(jsonReal: value, at: room(for: Self.longestReal)))
   }
 
-  /// The most bytes that ``put(jsonReal:at:)`` needs for a real number.
+  /// The maximum number of bytes that ``put(jsonReal:at:)`` needs for a real number.
   package static let longestReal = 32
 
-  /// Puts a real number as ``append(jsonReal:)`` writes it, at a position with room for ``longestReal`` bytes. Returns
-  /// the position after the number.
+  /// Writes at the given position the text that ``append(jsonReal:)`` would append, and returns the position after the
+  /// text. The position must have room for ``longestReal`` bytes.
   @inlinable @inline(__always)
   package mutating func put(jsonReal value: Double, at cursor: Int) -> Int {
     let size = value.magnitude
@@ -26,11 +26,12 @@ extension OutputBuffer {
     return put(longReal: size, at: cursor)
   }
 
-  /// Puts a number of at most 15 digits, at most six of them after the point, as most dates and amounts are. Returns
-  /// the position after the number; nil for any other number.
+  /// Writes a number that has at most 15 digits, at most six of them after the point. Most dates and amounts are such
+  /// numbers. Returns the position after the number; nil for any other number.
   ///
-  /// No two decimals of 15 digits read back as the same number, so a decimal that reads back as this one is the
-  /// shortest. The quotient is the number nearest to the decimal, because dividend and divisor are exact.
+  /// No two decimals of 15 digits read back as the same number. So a decimal of 15 digits that reads back as `size` is
+  /// the shortest. The quotient that is compared with `size` is the number nearest to the decimal, because dividend and
+  /// divisor are exact.
   @inlinable @inline(__always)
   mutating func put(shortReal size: Double, at cursor: Int) -> Int? {
     guard size < 1e9 else { return nil }
@@ -40,20 +41,20 @@ extension OutputBuffer {
     return put(fraction: UInt64(part), at: put(integer: whole, at: cursor))
   }
 
-  /// Puts a number from 0.001 to 2^33 as the shortest decimal that reads back as the number: one within half the
-  /// distance to the neighbouring doubles. Of several decimals of this length, puts the nearest. Returns the position
-  /// after the decimal.
+  /// Writes a number from 0.001 to 2^33 as the shortest decimal that reads back as the same number. Such a decimal lies
+  /// closer to the number than half the distance to the next double. If several decimals of that length read back as
+  /// the number, writes the nearest of them. Returns the position after the decimal.
   ///
-  /// Such a number is `mantissa / 2^shift`, and all arithmetic on its fraction is exact in 128 bits: counted in units
-  /// of the last decimal place that can be needed (`count`), the fraction and the distances to the neighbours have at
-  /// most 118 bits. No decimal of so few digits lies exactly at half the distance: a number there has more than `shift`
-  /// digits.
+  /// The number is `mantissa / 2^shift`. Its fraction and the distances to the neighbouring doubles are counted in
+  /// units of the last decimal place that can be needed (`count`). Counted in this way, they have at most 118 bits, so
+  /// all arithmetic on them is exact in 128 bits. A decimal that lies exactly halfway between two doubles has more than
+  /// `shift` digits. So no decimal of `count` digits lies halfway.
   @inline(never)
   @usableFromInline mutating func put(longReal size: Double, at cursor: Int) -> Int {
     let bits = size.bitPattern
     let mantissa = bits & 0xf_ffff_ffff_ffff | 0x10_0000_0000_0000
     let shift = 1075 &- bits >> 52
-    // Below a power of two the neighbour is nearer than above.
+    // Below a power of two the neighbouring double is nearer than above.
     guard shift >= 20, shift <= 62, mantissa != 0x10_0000_0000_0000 else {
       return put(anyReal: size, at: cursor)
     }
@@ -85,7 +86,7 @@ extension OutputBuffer {
       power &*= 10
       count &-= 1
     }
-    // The remainder of the digits against half of the last digit's unit; a tie goes to the even digit.
+    // The remainder is compared with half a unit of the last digit; a tie goes to the even digit.
     let half: UInt64 = 1 &<< (shift &- 1)
     let beyond = product.low & ((half &<< 1) &- 1)
     var (nearest, rest) = value.quotientAndRemainder(dividingBy: power)
@@ -102,7 +103,7 @@ extension OutputBuffer {
     return put(nearest, digits: count, at: end)
   }
 
-  /// Puts the last `count` digits (1 to 19) of a number, leading zeros included, and returns the position after them.
+  /// Writes the last `count` digits (1 to 19) of a number, leading zeros included, and returns the position after them.
   @inlinable @inline(__always)
   mutating func put(_ number: UInt64, digits count: Int, at cursor: Int) -> Int {
     var cursor = cursor
@@ -142,8 +143,8 @@ extension OutputBuffer {
     }
   }
 
-  /// Puts any number as the standard library formats it, infinity as 9e999 and NaN as null. Returns the position after
-  /// the number.
+  /// Writes any number as the standard library formats it, but infinity as 9e999 and NaN as null. Returns the position
+  /// after the number.
   @inline(never)
   @usableFromInline mutating func put(anyReal value: Double, at cursor: Int) -> Int {
     if value.isInfinite {

@@ -14,8 +14,8 @@ public import SQLiteFile
       guard let length = characterLength(bytes, at: offset) else { return false }
       offset &+= length
     }
-    // Bytes after the last whole block are checked in a block that ends where the text does; it may overlap bytes
-    // already checked.
+    // Bytes after the last whole block are checked in one more block that ends at the end of the text. That block may
+    // overlap bytes that are already checked.
     while offset &+ 32 <= end {
       guard isValidBlock(bytes, at: offset) else { return false }
       offset &+= 32
@@ -26,8 +26,8 @@ public import SQLiteFile
       && bytes.byte(at: end &- 3) < 0xf0
   }
 
-  /// Whether a part of the bytes is certainly ASCII. A quick test for short texts: it is always false for more than 64
-  /// bytes, and may be false for fewer than eight bytes at the end of `bytes`.
+  /// Whether `count` bytes from `start` on are certainly ASCII. A quick test for short texts: it is always false for
+  /// more than 64 bytes. It may be false for fewer than eight bytes at the end of `bytes`, even if they are ASCII.
   @inlinable @inline(__always)
   package static func isASCII(_ bytes: RawSpan, _ start: Int, _ count: Int) -> Bool {
     if count >= 8 {
@@ -87,9 +87,9 @@ public import SQLiteFile
     return isValidWord(bytes.word(at: offset).littleEndian, behind: before, bytes, at: offset)
   }
 
-  /// Whether a word continues UTF-8 correctly after the word `before`; the first byte of each is lowest. The three
-  /// bytes before a byte decide whether it must be a trail byte: it must if one of them requires a trail byte there,
-  /// else it must not. Each word has eight lanes of a byte. Only the top bit of a lane counts; a shift moves a lower
+  /// Whether a word continues UTF-8 correctly after the word `before`. The first byte of each word is its lowest byte.
+  /// A byte must be a trail byte if one of the three bytes before it requires a trail byte there; otherwise it must not
+  /// be a trail byte. Each word has eight lanes of one byte. Only the top bit of a lane counts; a shift moves a lower
   /// bit of the lane to the top.
   @inlinable @inline(__always)
   static func isValidWord(
@@ -114,7 +114,7 @@ public import SQLiteFile
   }
 
   /// Whether the 32 bytes at `offset` continue UTF-8 correctly after the three bytes before them. An addition sets the
-  /// top bit of a byte that is large enough; its carry reaches no top bit.
+  /// top bit of each byte that is large enough; no carry reaches a top bit.
   @inlinable @inline(__always)
   static func isValidBlock(_ bytes: RawSpan, at offset: Int) -> Bool {
     let block = bytes.block(at: offset)
@@ -130,8 +130,8 @@ public import SQLiteFile
       | three & ((three & sevens) &+ 0x1010_1010_1010_1010)
     let twice = block &+ block
     let wrong = (block & ~twice) ^ wanted
-    // The low six bits distinguish the lead bytes: the top bit of each sum is set unless they are those of C0 or C1,
-    // E0, ED, F0. After F0, bit 4 or 5 of the second byte must be set.
+    // The low six bits distinguish the lead bytes. The top bit of each sum is set unless these bits are those of C0 or
+    // C1, of E0, of ED, or of F0. After F0, bit 4 or 5 of the second byte must be set.
     let low = one & 0x3f3f_3f3f_3f3f_3f3f
     let notC = (low & 0x3e3e_3e3e_3e3e_3e3e) &+ 0x7e7e_7e7e_7e7e_7e7e
     let notE0 = (low ^ 0x2020_2020_2020_2020) &+ sevens
@@ -143,8 +143,8 @@ public import SQLiteFile
     return hasNoTop(wrong | special) || areValidWords(bytes, at: offset)
   }
 
-  /// Whether the four words at `offset` continue UTF-8 correctly after the bytes before them. Not inlined into
-  /// ``isValidBlock(_:at:)``, because the compiler would then split the lanes there.
+  /// Whether the four words at `offset` continue UTF-8 correctly after the bytes before them. This function is not
+  /// inlined into ``isValidBlock(_:at:)``, because the compiler would then split the lanes there.
   @inline(never)
   @usableFromInline static func areValidWords(_ bytes: RawSpan, at offset: Int) -> Bool {
     isValidWord(bytes, at: offset) && isValidWord(bytes, at: offset &+ 8)
@@ -157,8 +157,8 @@ public import SQLiteFile
     return (half.x | half.y) & tops == 0
   }
 
-  /// Whether the bytes at `offset` whose lanes are marked are allowed as second bytes after the lead bytes before them.
-  /// `marked`: a word with the top bit of each marked lane set.
+  /// Whether each marked byte of the word at `offset` is allowed as the second byte after the lead byte before it.
+  /// `marked` is a word in which the top bit of each marked byte is set.
   @usableFromInline static func areSecondsValid(_ bytes: RawSpan, _ marked: UInt64, at offset: Int)
     -> Bool
   {

@@ -1,8 +1,8 @@
-/// Why a file cannot be decrypted. No message holds a key.
+/// Why a file cannot be decrypted. No message contains a key.
 package struct CipherError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kinds of failure.
   package enum Code: String, Sendable {
-    /// No page that was tried matches its authentication code under this key, in any known format.
+    /// With this key, no page that was tried matches its authentication code, in any known format.
     case noKeyFits = "cipher.noKeyFits"
     /// The key is not in a form that SQLCipher takes.
     case badKey = "cipher.badKey"

@@ -10,7 +10,7 @@ package enum CipherKey: Sendable, Equatable, Codable {
   /// Reads a key. `x'…'` with 64 hexadecimal digits is a key, and with 96 digits a key and its salt, as in SQLCipher.
   /// Anything else is a passphrase.
   ///
-  /// - Throws: ``CipherError/Code/badKey`` for an empty key, and for `x'…'` with anything but 64 or 96 hexadecimal
+  /// - Throws: ``CipherError/Code/badKey`` for an empty key, and for `x'…'` that does not hold 64 or 96 hexadecimal
   ///   digits. SQLCipher would take such a text for a passphrase; here it is refused, because it is most likely a
   ///   mistyped key.
   package init(_ text: [UInt8]) throws(CipherError) {
@@ -25,7 +25,7 @@ package enum CipherKey: Sendable, Equatable, Codable {
     guard let bytes = Hex.bytes(digits), bytes.count == 32 || bytes.count == 48 else {
       throw CipherError(
         .badKey,
-        "a key in the form x'…' has 64 hexadecimal digits, or 96 with its salt; this one has \(digits.utf8.count) characters"
+        "a key in the form x'…' has 64 hexadecimal digits, or 96 with its salt; the given key has \(digits.utf8.count) characters between the quotes"
       )
     }
     self = .raw(

@@ -3,11 +3,11 @@ import Foundation
 package import SQLiteFile
 
 extension PageCipher {
-  /// How many bytes are decrypted at a time: 1 MiB, a multiple of every page size.
+  /// The number of bytes that are decrypted at a time: 1 MiB, a multiple of every page size.
   private static let blockLength = 1 << 20
 
-  /// Decrypts a whole database file and hands it to `write` page by page, in order. The decrypted file has the same
-  /// pages at the same offsets. An incomplete page at the end is left out.
+  /// Decrypts a whole database file and passes the decrypted pages to `write` one by one, in order. The decrypted file
+  /// has the same pages at the same offsets. An incomplete page at the end is left out.
   ///
   /// - Returns: a finding for each page that does not match its authentication code, and one for an incomplete last
   ///   page.
@@ -48,7 +48,7 @@ extension PageCipher {
   static func badPage(_ page: UInt32, _ member: Finding.Member, at offset: Int64) -> Finding {
     Finding(
       .pageNotAuthentic,
-      "the page does not match its authentication code: its bytes changed after they were written, and what is read from it is in doubt",
+      "the page does not match its authentication code: bytes of the page changed after they were written, so what is read from the page is in doubt",
       member: member, page: page, offset: offset)
   }
 

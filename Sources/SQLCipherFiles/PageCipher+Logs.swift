@@ -1,13 +1,14 @@
 package import SQLiteFile
 
 /// SQLCipher encrypts the pages in the write-ahead log and in the rollback journal in the same way as the pages of the
-/// database. The headers of both files, of frames and of records are not encrypted. Page 1 begins with the salt here,
-/// too.
+/// database. The headers of both files, of frames and of records are not encrypted. In the log and in the journal, page
+/// 1 begins with the salt, as in the database.
 extension PageCipher {
-  /// Decrypts a write-ahead log (file format, section 4). A frame whose stored checksum fits gets a new checksum that
-  /// fits the decrypted page. A frame whose checksum does not fit keeps it, and does not fit after decryption either.
+  /// Decrypts a write-ahead log (file format, section 4). A frame whose stored checksum is right gets a new checksum
+  /// that is right for the decrypted page. A wrong checksum is kept, and is wrong after decryption too.
   ///
-  /// - Returns: a finding for each page that does not match its authentication code, in frames whose checksum fits.
+  /// - Returns: a finding for each page that does not match its authentication code although the checksum of its frame
+  ///   is right.
   /// - Throws: what `write` throws; `SQLiteFileError` when the file cannot be read.
   package func decrypt(
     log file: ByteFile, _ write: ([UInt8]) throws -> Void
@@ -54,8 +55,9 @@ extension PageCipher {
   }
 
   /// Decrypts a rollback journal (file format, section 3). The checksum of a record is a sum of some bytes of the page.
-  /// It is adjusted by the difference that decryption makes to these bytes, so a checksum that fitted before fits
-  /// afterwards. Each byte stays at its place, the name of a super-journal at the end, too.
+  /// Decryption changes these bytes, and the checksum is adjusted by the difference. So a checksum that was right
+  /// before is right afterwards. Every part of the journal stays at its offset, including the name of a super-journal
+  /// at the end.
   ///
   /// - Returns: a finding for each page that does not match its authentication code.
   /// - Throws: what `write` throws; `SQLiteFileError` when the file cannot be read.
@@ -94,12 +96,13 @@ extension PageCipher {
     return findings
   }
 
-  /// Decrypts the records from `offset` on up to the next header or to `end`, and moves `offset` behind them.
+  /// Decrypts the records from `offset` on, up to the next header or to `end`, and moves `offset` behind these records.
   ///
-  /// A header counts its records. A `count` of `UInt32.max` stands for all records up to the next header. SQLite reads
-  /// only the counted records. Behind them may be records of a segment that was not synced, whose header counts 0, or
-  /// of an older and longer journal. These records are decrypted too, because they hold older states. Bytes behind the
-  /// counted records that do not match an authentication code may not be a record, and stay as they are.
+  /// A header says how many records follow it. A `count` of `UInt32.max` stands for all records up to the next header.
+  /// SQLite reads only the counted records. More records may follow the counted records: the records of a segment that
+  /// was not synced, so that its header counts 0, or the records of an older and longer journal. These records are
+  /// decrypted too, because they hold older states. Bytes behind the counted records that do not match an
+  /// authentication code are copied unchanged, because they may be something other than a record.
   private func decrypt(
     records count: UInt32, of file: ByteFile, at offset: inout Int64, end: Int64, sectorSize: Int64,
     _ findings: inout FindingList, _ write: ([UInt8]) throws -> Void
@@ -136,9 +139,9 @@ extension PageCipher {
     (offset + sectorSize - 1) / sectorSize * sectorSize
   }
 
-  /// The offset at which the records of a journal end. If the journal ends with the name of a super-journal, this is
-  /// where that part begins: a page number, the name, its length, its checksum and the magic number, all unencrypted.
-  /// Otherwise it is the size of the file.
+  /// The offset at which the records of a journal end. A journal may end with the name of a super-journal. The records
+  /// then end where that part begins: a page number, the name, its length, its checksum and the magic number, all
+  /// unencrypted. Otherwise the records end at the end of the file.
   private static func endOfRecords(of file: ByteFile) throws -> Int64 {
     let tail = ContiguousArray(try file.bytes(at: max(0, file.size - 16), count: 16))
     guard tail.count == 16, tail[8...].elementsEqual(RollbackJournal.magic) else {
@@ -148,8 +151,8 @@ extension PageCipher {
     return length > 0 && length <= 4096 ? max(0, file.size - 20 - length) : file.size
   }
 
-  /// The sum of those bytes of a page that the checksum of a journal's record counts: every 200th from the end. The
-  /// page begins at `start` in `bytes`.
+  /// The sum of the bytes of a page from which the checksum of a journal record is made: every 200th byte, counted from
+  /// the end. The page begins at `start` in `bytes`.
   private func counted(_ bytes: ContiguousArray<UInt8>, _ start: Int) -> UInt32 {
     stride(from: format.pageSize - 200, to: 0, by: -200).reduce(0) {
       $0 &+ UInt32(bytes[start + $1])

@@ -6,9 +6,9 @@ import _CryptoExtras
 package struct PageCipher: Sendable {
   /// A page after decryption.
   package struct Page: Sendable {
-    /// The page as SQLite would have written it, with the reserved bytes as they are.
+    /// The page as SQLite would have written it, except for the reserved bytes, which are unchanged.
     package let bytes: [UInt8]
-    /// Whether the page matches its authentication code, so it is as SQLCipher wrote it. If not, some of its bytes are
+    /// Whether the page matches its authentication code, and so is as SQLCipher wrote it. If not, some of its bytes are
     /// wrong: a changed bit in the file changes the 16 bytes of its AES block and one bit of the next block.
     package let isAuthentic: Bool
   }
@@ -37,7 +37,7 @@ package struct PageCipher: Sendable {
     case _ where isClear:
       throw CipherError(
         .badKey,
-        "the file begins with a header that is not encrypted, so its salt is not in it; the key has to be x'…' with 96 digits, the last 32 of them the salt"
+        "the file begins with a header that is not encrypted, so the salt is not in the file; give the key as x'…' with 96 digits, of which the last 32 are the salt"
       )
     default: salt = lead
     }
@@ -98,8 +98,8 @@ package struct PageCipher: Sendable {
 
   // MARK: - Pages
 
-  /// Whether one of a few pages matches its authentication code. The first pages may be damaged, so the last page and
-  /// pages between are tried, too.
+  /// Whether at least one of a few pages of the file matches its authentication code. The first pages may be damaged,
+  /// so the last page and pages in between are tried, too.
   private func fits(_ file: ByteFile) throws(SQLiteFileError) -> Bool {
     let size = Int64(format.pageSize)
     let count = min(file.size / size, Int64(UInt32.max))
@@ -145,7 +145,7 @@ package struct PageCipher: Sendable {
 
   /// Decrypts a page, whether or not it matches its authentication code. `page` has ``CipherFormat/pageSize`` bytes.
   package func decrypted(_ page: ArraySlice<UInt8>, number: UInt32) -> Page {
-    // SQLite writes pages of zeroes past SQLCipher, to make a file longer.
+    // To make a file longer, SQLite writes pages of zeroes that do not pass through SQLCipher.
     if page.allSatisfy({ $0 == 0 }) { return Page(bytes: Array(page), isAuthentic: true) }
     let start = start(of: number)
     let content = page[(page.startIndex + start)..<(page.startIndex + usableLength)]
@@ -157,7 +157,7 @@ package struct PageCipher: Sendable {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(page.count)
     if number == 1 {
-      // The salt takes the place of the text at the start of SQLite's header, which is put back.
+      // The salt takes the place of the magic text at the start of SQLite's header. Here the text is put back.
       bytes += start == 16 ? DatabaseHeader.magic : Array(page.prefix(start))
     }
     bytes += clear

@@ -1,21 +1,21 @@
-/// Something wrong or noteworthy in a file, with its location.
+/// Something wrong or noteworthy that was found in a file, with its location.
 public struct Finding: Sendable, Hashable, Codable {
   /// How serious a finding is.
   public enum Severity: String, Sendable, Hashable, Codable {
     /// Worth knowing; nothing is lost.
     case note
-    /// Bytes are damaged, missing or contradict each other; rows may be lost.
+    /// Bytes are damaged or missing, or they contradict each other; rows may be lost.
     case damage
   }
 
-  /// What was found: a stable identifier, the same in messages, JSON and the manual.
+  /// The kind of a finding, as a stable identifier. It is the same in messages, in JSON and in the manual.
   public struct ID: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
-    /// The identifier as it is printed, such as `page.badType`.
+    /// The identifier as it is printed, for example `page.badType`.
     public let rawValue: String
     /// The identifier as it is printed.
     public var description: String { rawValue }
 
-    /// Creates an identifier from its printed form. Any text is accepted, for the identifiers of other versions.
+    /// Creates an identifier from its printed form. Any text is accepted: other versions have other identifiers.
     public init(rawValue: String) { self.rawValue = rawValue }
   }
 
@@ -29,13 +29,13 @@ public struct Finding: Sendable, Hashable, Codable {
     case journal
   }
 
-  /// What was found, such as ``ID/pageBadType``.
+  /// The kind of the finding, for example ``ID/pageBadType``.
   public var id: ID
   /// How serious the finding is.
   public var severity: Severity
-  /// What is wrong, in a sentence without a full stop.
+  /// A description of the finding: a sentence without a full stop.
   public var message: String
-  /// The file that `offset` refers to.
+  /// The file that the finding is about, and that ``offset`` refers to.
   public var member: Member
   /// The page number, counted from 1; nil when the finding concerns no single page.
   public var page: UInt32?
@@ -54,30 +54,33 @@ public struct Finding: Sendable, Hashable, Codable {
     self.message = message
     self.member = member
     self.page = page
-    // A page before the first remaining byte has no offset in the file.
+    // If the start of the file is lost, a page that was in the lost part has a negative offset.
     self.offset = offset.flatMap { $0 < 0 ? nil : $0 }
     self.table = table
   }
 }
 
-/// Findings in the order in which they were met; limited, because a ruined file can have one for every cell.
+/// A list of findings, in the order in which they were added. The number of stored findings is limited, because a
+/// ruined file may cause a finding for every cell.
 public struct FindingList: Sendable, Equatable {
-  /// How many findings are kept with their text.
+  /// The maximum number of findings that are stored.
   public static let limit = 10_000
 
-  /// The findings that are kept: the first ``limit`` of all.
+  /// The stored findings: the first ``limit`` findings that were added.
   public private(set) var kept: [Finding] = []
-  /// How many findings were added to the list, including those that are not kept.
+  /// The number of findings that were added, including those that are not stored.
   public private(set) var count = 0
-  /// How many of the findings that were added are damage.
+  /// The number of findings of severity ``Finding/Severity/damage`` that were added, stored or not.
   public private(set) var damageCount = 0
-  /// The findings in ``kept``, each with the bytes of its tables' names, some of which Swift treats as equal.
+  /// For each finding in ``kept``, the names of the tables for which the finding was added, as UTF-8. Swift treats some
+  /// names as equal although their bytes differ, so one key may stand for findings about several tables.
   private var seen: [Finding: Set<[UInt8]>] = [:]
 
   /// An empty list.
   package init() {}
 
-  /// Adds a finding, unless ``kept`` has an equal one. After ``limit`` findings, only counts it.
+  /// Adds a finding, unless ``kept`` contains an equal finding. If ``kept`` already contains ``limit`` findings, the
+  /// new one is counted but not stored.
   package mutating func add(_ finding: Finding) {
     let table = Array((finding.table ?? "").utf8)
     guard seen[finding]?.contains(table) != true else { return }
@@ -89,7 +92,7 @@ public struct FindingList: Sendable, Equatable {
     if finding.severity == .damage { damageCount += 1 }
   }
 
-  /// Adds the findings of another list, and counts those that the other list did not keep.
+  /// Adds the findings that another list has stored, and counts those that the other list has not stored.
   package mutating func add(_ other: FindingList) {
     for finding in other.kept { add(finding) }
     count += other.count - other.kept.count

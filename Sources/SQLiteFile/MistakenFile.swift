@@ -1,11 +1,11 @@
 import SafeText
 
-/// Recognizes logs and journals whose path was given in place of the path of their database.
+/// Recognises a log or a journal whose path was given instead of the path of its database.
 package enum MistakenFile {
   /// The error for a write-ahead log or a rollback journal; nil for any other file.
   ///
-  /// The first bytes decide (file format, sections 3 and 4.1). A file that is not a database but has the name of a log
-  /// also counts as a log when its header is lost and one of its frames matches its checksum.
+  /// The first bytes of the file decide (file format, sections 3 and 4.1). If the header of a log is lost, the file
+  /// counts as a log if its name ends in `-wal` and one of its frames matches its checksum.
   package static func error(for file: ByteFile) throws(SQLiteFileError) -> SQLiteFileError? {
     let head = ContiguousArray(try file.bytes(at: 0, count: WriteAheadLog.headerLength))
     guard head.count >= 16, !head.starts(with: DatabaseHeader.magic) else { return nil }

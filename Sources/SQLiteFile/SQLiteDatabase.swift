@@ -1,58 +1,60 @@
 import SafeText
 
-/// A database file with its write-ahead log and journal, read as bytes.
+/// A database file with its write-ahead log and journal, read without SQLite.
 ///
-/// Nothing is ever written: the files are opened read-only, no lock is taken and no file is created next to them. They
-/// are read in the state after the last commit: pages of a hot journal replace those of the main file, and committed
-/// frames of the log replace both.
+/// Nothing is written: the files are opened for reading only, no lock is taken, and no file is created beside them. The
+/// database is read in the state after the last commit: pages of a hot journal replace pages of the main file, and
+/// committed frames of the log replace both.
 ///
-/// Do not open a file that this process also has open through SQLite: closing it here would drop SQLite's locks.
+/// Do not open a file that this process has also opened through SQLite. Closing it here would release SQLite's locks.
 public final class SQLiteDatabase {
-  /// Which part of the write-ahead log is read.
+  /// The part of the write-ahead log that is read.
   public enum LogView: String, Sendable, CaseIterable {
-    /// Frames up to the last commit, as in SQLite.
+    /// Frames up to the last commit, which are the frames that SQLite reads.
     case committed
-    /// Nothing of the log. A hot journal still replaces pages of the main file.
+    /// No frames. A hot journal still replaces pages of the main file.
     case ignore
-    /// Also the frames after the last commit: those of an unfinished transaction, and those after a broken frame.
+    /// Frames up to the last commit and, in addition, frames after it: those of an unfinished transaction, and those
+    /// after a broken frame.
     case all
   }
 
   /// The path of the main file.
   public let path: String
-  /// Which part of the write-ahead log is read.
+  /// The part of the write-ahead log that is read.
   public let logView: LogView
-  /// The database header, from the newest page 1: that of the log or the journal, if one has the page.
+  /// The database header on the newest page 1. It may be in the log or the journal.
   package let header: DatabaseHeader
-  /// The write-ahead log; nil when there is none, when ``logView`` is `ignore`, or with a ``votedLayout``.
+  /// The write-ahead log; nil if there is none, if ``logView`` is `ignore`, or if ``votedLayout`` is not nil.
   package let writeAheadLog: WriteAheadLog?
-  /// The rollback journal; nil when there is none, or with a ``votedLayout``.
+  /// The rollback journal; nil if there is none, or if ``votedLayout`` is not nil.
   package let journal: RollbackJournal?
-  /// Size of the main file in bytes.
+  /// The size of the main file in bytes.
   public let sizeBytes: Int64
-  /// Size of the database in pages after the last commit.
+  /// The size of the database in pages after the last commit.
   public let pageCount: UInt32
-  /// The tables of the database, from its schema table.
+  /// The tables of the database, read from its schema table.
   public private(set) var schema: Schema
-  /// The layout inferred from the pages when the header is lost or contradicted. With it, ``header`` has only the
-  /// layout's facts and the fields that could be trusted. Usually nil; then ``header`` is that of page 1.
+  /// The layout that was inferred from the pages because the database header is lost or contradicted; usually nil. If
+  /// it is nil, ``header`` is the header on page 1. Otherwise ``header`` contains only the layout and those fields of
+  /// the header on page 1 that could be trusted.
   package let votedLayout: FileLayout?
-  /// The findings from opening the database and from everything that was read since.
+  /// The findings about the opening of the database and about everything that has been read so far.
   public private(set) var findings = FindingList()
 
   private var reader: PageReader
-  /// Which table each page is read for.
+  /// Determines for which table each page is read.
   private let claims: PageClaims
   package let mainPageCount: UInt32
-  /// Whether the header of page 1 cannot be read at all: ``header`` then comes from ``votedLayout`` alone.
+  /// Whether the header on page 1 cannot be read at all, so that ``header`` was made from ``votedLayout`` alone.
   package let isHeaderLost: Bool
-  /// Whether pages of the log or the journal are read in place of those of the main file.
+  /// Whether any pages of the log or the journal are read in place of pages of the main file.
   package let hasOverlays: Bool
 
   /// Opens the database at `path` and reads its schema.
   ///
-  /// - Throws: ``SQLiteFileError`` when the file cannot be opened or is not a database. A damaged page is not an error
-  ///   but one of the ``findings``.
+  /// - Throws: ``SQLiteFileError`` when the file cannot be opened or is not a database. A damaged page does not throw;
+  ///   it is reported in ``findings``.
   public convenience init(path: String, logView: LogView = .committed) throws(SQLiteFileError) {
     let main = try ByteFile(path)
     var findings = FindingList()
@@ -100,72 +102,41 @@ public final class SQLiteDatabase {
           offset: main.size))
     }
     try self.init(
-      Parts(
-        path: path, logView: logView, main: main, header: header, overlays: overlays,
-        pageCount: pageCount, log: log?.value, journal: journal?.value, findings: findings))
+      path: path, logView: logView, main: main, header: header, overlays: overlays,
+      pageCount: pageCount, log: log?.value, journal: journal?.value, findings: findings)
   }
 
-  /// What a database is opened from: the files, the header and the pages that replace those of the main file.
-  package struct Parts {
-    var path: String
-    var logView: LogView
-    var main: ByteFile
-    var header: DatabaseHeader
-    var overlays: [PageReader.Overlay]
-    var pageCount: UInt32
-    var log: WriteAheadLog?
-    var journal: RollbackJournal?
-    var findings: FindingList
-    /// Offset of page 1 in the main file.
-    var origin: Int64 = 0
-    var votedLayout: FileLayout?
-    var isHeaderLost = false
-
-    package init(
-      path: String, logView: LogView, main: ByteFile, header: DatabaseHeader,
-      overlays: [PageReader.Overlay], pageCount: UInt32, log: WriteAheadLog? = nil,
-      journal: RollbackJournal? = nil, findings: FindingList, origin: Int64 = 0,
-      votedLayout: FileLayout? = nil, isHeaderLost: Bool = false
-    ) {
-      self.path = path
-      self.logView = logView
-      self.main = main
-      self.header = header
-      self.overlays = overlays
-      self.pageCount = pageCount
-      self.log = log
-      self.journal = journal
-      self.findings = findings
-      self.origin = origin
-      self.votedLayout = votedLayout
-      self.isHeaderLost = isHeaderLost
-    }
-  }
-
-  /// Opens a database from `parts` and reads its schema.
-  package init(_ parts: Parts) throws(SQLiteFileError) {
-    let header = parts.header
-    let stored = parts.main.size - parts.origin + Int64(header.pageSize) - 1
+  /// Opens a database from its files and reads its schema.
+  ///
+  /// `header`: the database header on the newest page 1. `overlays`: the pages that replace pages of the main file,
+  /// with the newest overlay first. `origin`: the offset of page 1 in the main file.
+  package init(
+    path: String, logView: LogView, main: ByteFile, header: DatabaseHeader,
+    overlays: [PageReader.Overlay], pageCount: UInt32, log: WriteAheadLog? = nil,
+    journal: RollbackJournal? = nil, findings: FindingList = FindingList(), origin: Int64 = 0,
+    votedLayout: FileLayout? = nil, isHeaderLost: Bool = false
+  ) throws(SQLiteFileError) {
+    let stored = main.size - origin + Int64(header.pageSize) - 1
     let mainPages = UInt32(
       min(max(0, stored / Int64(header.pageSize)), Int64(UInt32.max - 1)))
-    let newest = parts.overlays.reduce(mainPages) { max($0, $1.highestPage) }
-    path = parts.path
-    logView = parts.logView
+    self.path = path
+    self.logView = logView
     self.header = header
-    writeAheadLog = parts.log
-    journal = parts.journal
-    sizeBytes = parts.main.size
-    pageCount = parts.pageCount
-    votedLayout = parts.votedLayout
-    isHeaderLost = parts.isHeaderLost
-    hasOverlays = !parts.overlays.isEmpty
+    writeAheadLog = log
+    self.journal = journal
+    sizeBytes = main.size
+    self.pageCount = pageCount
+    self.votedLayout = votedLayout
+    self.isHeaderLost = isHeaderLost
+    hasOverlays = !overlays.isEmpty
     mainPageCount = mainPages
     reader = PageReader(
-      main: parts.main, pageSize: header.pageSize, usableSize: header.usableSize,
-      pageLimit: newest, origin: parts.origin, overlays: parts.overlays)
+      main: main, pageSize: header.pageSize, usableSize: header.usableSize,
+      pageLimit: overlays.reduce(mainPages) { max($0, $1.highestPage) }, origin: origin,
+      overlays: overlays)
     claims = PageClaims(
       pageCount: mainPages, spare: (reader.storedPageCount + 1) * header.pageSize * 4)
-    findings = parts.findings
+    self.findings = findings
     schema = Schema(rows: [], encoding: header.textEncoding)
     var rows: [StoredRow] = []
     try readRows(
@@ -176,21 +147,26 @@ public final class SQLiteDatabase {
       return true
     }
     schema = Schema(rows: rows, encoding: header.textEncoding)
+    try claims.reserveRoots(of: schema.tables) { tables throws(SQLiteFileError) in
+      try RootChoice.choose(tables, encoding: header.textEncoding, &reader)
+    }
+    var repair = SchemaRepair()
     for table in schema.tables {
-      // An unreadable page says nothing about the statement; reading the rows reports the failure.
-      guard let sql = table.sql, let definition = table.definition else { continue }
-      switch try? definition.evidence(on: sql, root: table.rootPage, &reader) {
+      // Rows count as evidence only about the one table that they are read for, because a hostile schema may list
+      // thousands of tables with the same root page.
+      guard let sql = table.sql, let definition = table.definition,
+        !claims.isOthers(table.rootPage, than: PageClaims.number(of: table))
+      else { continue }
+      // An unreadable page shows nothing about the statement. The failure is reported when the rows are read.
+      switch try? definition.evidence(on: sql, root: table.rootPage, &repair, &reader) {
       case .contradicts: schema.ignoreStatement(of: table)
       case .repaired(let statement): schema.ignoreStatement(of: table, repaired: statement)
       case .agrees, nil: break
       }
     }
-    try claims.reserveRoots(of: schema.tables) { tables throws(SQLiteFileError) in
-      try RootChoice.choose(tables, encoding: header.textEncoding, &reader)
-    }
-    // The header may be readable although everything after it is encrypted.
-    if rows.isEmpty, try reader.kind(of: 1) == nil, try Entropy.looksEncrypted(parts.main) {
-      throw Self.encrypted(parts.main)
+    // The header may be readable even if everything after it is encrypted.
+    if rows.isEmpty, try reader.kind(of: 1) == nil, try Entropy.looksEncrypted(main) {
+      throw Self.encrypted(main)
     }
     let unreadable = rows.count - schema.entries.count { $0.isReadable }
     if unreadable > 0 {
@@ -226,7 +202,7 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// Makes another reader of the same pages. It has its own buffers.
+  /// Creates another reader of the same pages, with its own buffers.
   package func anotherReader() -> PageReader { reader.another() }
 
   // MARK: - Rows
@@ -239,7 +215,7 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// All readable rows of a table, in key order. Damage that makes rows unreadable is among the ``findings``.
+  /// All readable rows of a table, in key order. Damage that makes rows unreadable is reported in ``findings``.
   public func rows(of table: Table) throws(SQLiteFileError) -> [StoredRow] {
     var rows: [StoredRow] = []
     try forEachRow(of: table) { row in
@@ -249,8 +225,8 @@ public final class SQLiteDatabase {
     return rows
   }
 
-  /// The number of rows of a table that can be read, and the highest row id among them (nil without rows or
-  /// row ids).
+  /// The number of readable rows of a table, and the highest row id among them. The row id is nil if there are no rows,
+  /// or if the table is WITHOUT ROWID.
   public func rowCount(of table: Table) throws(SQLiteFileError) -> (
     count: Int, highestRowID: Int64?
   ) {
@@ -258,8 +234,9 @@ public final class SQLiteDatabase {
     return (count, highestRowID)
   }
 
-  /// The number of rows of a table, the highest row id, and the number of rows for each integer in one column.
-  /// `byInteger` leaves out rows with another kind of value, and is empty when `column` is nil.
+  /// The number of readable rows of a table, the highest row id among them, and, for each integer that occurs in the
+  /// column `column`, the number of rows with this integer. `byInteger` does not count rows with other kinds of values,
+  /// and is empty when `column` is nil.
   package func rowCounts(of table: Table, byInteger column: Int?) throws(SQLiteFileError) -> (
     count: Int, highestRowID: Int64?, byInteger: [Int64: Int]
   ) {
@@ -271,9 +248,9 @@ public final class SQLiteDatabase {
     )
   }
 
-  /// Passes the records of a table to a receiver, on two threads if the table is large.
+  /// Passes the records of a table to a receiver. If the table is large, two threads are used.
   ///
-  /// - Throws: ``SQLiteFileError`` when the device fails; damage is among the ``findings``.
+  /// - Throws: ``SQLiteFileError`` when the device fails. Damage is reported in ``findings``.
   package func read(_ table: Table, by receiver: any RecordReceiver) throws(SQLiteFileError) {
     let (layout, isRowIDTable) = try layout(of: table)
     var sink = ReceivedRecords(receiver: receiver)
@@ -288,7 +265,7 @@ public final class SQLiteDatabase {
     _ table: Table, _ isRowIDTable: Bool, _ layout: RowLayout, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     var scan = newScan(of: table, isRowIDTable)
-    // The findings count even when the device fails midway.
+    // The findings are added even if the device fails during the scan.
     let result = Result { () throws(SQLiteFileError) in
       try scan.run(root: table.rootPage, layout: layout, reader: &reader, sink: &sink)
     }
@@ -296,7 +273,7 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// Reads the pages of a table one after the other, except known ones; see
+  /// Reads the pages of a table one after the other, except pages that are known; see
   /// ``BTreeScan/run(root:unless:layout:reader:sink:begin:)``.
   package func scan<Sink: RecordSink & ~Copyable>(
     _ table: Table, unless isKnown: (UInt32) -> Bool, _ sink: inout Sink,
@@ -313,7 +290,7 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// Reads the rows of a table, on two threads if it is large.
+  /// Reads the rows of a table. If the table is large, two threads are used.
   private func scanInParallel(
     _ table: Table, _ layout: RowLayout, _ sink: inout ReceivedRecords
   ) throws(SQLiteFileError) {
@@ -334,7 +311,8 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// Adds the findings of a finished scan. Possibly lost sectors count only if the table does not pad its BLOBs.
+  /// Adds the findings of a finished scan to ``findings``. Findings about sectors that may be lost are added only if
+  /// the table does not pad its BLOBs with zeros.
   private func take(_ scan: borrowing BTreeScan, of table: Table) {
     findings.add(scan.findings)
     guard scan.possibleLosses.count > 0, !padsBlobs(of: table, reader.another()) else { return }
@@ -345,12 +323,12 @@ public final class SQLiteDatabase {
     var scan = BTreeScan(
       of: table, isRowIDTable: isRowIDTable, encoding: header.textEncoding,
       mainPageCount: mainPageCount, claims: claims)
-    // Frames of an unfinished transaction may lead to pages after those of the last commit.
+    // Frames of an unfinished transaction may lead to pages past the last page as of the last commit.
     if logView != .all, votedLayout == nil { scan.lastPage = pageCount }
     return scan
   }
 
-  /// Adds findings that were made outside this object, such as those of another reader of the same pages.
+  /// Adds findings that were made outside this object, for example by another reader of the same pages.
   package func add(_ other: FindingList) { findings.add(other) }
 
   private func readRows(
@@ -361,8 +339,8 @@ public final class SQLiteDatabase {
     try scan(table, isRowIDTable, layout, &sink)
   }
 
-  /// The layout of a table's rows. Without a readable CREATE statement, the root page tells the kind of b-tree, and the
-  /// fields are returned as stored.
+  /// The layout of a table's rows, and whether the table has row ids. Without a readable CREATE statement, the root
+  /// page shows whether the table has row ids, and all fields are returned as stored.
   package func layout(of table: Table) throws(SQLiteFileError) -> (RowLayout, isRowIDTable: Bool) {
     if let definition = table.definition {
       return (RowLayout(definition), !definition.isWithoutRowID)
@@ -398,26 +376,30 @@ public final class SQLiteDatabase {
     return (file, journal)
   }
 
-  /// A file beside the database; nil when there is none. A file that exists but cannot be opened is an error, because
-  /// without it the rows would be silently wrong.
+  /// Opens a file beside the database; nil when there is none. If the file exists but cannot be opened, an error is
+  /// thrown, because rows that are read without the file could be wrong.
   private static func companion(_ path: String) throws(SQLiteFileError) -> ByteFile? {
-    guard ByteFile.exists(path) else { return nil }
-    return try ByteFile(path)
+    do throws(SQLiteFileError) {
+      return try ByteFile(path)
+    } catch {
+      guard error.code == .missing else { throw error }
+      return nil
+    }
   }
 
-  /// The header from the newest page 1. A page 1 in the log or journal is ignored when its header has another page size
-  /// than the log or journal itself, because then that file is not used.
+  /// The database header on the newest page 1. If the page size in the header on the log's page 1 differs from the page
+  /// size of the log itself, the log will not be used, so its page 1 is ignored. The same applies to the journal.
   private static func header(
     of main: ByteFile, _ journal: (file: ByteFile, value: RollbackJournal)?,
     _ log: (file: ByteFile, value: WriteAheadLog)?
   ) throws(SQLiteFileError) -> DatabaseHeader {
     if let log, let offset = log.value.pageOffsets[1] {
-      let header = try header(in: log.file, at: offset, of: main)
+      let header = try header(in: log.file, at: offset, of: main, "write-ahead log")
       if header.pageSize == log.value.pageSize { return header }
     }
     if let journal, journal.value.state == .hot {
       if let offset = journal.value.pageOffsets[1] {
-        let header = try header(in: journal.file, at: offset, of: main)
+        let header = try header(in: journal.file, at: offset, of: main, "rollback journal")
         if header.pageSize == journal.value.pageSize { return header }
       } else if journal.value.databasePageCount == 0 {
         throw SQLiteFileError(
@@ -428,14 +410,20 @@ public final class SQLiteDatabase {
     return try header(in: main, at: 0, of: main)
   }
 
-  private static func header(in file: ByteFile, at offset: Int64, of main: ByteFile)
-    throws(SQLiteFileError) -> DatabaseHeader
-  {
+  /// Reads the database header at `offset` in `file`. `side`: the name of `file` in messages if it is not the main
+  /// file.
+  private static func header(
+    in file: ByteFile, at offset: Int64, of main: ByteFile, _ side: String? = nil
+  ) throws(SQLiteFileError) -> DatabaseHeader {
     let bytes = ContiguousArray(try file.bytes(at: offset, count: DatabaseHeader.length))
     do throws(DatabaseHeader.Defect) {
       return try DatabaseHeader(parsing: bytes.rawSpan)
     } catch {
-      throw try failure(error, main)
+      let failure = try failure(error, main)
+      guard let side else { throw failure }
+      throw SQLiteFileError(
+        failure.code, "the newest page 1, in the \(side), is not usable: \(failure.message)",
+        path: main.path)
     }
   }
 
@@ -453,7 +441,7 @@ public final class SQLiteDatabase {
       SQLiteFileError(.badHeader, message, path: main.path, offset: offset)
     }
     if let mistaken = try MistakenFile.error(for: main) { return mistaken }
-    // Some encryptions leave the first bytes unchanged, so that the magic alone proves nothing.
+    // Some kinds of encryption leave the first bytes unchanged, so the magic number alone proves nothing.
     if try Entropy.looksEncrypted(main) { return encrypted(main) }
     switch defect {
     case .tooShort:
@@ -472,15 +460,16 @@ public final class SQLiteDatabase {
 }
 
 extension Finding {
-  /// The finding for an empty main file. SQLite's pager deletes a log beside an empty main file.
+  /// The finding about an empty main file. SQLite's pager deletes a log beside an empty main file.
   package static var mainEmpty: Finding {
     Finding(
       .fileMainEmpty,
-      "the main file is empty, and all pages come from the files beside it; SQLite would delete a log without reading it, so do not open the store with any app",
+      "the main file is empty, and all pages come from the log or journal beside it; do not open the store with any app, because SQLite would delete the log without reading it",
       offset: 0)
   }
 
-  /// The finding for an overflow chain that continues after its payload; `place` is the location of the cell.
+  /// The finding about an overflow chain that continues after the end of the payload. `place`: the location of the
+  /// cell.
   package static func chainTooLong(_ page: UInt32, _ place: PageReader.Place, _ table: String?)
     -> Finding
   {
@@ -489,7 +478,7 @@ extension Finding {
       member: place.member, page: page, offset: place.offset, table: table)
   }
 
-  /// The finding for a leaf whose rows have values that SQLite does not store in their table.
+  /// The finding about a leaf whose first row contains values that SQLite never stores in the table.
   package static func otherRows(_ page: UInt32, _ place: PageReader.Place, _ table: String?)
     -> Finding
   {

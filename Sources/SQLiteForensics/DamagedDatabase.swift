@@ -1,92 +1,97 @@
 package import RowText
 public import SQLiteFile
 
-/// A database file read page by page, to find what is left when its header, its schema or its b-trees are damaged, and
-/// what was deleted from it.
+/// A database file that is read page by page. In this way, rows are found although the header, the schema or the
+/// b-trees are damaged, and deleted rows are found too.
 ///
-/// No single source is trusted: all pages vote on page size, encoding and the position of page 1. A page belongs to the
-/// table whose b-tree or pointer map still leads to it. Where nothing leads to a page, its rows decide.
+/// No single source is trusted: all pages vote on page size, encoding and the position of page 1. If a b-tree or the
+/// pointer map leads to a page, that decides which table the page belongs to. Otherwise the rows on the page decide.
 ///
-/// The files are never written to. Do not open a file that this process also has open through SQLite: closing the file
-/// here drops SQLite's locks.
+/// The files are never written to. Do not open a file that this process also has open through SQLite: when this class
+/// closes the file, SQLite loses its locks on the file.
 public final class DamagedDatabase {
   /// The path of the main file.
   public let path: String
-  /// Page size, encoding and the other facts needed to read pages, and where each comes from.
+  /// The facts that are needed to read pages, for example the page size and the encoding, and the source of each fact.
   package let layout: FileLayout
-  /// Number of pages of the database, missing ones included.
+  /// The number of pages of the database, including missing pages.
   public let pageCount: UInt32
-  /// The tables that rows are assigned to; ``RowOrigin/table`` is an index into this list.
+  /// The tables that rows can be assigned to. ``RowOrigin/table`` is an index into this list.
   public private(set) var tables: [ExpectedTable] = []
   /// The entries of the schema table that can be read.
   package private(set) var schemaEntries: [SchemaEntry] = []
-  /// Leaves of the schema table other than page 1.
+  /// The leaves of the schema table, without page 1.
   var schemaLeaves: [UInt32] = []
-  /// Whether no page is rejected: the keys of the b-trees contradict no page that they lead to.
+  /// Whether no page is rejected. A page is rejected if it contradicts the keys of the b-tree that leads to it.
   var isInPlace: Bool { census.rejected.isEmpty }
-  /// The findings so far.
+  /// The findings that have been made until now.
   public internal(set) var findings = FindingList()
 
   var reader: PageReader
   var census: PageCensus
   let map: PointerMap
   let sides: SideFiles?
-  /// The ordinary reader of the same file; nil when the ordinary reader cannot read the file.
+  /// The ordinary reader: the same file, opened in the way SQLite reads it; nil if the file cannot be opened in this
+  /// way.
   let plain: SQLiteDatabase?
-  /// The ordinary reader (``plain``), but nil when bytes of the file were lost or inserted: then pages are not at the
-  /// offsets that their numbers give.
+  /// The ordinary reader (``plain``), but nil if bytes were lost from the file or inserted: then pages are not at the
+  /// offsets that follow from their numbers.
   var plainInPlace: SQLiteDatabase? { layout.shift == nil ? plain : nil }
-  /// Overflow pages of the live rows read so far.
+  /// The overflow pages of the live rows that have been read.
   var claimed: PageSet
-  /// Pages that were read and have no free space that could hold a deleted row.
+  /// Pages that have been read and have no free space in which a deleted row could be.
   var withoutDeletedRows: PageSet
-  /// Leaves whose rows were read without any doubt.
+  /// Leaves whose rows have been read without any doubt.
   var sound: PageSet
-  /// Leaves that are not live, but whose rows the ordinary reader returned; these rows are marked as contradicted.
+  /// Leaves that are not live, but whose rows the ordinary reader returns. These rows are marked as contradicted.
   var contradicted: PageSet
   var shapes: [RowShape] = []
-  /// According to the pointer map: the parents of b-tree pages, and the b-tree pages themselves.
+  /// Two facts from the pointer map. `mappedParents`: the pages that are parents of b-tree pages. `mappedTreePages`:
+  /// all b-tree pages, including root pages.
   var mappedParents: PageSet
   var mappedTreePages: PageSet
-  /// Rejected pages whose rejection is uncertain: the interior page that contradicts them is an orphan, or more than a
-  /// third of the pages that it leads to are wrong.
+  /// Rejected pages that may have been rejected wrongly, because the interior page that contradicts them is an orphan,
+  /// or because more than a third of the pages that it leads to are wrong.
   var doubtfullyRejected: PageSet
-  /// How often each page was read to judge whether it belongs where a b-tree leads to it; see ``mayJudge(_:)``.
+  /// For each page, the number of times it was read to judge whether it belongs where a b-tree leads to it; see
+  /// ``mayJudge(_:)``.
   var judgements: PageValues<UInt8>
-  /// Leaves that have changed places with a leaf of another table: each holds the rows of that other table.
+  /// Leaves that have changed places with a leaf of another table, so that each has rows of the other table.
   var exchanged: Set<UInt32> = []
-  /// By page number: how many table pages that no b-tree leads to have this page as parent in the pointer map. Nil
-  /// until first needed.
+  /// For each page number, the number of table pages that have this page as their parent in the pointer map and that no
+  /// b-tree leads to. Nil until it is first needed.
   var mappedChildren: PageValues<UInt32>?
-  /// The walked b-trees, by the root page that the schema names.
+  /// The b-trees that were walked, by the root page that the schema names.
   var walks: [UInt32: WalkedTree] = [:]
-  /// For leaves that may also hold rows of other pages or of an earlier state, by page number: the range of row ids
-  /// that belong to the leaf. `narrowedByKeys` follows from the keys that lead to the leaf, `narrowed` from all
-  /// evidence.
+  /// The range of row ids that belong to a leaf, by page number. Only leaves that may also have rows of other pages, or
+  /// rows of an earlier state, have a range. `narrowedByKeys`: the range that follows from the keys that lead to the
+  /// leaf. `narrowed`: the range that follows from all evidence.
   var narrowedByKeys: [UInt32: ClosedRange<Int64>] = [:]
   var narrowed: [UInt32: ClosedRange<Int64>] = [:]
-  /// Pages that are in the right place although keys of their parent contradict them: those keys are wrong.
+  /// Pages that are in the right place although keys of their parent contradict them, because these keys are wrong.
   var falselyKeyed: Set<UInt32> = []
-  /// `isSchemaWhole`: whether all of the schema can be read. `isWhole`: whether the b-trees of all tables are whole,
-  /// too.
+  /// `isSchemaWhole`: whether the entire schema can be read. `isWhole`: whether the entire schema can be read and the
+  /// b-trees of all tables are complete.
   var isSchemaWhole = false
   var isWhole = false
-  /// Whether the freelist can be followed to its end and has as many pages as the header counts.
+  /// Whether the freelist can be followed to its end, and has the number of pages that the header states.
   var isFreelistSound = false
-  /// Indexes into ``tables`` by root page: `roots` as the schema says, `owners` as the rows decided.
+  /// Indexes into ``tables``, by root page. `roots`: the tables that the schema names for the root pages. `owners`: the
+  /// tables that the b-trees below the root pages were finally assigned to.
   var roots: [UInt32: Int] = [:]
   var owners: [UInt32: Int] = [:]
-  /// For each table, the most frequent serial types of the first field of its rows. Nil until they are counted.
+  /// For each table, the most frequent serial types of the first field of its rows. Nil until these types have been
+  /// counted.
   var firstTypes: [[UInt64]]?
   var layouts: [RowLayout] = []
-  /// Whether the schema cookie counts more changes than the known schema entries explain, so that there may have been
-  /// tables that no entry names any more.
+  /// Whether the schema cookie counts more changes than the known schema entries explain. If it does, the database may
+  /// have had tables that no remaining entry names.
   private(set) var hasUnknownTables = false
   let maxPayload: Int
 
-  /// Opens the file, takes the census of all its pages, and assigns each page to a table.
+  /// Opens the file, determines the kind of each of its pages, and assigns pages to tables.
   ///
-  /// - Throws: ``SQLiteFileError`` when the file cannot be opened or read, or nothing in it looks like a database.
+  /// - Throws: ``SQLiteFileError`` when the file cannot be opened or read, or when nothing in it looks like a database.
   public init(path: String, logView: SQLiteDatabase.LogView = .committed) throws(SQLiteFileError) {
     self.path = path
     let main = try ByteFile(path)
@@ -113,9 +118,9 @@ public final class DamagedDatabase {
     contradicted = PageSet(pageCount: newest)
     doubtfullyRejected = PageSet(pageCount: newest)
     judgements = PageValues(repeating: 0, count: Int(newest) + 1)
-    // No payload is longer than the file, nor than SQLite's own limit.
+    // No payload is longer than the file, and none is longer than SQLite's own limit.
     maxPayload = min(1 << 31, reader.storedPageCount * survey.layout.pageSize)
-    // Pages past the size that the last commit gave the database are not part of it.
+    // Pages with numbers above the page count that the last commit states are not part of the database.
     if let count = sides?.databasePageCount, count < newest {
       for page in count..<newest { census.setFree(page + 1) }
     }
@@ -128,11 +133,12 @@ public final class DamagedDatabase {
     if schemaEntries.isEmpty, census.kind(1) != .tableLeaf {
       findings.add(FileSurvey.schemaLost)
     }
-    // Dropped tables may have rows in free pages.
+    // Free pages may have rows of dropped tables.
     let dropped = try readDroppedSchema()
     var tables: [ExpectedTable] = []
+    var repair = SchemaRepair()
     for entry in schemaEntries where entry.type == "table" && entry.rootPage > 0 {
-      if let table = try table(of: entry, dropped) { tables.append(table) }
+      if let table = try table(of: entry, dropped, &repair) { tables.append(table) }
     }
     try settleSharedRoots(of: &tables)
     hasUnknownTables = impliesUnknownTables(beside: dropped)
@@ -149,17 +155,18 @@ public final class DamagedDatabase {
     try expect(tables)
   }
 
-  /// The table that a schema entry names, with its CREATE statement; nil when the entry contradicts itself.
+  /// The table that a schema entry describes; nil if the entry contradicts itself.
   ///
-  /// `dropped`: deleted schema entries. One of them for the same root page and name may describe the table instead.
-  private func table(of entry: SchemaEntry, _ dropped: [SchemaEntry]) throws(SQLiteFileError)
-    -> ExpectedTable?
-  {
+  /// `dropped`: deleted schema entries. If the CREATE statement of `entry` cannot be used, the statement of a deleted
+  /// entry with the same root page and the same name is used instead.
+  private func table(
+    of entry: SchemaEntry, _ dropped: [SchemaEntry], _ repair: inout SchemaRepair
+  ) throws(SQLiteFileError) -> ExpectedTable? {
     let root = entry.rootPage
     var finding = Finding(
       .schemaUnreadable, "the CREATE statement of \(entry.name) is not readable", table: entry.name)
     if let sql = entry.sql, let table = ExpectedTable(name: entry.name, sql: sql, rootPage: root) {
-      switch try table.definition.evidence(on: sql, root: root, &reader) {
+      switch try table.definition.evidence(on: sql, root: root, &repair, &reader) {
       case .agrees: return table
       case .repaired(let statement):
         findings.add(.repairedEntry(entry.name))
@@ -167,7 +174,7 @@ public final class DamagedDatabase {
       case .contradicts: finding = .tooFewColumns(entry.name)
       }
     }
-    // The schema entry of a table has the table's name twice. When the two names differ, neither can be believed.
+    // The schema entry of a table has the table's name twice. If the two names differ, neither can be trusted.
     guard SQLName.isSame(entry.name, entry.tableName) else { return nil }
     findings.add(finding)
     // A deleted entry with the same name and root page may have a readable statement for this table.
@@ -186,7 +193,7 @@ public final class DamagedDatabase {
       isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(root)))
   }
 
-  /// The schema entries as SQLite wrote them, with bit flips undone.
+  /// Returns the schema entries as SQLite wrote them: bits that were flipped by damage are flipped back.
   private func repaired(_ entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
     var repair = SchemaRepair()
     let repaired = try repairRoots(of: repair.repaired(entries))
@@ -209,8 +216,8 @@ public final class DamagedDatabase {
     }
   }
 
-  /// The surveyed layout. If page 2, which would be the first pointer-map page, is a table leaf with rows, the layout
-  /// is returned without a pointer map.
+  /// Returns the surveyed layout. Page 2 would be the first pointer-map page. If it is a table leaf with rows instead,
+  /// the layout is returned without a pointer map.
   private static func withoutFalseMap(_ survey: FileSurvey) throws(SQLiteFileError) -> FileLayout {
     var layout = survey.layout
     guard layout.hasPointerMap else { return layout }
@@ -233,14 +240,15 @@ public final class DamagedDatabase {
       .notADatabase, "no page of the file looks like a database page", path: main.path)
   }
 
-  /// The most tables that pages are assigned to. SQLite has no such limit, but no app has this many.
+  /// The maximum number of tables that pages are assigned to. SQLite has no such limit, but no app has so many tables.
   static let maxTables = 16_384
 
-  /// Sets the expected tables and assigns pages to them. Only the first ``maxTables`` tables count.
+  /// Sets the tables that the file is expected to have, and assigns pages to them. Tables after the first ``maxTables``
+  /// are ignored.
   package func expect(_ tables: [ExpectedTable]) throws(SQLiteFileError) {
     var tables = Array(tables.prefix(Self.maxTables))
-    // If the schema gives only a table's name and root page, a description of that table from another source applies to
-    // this root page.
+    // If the schema gives only the name and the root page of a table, a description of this table from another source
+    // is used for this root page.
     for place in tables.indices where !tables[place].isDescribed {
       guard
         let other = tables.firstIndex(where: {
@@ -260,7 +268,7 @@ public final class DamagedDatabase {
     try attribute()
   }
 
-  /// Whether the first rows of the b-tree at `root` can be rows of `table`; true when no row can be read.
+  /// Whether the first rows of the b-tree at `root` can be rows of `table`. Also true if no row can be read.
   func firstRows(below root: UInt32, fit table: ExpectedTable) throws(SQLiteFileError)
     -> Bool
   {
@@ -278,15 +286,15 @@ public final class DamagedDatabase {
 
   // MARK: - Rows
 
-  /// Replaces the findings by `earlier`, an older copy of them, so that a second reading of the rows does not repeat
-  /// findings.
+  /// Replaces the findings by `earlier`, an older copy of the findings. Then a second reading of the rows does not add
+  /// the same findings twice.
   package func takeBack(to earlier: FindingList) { findings = earlier }
 
-  /// Which rows are wanted.
+  /// The kinds of rows that a caller can ask for.
   public enum Selection: Sendable {
     /// The rows that the undamaged database would return.
     case live
-    /// Live rows, then rows that SQLite reads although the rest of their page contradicts them.
+    /// The live rows, followed by rows that SQLite also reads although the rest of the file contradicts them.
     case readable
     /// Deleted rows.
     case deleted
@@ -294,9 +302,9 @@ public final class DamagedDatabase {
     case all
   }
 
-  /// Hands rows to `receive` until it returns false.
+  /// Passes rows to `receive` until it returns false.
   ///
-  /// `names`: the names of the wanted tables; nil for all rows, including those of no known table.
+  /// `names`: the names of the wanted tables; nil for all rows, including rows of no known table.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public func forEachRow(
     _ selection: Selection, of names: [String]? = nil, _ receive: (RecoveredRow) -> Bool
@@ -307,7 +315,9 @@ public final class DamagedDatabase {
     }
   }
 
-  /// Writes rows as JSON to a descriptor; `names` nil writes all rows, including those of no known table.
+  /// Writes rows as JSON to a file descriptor.
+  ///
+  /// `names`: the names of the wanted tables; nil for all rows, including rows of no known table.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
   package func writeJSON(
     _ selection: Selection, of names: [String]? = nil, as form: JSONForm = .lines,
@@ -327,7 +337,8 @@ public final class DamagedDatabase {
     try sink.finish()
   }
 
-  /// The indices of the tables with these names, compared by their bytes.
+  /// The indexes, in ``tables``, of the tables with these names; nil, for all tables, if `names` is nil. Names are
+  /// compared byte by byte.
   func places(_ names: [String]?) -> Set<Int>? {
     names.map { names in
       let wanted = Set(names.map { Array($0.utf8) })
@@ -342,8 +353,8 @@ public final class DamagedDatabase {
     try emitRest(selection, wanted, &sink)
   }
 
-  /// Hands out the rows of the selection that are not live; for `.live`, it only reports what the ordinary reader
-  /// finds.
+  /// Passes to the sink those of the selected rows that are not live. For `.live`, passes no rows, and only adds the
+  /// findings of the ordinary reader.
   func emitRest<Sink: RecoverySink & ~Copyable>(
     _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -359,7 +370,7 @@ public final class DamagedDatabase {
     }
   }
 
-  /// Hands to the sink the rows that SQLite reads but that reading page by page did not return.
+  /// Passes to the sink the rows that SQLite reads, but that were not found by reading page by page.
   func emitContradicted<Sink: RecoverySink & ~Copyable>(
     _ wanted: Set<Int>?, isForFreshFile: Bool = false, _ sink: inout Sink
   ) throws(SQLiteFileError) {

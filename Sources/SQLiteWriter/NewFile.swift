@@ -2,31 +2,32 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// A file that this process has just created. It is identified by device and inode, so that no other file is ever
-/// removed in its place.
+/// A file that this process has just created. The file is identified by device and inode, so that another file of the
+/// same name is never removed.
 ///
-/// All names are looked up in the folder that was opened at the start. When another process replaces the folder, for
-/// example by a symbolic link, files in the new folder are not touched.
+/// All names are looked up in the folder that was opened when the file was created. If another process replaces the
+/// folder, for example by a symbolic link, files in the new folder are not touched.
 final class NewFile {
-  /// The suffixes of the files that SQLite puts beside a database.
+  /// The suffixes of the names of the files that SQLite creates beside a database.
   static let sidecarSuffixes = ["-journal", "-wal", "-shm"]
 
-  /// The folder, with every symbolic link resolved.
+  /// The path of the folder, with every symbolic link resolved.
   let folder: String
-  /// The last component of the path.
+  /// The name of the file: the last component of its path.
   let name: String
   /// The descriptor of the open folder.
   private let descriptor: Int32
-  /// The descriptor of the file, held open so that no other file gets the file's inode after a removal. It is closed
-  /// last, because closing a descriptor drops the locks that SQLite has on the file.
+  /// A descriptor of the file, which is kept open so that no other file can receive the same inode after a removal. It
+  /// is closed last, because closing a descriptor releases the locks that SQLite has on the file.
   private let held: Int32
   private let status: FileStatus
 
-  /// The absolute path of the file, without symbolic links. SQLITE_OPEN_NOFOLLOW requires that no component is a link,
-  /// and SQLite never takes an absolute path for a URI.
+  /// The absolute path of the file, without symbolic links. SQLITE_OPEN_NOFOLLOW requires that no component of the path
+  /// is a symbolic link. SQLite never takes an absolute path for a URI.
   var path: String { PathText.joined(folder, name) }
 
-  /// Creates an empty file where nothing exists, not even a dangling link. `permissions`: before the umask is applied.
+  /// Creates an empty file at a path where nothing exists, not even a symbolic link that leads nowhere. `permissions`:
+  /// the file's permissions before the umask is applied.
   init(creating path: String, permissions: UInt16) throws(SQLiteWriterError) {
     guard !path.utf8.contains(0) else {
       throw SQLiteWriterError(.embeddedNUL, "a path cannot contain a NUL", path: path)
@@ -62,14 +63,15 @@ final class NewFile {
     _ = close(descriptor)
   }
 
-  /// Creates an empty file in an open folder, and returns its descriptor and its identity.
+  /// Creates an empty file in an open folder. Returns its descriptor and its identity.
   private static func make(_ name: String, in folder: Int32, mode: UInt16, _ path: String)
     throws(SQLiteWriterError) -> (descriptor: Int32, FileStatus)
   {
-    // A journal or log that an earlier file of this name left would be replayed into the new one.
+    // If an earlier file of this name has left a journal or log, SQLite would replay it into the new file.
     for suffix in sidecarSuffixes where FileStatus.found(name + suffix, in: folder) != nil {
       throw SQLiteWriterError(
-        .exists, "\(name + suffix) is in the way; choose another name or set it aside", path: path)
+        .exists, "\(name + suffix) is in the way; choose another name or set that file aside",
+        path: path)
     }
     let file = SystemCalls.create(name, in: folder, O_RDWR, mode: UInt32(mode))
     guard file >= 0 else {
@@ -89,20 +91,20 @@ final class NewFile {
     return (file, status)
   }
 
-  /// Whether the path still leads to the file that was created.
+  /// Whether ``path`` still leads to the file that was created.
   ///
-  /// SQLite opens the file by its path, so the path is checked, not the name in the open folder.
+  /// SQLite opens the file by its path. So the path is checked, not the name in the open folder.
   var isInPlace: Bool {
     FileStatus.found(path)?.isSameFile(as: status) == true
   }
 
-  /// Whether a name in the open folder leads to the file that was created.
+  /// Whether a name in the open folder refers to the file that was created.
   private func isOurs(_ name: String) -> Bool {
     FileStatus.found(name, in: descriptor)?.isSameFile(as: status) == true
   }
 
   /// Opens the file again without SQLite. The caller must close the descriptor before SQLite locks the file again,
-  /// because closing drops SQLite's locks.
+  /// because closing the descriptor releases SQLite's locks.
   func opened(_ access: Int32) throws(SQLiteWriterError) -> (descriptor: Int32, sizeBytes: Int64) {
     let file = SystemCalls.open(name, in: descriptor, access | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else {
@@ -120,11 +122,11 @@ final class NewFile {
     SQLiteWriterError(.replaced, "another file has taken the place of the new one", path: path)
   }
 
-  /// Gives the file another name in its folder and removes its first name. An existing file with the new name is not
-  /// replaced. `target`: a path; only its last component is used.
+  /// Gives the file another name in its folder, and removes its first name. If a file with the new name exists, that
+  /// file is not replaced. `target`: the new path, of which only the last component is used.
   ///
-  /// - Throws: `exists`, `replaced` or `cannotCreate`; `inputOutput` when the folder cannot be synced, and then the
-  ///   file is removed.
+  /// - Throws: `exists`, `replaced` or `cannotCreate`; `inputOutput` when the folder cannot be synced, in which case
+  ///   the file is removed.
   func link(as target: String) throws(SQLiteWriterError) {
     let other = PathText.lastComponent(of: target)
     for suffix in [""] + Self.sidecarSuffixes
@@ -133,9 +135,9 @@ final class NewFile {
     }
     guard isOurs(name) else { throw replaced }
     if unsafe linkat(descriptor, name, descriptor, other, 0) == 0 {
-      // Another file may have taken the name since it was checked.
+      // The name may have been taken by another file since the check.
       guard isOurs(other) else {
-        // Only the link that was just made is removed, never a file that may have replaced it.
+        // This removes only the link that was just made, never a file that has replaced it.
         if let linked = FileStatus.found(name, in: descriptor) {
           SafeRemoval.remove(other, in: descriptor, of: linked)
         }
@@ -143,7 +145,7 @@ final class NewFile {
       }
       SafeRemoval.remove(name, in: descriptor, of: status)
     } else {
-      // For a volume without hard links.
+      // A volume without hard links needs a rename.
       switch SystemCalls.rename(name, in: descriptor, to: other, in: descriptor) {
       case nil: break
       case EEXIST?: throw SQLiteWriter.taken(target, "")
@@ -160,12 +162,12 @@ final class NewFile {
     }
   }
 
-  /// Removes the file and its `-journal`, `-wal` and `-shm`. False when the file is gone or another file has taken its
-  /// place, and then nothing is removed.
+  /// Removes the file and its `-journal`, `-wal` and `-shm`. If the file no longer exists, or another file has taken
+  /// its place, nothing is removed and the result is false.
   func remove() -> Bool {
     guard isOurs(name) else { return false }
-    // The files beside the database go first: a kill in between must not leave a journal that a later file of this name
-    // would pick up.
+    // The files beside the database are removed first. If the process is killed in between, no journal may remain that
+    // SQLite would apply to a later file of this name.
     for suffix in Self.sidecarSuffixes {
       if let file = FileStatus.found(name + suffix, in: descriptor), file.kind == .file {
         SafeRemoval.remove(name + suffix, in: descriptor, of: file)
@@ -174,7 +176,7 @@ final class NewFile {
     return SafeRemoval.remove(name, in: descriptor, of: status) == .removed
   }
 
-  /// Syncs the folder, so that its entries are durable; returns the errno of a failure, else nil.
+  /// Syncs the folder, so that its entries are durable. Returns the error number of a failure, or nil.
   func synchronizeFolder() -> Int32? { SystemCalls.synchronize(descriptor) }
 
   private static func resolved(_ folder: String) -> String? {

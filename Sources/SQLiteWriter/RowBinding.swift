@@ -1,11 +1,11 @@
-/// Binds the values of a row to a statement's parameters, one after the other. A failure to bind is thrown by ``run()``
-/// or ``check()``.
+/// Binds the values of a row to the parameters of a statement, one after the other. If binding a value fails, ``run()``
+/// and ``check()`` throw the failure.
 package struct RowBinding {
   private let statement: SQLiteStatement
   private var parameter = 0
   private var failure: SQLiteWriterError?
 
-  /// Begins with the first parameter of a statement. The statement must have been reset since its last step.
+  /// Begins with the first parameter of a statement. The statement must have been reset after its last step.
   package init(_ statement: SQLiteStatement) { self.statement = statement }
 
   /// Binds NULL to the next parameter.
@@ -22,42 +22,42 @@ package struct RowBinding {
     }
   }
 
-  /// Binds a float to the next parameter; a NaN is stored as NULL.
+  /// Binds a float to the next parameter. SQLite stores NaN as NULL.
   package mutating func real(_ value: Double) {
     note { statement, index throws(SQLiteWriterError) in
       try statement.bind(real: value, at: index)
     }
   }
 
-  /// Binds UTF-8 text to the next parameter, by copy.
+  /// Binds a copy of UTF-8 text to the next parameter.
   package mutating func text(_ bytes: RawSpan) {
     note { statement, index throws(SQLiteWriterError) in
       try statement.bind(text: bytes, at: index)
     }
   }
 
-  /// Binds a string to the next parameter, by copy.
+  /// Binds a copy of a string to the next parameter.
   package mutating func string(_ string: String) {
     note { statement, index throws(SQLiteWriterError) in
       try statement.bind(string: string, at: index)
     }
   }
 
-  /// Binds bytes to the next parameter, by copy.
+  /// Binds a copy of bytes to the next parameter.
   package mutating func blob(_ bytes: RawSpan) {
     note { statement, index throws(SQLiteWriterError) in
       try statement.bind(blob: bytes, at: index)
     }
   }
 
-  /// Runs the statement to its end with the bound values, and resets it.
+  /// Runs the statement with the bound values until it ends, and resets it.
   /// - Throws: the first failure to bind, or what SQLite reports.
   package func run() throws(SQLiteWriterError) {
     try check()
     try statement.run()
   }
 
-  /// Checks that all values so far could be bound.
+  /// Checks that all values so far were bound without a failure.
   /// - Throws: the first failure to bind.
   package func check() throws(SQLiteWriterError) {
     if let failure { throw failure }

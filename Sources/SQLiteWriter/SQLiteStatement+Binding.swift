@@ -1,8 +1,9 @@
 import CSQLite
 
-/// SQLITE_TRANSIENT, a C macro that Swift cannot import: the value -1 in place of a destructor. The value tells SQLite
-/// to copy the bytes before the call returns; SQLite only compares this value and never calls it as a function. The
-/// copy is needed because a pointer from `withUnsafeBytes` is only valid during the call.
+/// SQLITE_TRANSIENT, a C macro that Swift cannot import. It is the value -1 in place of a destructor.
+///
+/// The value tells SQLite to copy the bytes before the call returns. SQLite only compares the value, and never calls it
+/// as a function. The copy is needed because a pointer from `withUnsafeBytes` is valid only during the call.
 private func copied() -> sqlite3_destructor_type {
   unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 }
@@ -10,9 +11,9 @@ private func copied() -> sqlite3_destructor_type {
 extension SQLiteStatement {
   /// Resets the statement and binds one value to each parameter.
   ///
-  /// - Parameter values: the values, as many as the statement has parameters.
-  /// - Throws: `parameters` when there are more or fewer values than parameters, and then nothing is bound; `closed`;
-  ///   `tooBig`.
+  /// - Parameter values: the values, one for each parameter.
+  /// - Throws: `parameters` when the number of values differs from the number of parameters, in which case nothing is
+  ///   bound; `closed`; `tooBig`.
   package func bind(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
     _ = unsafe try live()
     guard values.count == parameterCount else {
@@ -20,7 +21,7 @@ extension SQLiteStatement {
         .parameters, "\(values.count) values do not fit the \(parameterCount) parameters",
         path: writer.path, sql: sql)
     }
-    // SQLite refuses to bind while a statement is running.
+    // SQLite rejects a binding while the statement is running.
     reset()
     var index = 0
     for value in values {
@@ -29,10 +30,10 @@ extension SQLiteStatement {
     }
   }
 
-  /// Binds a value. The statement must have been reset since its last step.
+  /// Binds a value. The statement must have been reset after its last step.
   ///
   /// - Parameters:
-  ///   - value: the value to bind; a NaN becomes NULL.
+  ///   - value: the value to bind. NaN becomes NULL.
   ///   - index: the number of the parameter, from 1.
   /// - Throws: `parameters` when there is no such parameter; `closed`; `tooBig`.
   package func bind(_ value: SQLiteValue, at index: Int) throws(SQLiteWriterError) {
@@ -57,8 +58,7 @@ extension SQLiteStatement {
     try check(unsafe sqlite3_bind_int64(handle, index, integer))
   }
 
-  /// Binds a floating-point number to the parameter with the given number, counted from 1. A NaN is
-  /// stored as NULL.
+  /// Binds a floating-point number to the parameter with the given number, counted from 1. SQLite stores NaN as NULL.
   package func bind(real: Double, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe sqlite3_bind_double(handle, index, real))
@@ -86,13 +86,13 @@ extension SQLiteStatement {
       })
   }
 
-  /// Binds bytes to the parameter with the given number, counted from 1.
+  /// Binds bytes, as a blob, to the parameter with the given number, counted from 1.
   package func bind(blob: [UInt8], at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe blob.withUnsafeBytes { unsafe Self.bind(blob: $0, handle, index) })
   }
 
-  /// Binds bytes to the parameter with the given number, counted from 1, as a blob. SQLite copies the bytes of the
+  /// Binds bytes, as a blob, to the parameter with the given number, counted from 1. SQLite copies the bytes of the
   /// span.
   package func bind(blob: RawSpan, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
@@ -115,8 +115,8 @@ extension SQLiteStatement {
     throw writer.failure(result, sql: sql)
   }
 
-  /// Binds a copy of text. An empty buffer may have a null pointer, which would bind NULL, so empty text is bound from
-  /// the address of a literal.
+  /// Binds a copy of text. An empty buffer may have a null pointer, for which SQLite would bind NULL. So an empty text
+  /// is bound from the address of a literal.
   static func bind(
     text: UnsafeRawBufferPointer, _ handle: OpaquePointer, _ index: Int32,
     encoding: Int32 = SQLITE_UTF8
@@ -130,7 +130,7 @@ extension SQLiteStatement {
       copied(), UInt8(truncatingIfNeeded: encoding))
   }
 
-  private static func bind(
+  static func bind(
     blob: UnsafeRawBufferPointer, _ handle: OpaquePointer, _ index: Int32
   ) -> Int32 {
     guard let start = blob.baseAddress, unsafe !blob.isEmpty else {

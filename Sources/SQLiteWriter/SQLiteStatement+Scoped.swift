@@ -1,8 +1,8 @@
 import CSQLite
 
 extension SQLiteStatement {
-  /// Binds values to parameters for one run of a statement, in ``SQLiteStatement/run(over:_:)``. Parameters are
-  /// numbered from 1. Text and blobs are ranges of the bytes that `run` gets, and are not copied.
+  /// Binds values to parameters for a single run of a statement, in ``SQLiteStatement/run(over:_:)``. Parameters are
+  /// numbered from 1. Texts and blobs are ranges of the bytes that `run` receives, and are not copied.
   @safe package struct ScopedBinding: ~Copyable {
     fileprivate let handle: OpaquePointer
     fileprivate let start: UnsafeRawPointer?
@@ -19,12 +19,13 @@ extension SQLiteStatement {
       note(unsafe sqlite3_bind_int64(handle, Int32(truncatingIfNeeded: index), value))
     }
 
-    /// Binds a float to the parameter with the given number, counted from 1. A NaN is stored as NULL.
+    /// Binds a float to the parameter with the given number, counted from 1. SQLite stores NaN as NULL.
     package mutating func real(_ value: Double, at index: Int) {
       note(unsafe sqlite3_bind_double(handle, Int32(truncatingIfNeeded: index), value))
     }
 
-    /// Binds `length` of the bytes from `offset` on as UTF-8 text. A range that is not within the bytes becomes NULL.
+    /// Binds UTF-8 text: the `length` bytes from `offset` on. If the range is not within the bytes of the row, binds
+    /// NULL.
     package mutating func text(_ offset: Int, _ length: Int, at index: Int) {
       guard let part = unsafe part(offset, length) else { return null(at: index) }
       note(
@@ -33,8 +34,8 @@ extension SQLiteStatement {
           sqlite3_uint64(length), nil, UInt8(truncatingIfNeeded: SQLITE_UTF8)))
     }
 
-    /// Binds a copy of UTF-16 text. Only text that is bound as UTF-16 keeps a lone surrogate. `units`: code units in
-    /// this machine's byte order.
+    /// Binds a copy of UTF-16 text. A lone surrogate is only preserved in text that is bound as UTF-16. `units`: the
+    /// code units in this machine's byte order.
     package mutating func text(utf16 units: [UInt16], at index: Int) {
       note(
         unsafe units.withUnsafeBytes {
@@ -43,7 +44,7 @@ extension SQLiteStatement {
         })
     }
 
-    /// Binds a copy of UTF-8 text that need not be within the bytes of the row.
+    /// Binds a copy of UTF-8 text, which need not be within the bytes of the row.
     package mutating func text(copying bytes: [UInt8], at index: Int) {
       note(
         unsafe bytes.withUnsafeBytes {
@@ -51,7 +52,7 @@ extension SQLiteStatement {
         })
     }
 
-    /// Binds `length` of the bytes from `offset` on as a blob. A range that is not within the bytes becomes NULL.
+    /// Binds a blob: the `length` bytes from `offset` on. If the range is not within the bytes of the row, binds NULL.
     package mutating func blob(_ offset: Int, _ length: Int, at index: Int) {
       guard let part = unsafe part(offset, length) else { return null(at: index) }
       guard length > 0 else {
@@ -64,7 +65,7 @@ extension SQLiteStatement {
 
     private func part(_ offset: Int, _ length: Int) -> UnsafeRawPointer? {
       guard offset >= 0, length >= 0, offset <= count, length <= count - offset else { return nil }
-      // Empty text needs an address, or it would be NULL.
+      // Empty text needs an address, because SQLite would bind NULL for a null pointer.
       guard length > 0, let start = unsafe start else {
         let empty: StaticString = ""
         return unsafe UnsafeRawPointer(empty.utf8Start)
@@ -77,13 +78,13 @@ extension SQLiteStatement {
     }
   }
 
-  /// Binds one row, runs the statement to its end, resets it and clears the bindings. Text and blobs are not copied
+  /// Binds one row, runs the statement until it ends, resets it and clears the bindings. Texts and blobs are not copied
   /// before SQLite builds the record.
   ///
   /// - Parameters:
   ///   - bytes: the bytes that contain all texts and blobs of the row.
   ///   - bind: binds each parameter.
-  /// - Throws: `closed`, or what SQLite reports. No value stays bound.
+  /// - Throws: `closed`, or what SQLite reports. No value remains bound.
   package func run(over bytes: RawSpan, _ bind: (inout ScopedBinding) -> Void)
     throws(SQLiteWriterError)
   {

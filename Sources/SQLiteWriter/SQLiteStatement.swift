@@ -3,10 +3,10 @@ import CSQLite
 /// A compiled statement of a `SQLiteWriter`.
 ///
 /// Parameters are numbered from 1 and columns from 0, as in SQLite. Values are copied when they are bound and when they
-/// are read, so no buffer has to outlive the call. A statement is finalised when it is released or its writer is
+/// are read, so no buffer must outlive the call. A statement is finalised when it is released or when its writer is
 /// closed, whichever comes first.
 @safe package final class SQLiteStatement {
-  /// The beginning of the SQL with its literals masked.
+  /// The beginning of the statement's SQL, with its literals masked.
   package let sql: String
 
   let writer: SQLiteWriter
@@ -22,7 +22,7 @@ import CSQLite
     finalize()
   }
 
-  /// How many parameters the statement has.
+  /// The number of the statement's parameters.
   package var parameterCount: Int {
     guard let handle = unsafe handle else { return 0 }
     return Int(unsafe sqlite3_bind_parameter_count(handle))
@@ -30,8 +30,8 @@ import CSQLite
 
   /// Runs the statement up to its next row.
   ///
-  /// - Returns: true when there is a row to read, false when the statement is done.
-  /// - Throws: `closed`; or what SQLite reports, and then the statement is reset.
+  /// - Returns: true when there is a row to read; false when the statement has ended.
+  /// - Throws: `closed`; or what SQLite reports, in which case the statement is reset.
   @discardableResult
   package func step() throws(SQLiteWriterError) -> Bool {
     let handle = unsafe try live()
@@ -45,28 +45,29 @@ import CSQLite
     }
   }
 
-  /// Makes the statement ready to run again. Bound values stay bound.
+  /// Resets the statement, so that it can run again. Bound values remain bound.
   package func reset() {
     guard let handle = unsafe handle else { return }
     _ = unsafe sqlite3_reset(handle)
   }
 
-  /// Binds the values, runs the statement to its end and resets it, for example to insert one row.
+  /// Binds values, runs the statement until it ends, and resets it, for example to insert one row.
   ///
-  /// - Parameter values: one for each parameter.
-  /// - Throws: `parameters` when there are more or fewer values than parameters; `closed`; or what SQLite reports.
+  /// - Parameter values: the values, one for each parameter.
+  /// - Throws: `parameters` when the number of values differs from the number of parameters; `closed`; or what SQLite
+  ///   reports.
   package func run(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
     try bind(values)
     try run()
   }
 
-  /// Runs the statement to its end with the values that are bound, and resets it.
+  /// Runs the statement with the bound values until it ends, and resets it.
   package func run() throws(SQLiteWriterError) {
     while try step() {}
     reset()
   }
 
-  /// Frees the statement, which cannot be used afterwards. May be repeated.
+  /// Frees the statement. It cannot be used afterwards, but this method may be called again.
   package func finalize() {
     guard let handle = unsafe handle else { return }
     unsafe self.handle = nil
@@ -84,7 +85,7 @@ import CSQLite
 
   // MARK: - Columns
 
-  /// How many columns a row has; 0 for a statement that returns no rows.
+  /// The number of columns in a row; 0 for a statement that returns no rows.
   package var columnCount: Int {
     guard let handle = unsafe handle else { return 0 }
     return Int(unsafe sqlite3_column_count(handle))
@@ -97,54 +98,69 @@ import CSQLite
     return (0..<count).map { value(at: $0) }
   }
 
-  /// A value of the current row in the storage class that it has; text as UTF-8.
+  /// A value of the current row, in its own storage class. Text is returned as UTF-8.
   ///
-  /// - Parameter column: the column's index, from 0.
-  /// - Returns: the value; null for a missing column, and when there is no row.
+  /// - Parameter column: the index of the column, from 0.
+  /// - Returns: the value; null when there is no such column or no row.
   package func value(at column: Int) -> SQLiteValue {
     guard let (handle, index) = unsafe position(column) else { return .null }
+    return unsafe Self.value(handle, index)
+  }
+
+  /// A value of the current row of the statement with the given handle. The row must have the column.
+  static func value(_ handle: OpaquePointer, _ index: Int32) -> SQLiteValue {
     switch unsafe sqlite3_column_type(handle, index) {
-    case SQLITE_INTEGER: return .integer(unsafe sqlite3_column_int64(handle, index))
-    case SQLITE_FLOAT: return .real(unsafe sqlite3_column_double(handle, index))
-    case SQLITE_TEXT: return .text(text(at: column))
-    case SQLITE_BLOB: return .blob(blob(at: column))
-    default: return .null
+    case SQLITE_INTEGER: .integer(unsafe sqlite3_column_int64(handle, index))
+    case SQLITE_FLOAT: .real(unsafe sqlite3_column_double(handle, index))
+    case SQLITE_TEXT: .text(unsafe text(handle, index))
+    case SQLITE_BLOB: .blob(unsafe blob(handle, index))
+    default: .null
     }
   }
 
-  /// A value of the current row as an integer, converted by SQLite's rules; 0 for NULL and for a missing column.
+  /// A value of the current row, converted to an integer by SQLite's rules; 0 for NULL, and when there is no such
+  /// column.
   package func integer(at column: Int) -> Int64 {
     guard let (handle, index) = unsafe position(column) else { return 0 }
     return unsafe sqlite3_column_int64(handle, index)
   }
 
-  /// A value of the current row as a floating-point number, converted by SQLite's rules; 0 for NULL and for a missing
-  /// column.
+  /// A value of the current row, converted to a floating-point number by SQLite's rules; 0 for NULL, and when there is
+  /// no such column.
   package func real(at column: Int) -> Double {
     guard let (handle, index) = unsafe position(column) else { return 0 }
     return unsafe sqlite3_column_double(handle, index)
   }
 
-  /// A value of the current row as UTF-8 bytes, converted by SQLite's rules; empty for NULL and for a missing column.
+  /// A value of the current row, converted to UTF-8 text by SQLite's rules; empty for NULL, and when there is no such
+  /// column.
   package func text(at column: Int) -> [UInt8] {
     guard let (handle, index) = unsafe position(column) else { return [] }
-    // The text must be fetched before its length, because fetching may convert it.
+    return unsafe Self.text(handle, index)
+  }
+
+  private static func text(_ handle: OpaquePointer, _ index: Int32) -> [UInt8] {
+    // The text must be read before its length, because reading the text may convert it.
     guard let text = unsafe sqlite3_column_text(handle, index) else { return [] }
     let count = Int(unsafe sqlite3_column_bytes(handle, index))
     return unsafe [UInt8](UnsafeBufferPointer(start: text, count: count))
   }
 
-  /// A value of the current row as bytes; for text, the bytes in the encoding of the database. Empty for NULL and for a
-  /// missing column.
+  /// The bytes of a value of the current row. For text, the bytes are in the encoding of the database. Empty for NULL,
+  /// and when there is no such column.
   package func blob(at column: Int) -> [UInt8] {
     guard let (handle, index) = unsafe position(column) else { return [] }
+    return unsafe Self.blob(handle, index)
+  }
+
+  private static func blob(_ handle: OpaquePointer, _ index: Int32) -> [UInt8] {
     guard let bytes = unsafe sqlite3_column_blob(handle, index) else { return [] }
     let count = Int(unsafe sqlite3_column_bytes(handle, index))
     return unsafe [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
   }
 
-  /// The handle and the column index for SQLite's column functions; nil for a missing column, and when there is no row,
-  /// where SQLite would report a misuse.
+  /// The arguments of SQLite's column functions: the handle and the column index. Nil when there is no such column or
+  /// no row; SQLite would then report a misuse.
   private func position(_ column: Int) -> (OpaquePointer, Int32)? {
     guard let handle = unsafe handle, column >= 0,
       column < Int(unsafe sqlite3_data_count(handle))

@@ -4,8 +4,8 @@ extension SQLiteWriter {
   /// Attaches the finished file of another writer under a schema name, runs `body`, and detaches the file
   /// (<https://sqlite.org/lang_attach.html>). The SQL in `body` cannot attach any other file.
   ///
-  /// `body` may write to the attached file. Its journal is in memory and nothing is synced, so attach only files that
-  /// are thrown away afterwards.
+  /// `body` may write to the attached file. The journal of this file is in memory, and the file is not synced. So
+  /// attach only files that will be deleted afterwards.
   ///
   /// - Throws: `transactionOpen` when a transaction is open or `other` is not closed; `replaced`, `closed`, what `body`
   ///   throws, or what SQLite reports.
@@ -17,10 +17,7 @@ extension SQLiteWriter {
       throw SQLiteWriterError(
         .transactionOpen, "a transaction is open, or the attached file is open", path: other.path)
     }
-    guard other.file.isInPlace else {
-      throw SQLiteWriterError(
-        .replaced, "another file has taken the place of the new one", path: other.path)
-    }
+    guard other.file.isInPlace else { throw other.file.replaced }
     let name = try SQLIdentifier.quoted(schema)
     _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 1)
     defer { _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0) }

@@ -1,16 +1,16 @@
 import CLibrary
 import CSQLite
 
-/// Interrupts a statement that computes too long. SQLite calls the meter after a fixed number of steps of its virtual
-/// machine.
+/// Interrupts a statement that computes for too long. SQLite calls the meter after a fixed number of steps of SQLite's
+/// virtual machine.
 @safe final class WorkMeter {
-  /// How many steps of the virtual machine lie between two looks at the clock. A row of an ordinary table takes a few
+  /// The number of virtual machine steps after which the clock is read again. A row of an ordinary table takes a few
   /// dozen steps.
   private static let steps: Int32 = 1000
   private var end: UInt64 = .max
 
-  /// The CPU time of this thread in nanoseconds. Time that a disk takes does not count, because a definition is not to
-  /// blame for it.
+  /// The CPU time of this thread in nanoseconds. Waiting for a disk does not count, because a definition does not cause
+  /// it.
   private static var now: UInt64 {
     var time = timespec()
     guard unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else { return 0 }
@@ -31,7 +31,7 @@ import CSQLite
     return start
   }
 
-  /// - Returns: the seconds since `start`.
+  /// - Returns: the CPU time since `start`, in seconds.
   fileprivate func end(_ handle: OpaquePointer, since start: UInt64) -> Double {
     unsafe sqlite3_progress_handler(handle, 0, nil, nil)
     let now = Self.now
@@ -40,14 +40,15 @@ import CSQLite
 }
 
 extension SQLiteWriter {
-  /// Runs `body`, in which a definition from a file decides what SQLite computes. A statement in `body` fails with
-  /// `tooLong` once this thread has used more CPU time than allowed. A single call of an SQL function is not
-  /// interrupted, but ``Options/maxValueBytes`` limits what such a call can do.
+  /// Runs `body`, in which a definition from a file determines what SQLite computes. When this thread has used more CPU
+  /// time than allowed, the current statement in `body` fails with `tooLong`. A single call of an SQL function is not
+  /// interrupted, but ``Options/maxValueBytes`` limits the work of such a call.
   ///
-  /// Interrupting a statement that writes rolls back the whole transaction.
+  /// If a statement that writes is interrupted, the whole transaction is rolled back.
   ///
   /// - Parameters:
-  ///   - seconds: the CPU time that may be used, in seconds. The time used is subtracted, also when `body` throws.
+  ///   - seconds: the CPU time that is allowed, in seconds. The time that `body` uses is subtracted, even if `body`
+  ///     throws.
   ///   - body: the work.
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws.
@@ -57,13 +58,13 @@ extension SQLiteWriter {
     guard let handle = unsafe handle else { throw closedError }
     let start = unsafe meter.begin(handle, seconds: seconds)
     defer {
-      // When `body` has closed the writer, the progress handler is gone, too.
+      // If `body` has closed the writer, the progress handler no longer exists.
       if unsafe self.handle != nil { seconds -= unsafe meter.end(handle, since: start) }
     }
     return try body()
   }
 
-  /// The most columns that a table may have; 0 when the writer is closed.
+  /// The maximum number of columns of a table; 0 when the writer is closed.
   package var maxColumns: Int {
     guard let handle = unsafe handle else { return 0 }
     return Int(unsafe sqlite3_limit(handle, SQLITE_LIMIT_COLUMN, -1))

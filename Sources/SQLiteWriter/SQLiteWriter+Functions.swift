@@ -1,13 +1,14 @@
 import CSQLite
 
 extension SQLiteWriter {
-  /// The smallest limit in bytes that is set for the length of a value. It leaves room for a CREATE statement.
+  /// The minimum value that is set as the limit for the length of a value, in bytes. It is high enough for every CREATE
+  /// statement.
   static let minValueBytes = 1 << 16
 
   static let functionList = "SELECT name, builtin, flags FROM pragma_function_list"
 
-  /// The JSON functions (<https://sqlite.org/json1.html>), which are deterministic and have no side effects. SQLite up
-  /// to 3.41 did not mark them as innocuous.
+  /// The JSON functions (<https://sqlite.org/json1.html>). They are deterministic and have no side effects, but SQLite
+  /// up to 3.41 does not mark them as innocuous.
   private static let json: Set<String> = [
     "->", "->>", "json", "json_array", "json_array_length", "json_error_position", "json_extract",
     "json_insert", "json_object", "json_patch", "json_pretty", "json_quote", "json_remove",
@@ -15,9 +16,11 @@ extension SQLiteWriter {
     "jsonb_insert", "jsonb_object", "jsonb_patch", "jsonb_remove", "jsonb_replace", "jsonb_set",
   ]
 
-  /// The names, in lower case, of the functions that a definition from a file may call: built-in functions that SQLite
-  /// marks as innocuous (<https://sqlite.org/c3ref/c_deterministic.html>), and the JSON functions. When several
-  /// functions have the same name, all of them must be harmless. `list`: the rows of ``functionList``.
+  /// The names, in lower case, of the functions that a definition from a file may call: the built-in functions that
+  /// SQLite marks as innocuous (<https://sqlite.org/c3ref/c_deterministic.html>), and the JSON functions. If several
+  /// functions have the same name, all of them must be harmless.
+  ///
+  /// `list`: the rows of ``functionList``.
   static func harmlessFunctions(_ list: [[SQLiteValue]]) -> Set<String> {
     var harmless: Set<String> = []
     var harmful: Set<String> = []

@@ -3,18 +3,20 @@ import SafeFiles
 import SafeText
 
 extension SQLiteWriter {
-  /// Closes the database, makes it durable and gives the file its final name. Nothing may exist at that name or beside
-  /// it with one of SQLite's suffixes.
+  /// Closes the database, syncs it to the storage medium, and gives the file its final name. Nothing may exist at that
+  /// name, nor at that name with one of SQLite's suffixes.
   ///
-  /// - Parameter path: the final path. Only its last component counts: the file stays in the folder of ``path``.
-  /// - Throws: what ``close()`` throws; `exists` when the name is taken; `replaced`, `cannotCreate`, `inputOutput`. The
-  ///   file then keeps its first name, or is removed.
+  /// - Parameter path: the final path. Only the last component is used: the file remains in the folder in which it was
+  ///   created.
+  /// - Throws: what ``close()`` throws; `exists` when the name is taken; `replaced`, `cannotCreate`, `inputOutput`.
+  ///   After an error the file either has its first name or has been removed.
   package func publish(as path: String) throws(SQLiteWriterError) {
     if isOpen { try complete() }
     try file.link(as: path)
   }
 
-  /// Closes the database and makes the file durable, so that ``publish(as:)`` only has to give the file its name.
+  /// Closes the database and syncs the file to the storage medium, so that ``publish(as:)`` only needs to give the file
+  /// its name.
   ///
   /// - Throws: what ``close()`` throws; `inputOutput` or `replaced` when the file cannot be synced.
   package func complete() throws(SQLiteWriterError) {
@@ -22,19 +24,22 @@ extension SQLiteWriter {
     try file.synchronize()
   }
 
-  /// A path with a random name that begins with a dot, in the folder of `path`, for a file that gets the name `path`
-  /// when it is finished (``publish(as:)``).
+  /// A path with a random name that begins with a dot, in the folder of `path`. It is meant for a file that receives
+  /// the name of `path` when the file is finished (``publish(as:)``).
   package static func privatePath(for path: String) -> String {
-    var random = SystemRandomNumberGenerator()
-    let suffix = String(UInt32.random(in: .min ... .max, using: &random), radix: 36)
-    let name = ".\(PathText.lastComponent(of: path)).\(suffix)"
-    return PathText.lastComponent(of: path).utf8.count == path.utf8.count
+    let last = PathText.lastComponent(of: path)
+    // A file name can have at most 255 bytes, including the suffixes that SQLite appends to it.
+    let name =
+      ".\(String(decoding: last.utf8.prefix(200), as: UTF8.self))."
+      + String(UInt32.random(in: .min ... .max), radix: 36)
+    return last.utf8.count == path.utf8.count
       ? name : PathText.joined(PathText.folder(of: path), name)
   }
 
-  /// Checks that nothing exists at a path or at the path with one of SQLite's suffixes `-journal`, `-wal` and `-shm`.
+  /// Checks that nothing exists at a path, nor at this path with one of SQLite's suffixes `-journal`, `-wal` and
+  /// `-shm`.
   ///
-  /// - Throws: `exists` when one of these paths is taken.
+  /// - Throws: `exists` when something exists at one of these paths.
   package static func checkFree(_ path: String) throws(SQLiteWriterError) {
     for suffix in [""] + NewFile.sidecarSuffixes where FileStatus.found(path + suffix) != nil {
       throw taken(path, suffix)

@@ -1,10 +1,10 @@
 import CSQLite
 
 extension SQLiteWriter {
-  /// Runs one or more statements to their end. Rows that they return are dropped.
+  /// Runs one or more statements until they end. Rows that they return are ignored.
   ///
-  /// - Parameter sql: the program's own SQL. For a definition from a file use `define`.
-  /// - Throws: `embeddedNUL`, `closed`, or what SQLite reports. Statements before the failing one have been run.
+  /// - Parameter sql: the program's own SQL. For a definition from a file, use `define`.
+  /// - Throws: `embeddedNUL`, `closed`, or what SQLite reports. The statements before the one that fails have been run.
   package func execute(_ sql: String) throws(SQLiteWriterError) {
     var bytes = [UInt8](sql.utf8)[...]
     while !bytes.isEmpty {
@@ -18,9 +18,9 @@ extension SQLiteWriter {
 
   /// Compiles one statement for repeated use.
   ///
-  /// - Parameter sql: exactly one statement, with `?` for each value.
-  /// - Returns: the statement, with NULL bound to each parameter.
-  /// - Throws: `refused` when the SQL has no statement or more than one; `embeddedNUL`, `closed`, or what SQLite
+  /// - Parameter sql: exactly one statement, with `?` in place of each value.
+  /// - Returns: the statement. NULL is bound to each parameter.
+  /// - Throws: `refused` when the SQL contains no statement or more than one; `embeddedNUL`, `closed`, or what SQLite
   ///   reports.
   package func prepare(_ sql: String) throws(SQLiteWriterError) -> SQLiteStatement {
     let (statement, rest) = try compile([UInt8](sql.utf8)[...])
@@ -33,12 +33,13 @@ extension SQLiteWriter {
   }
 
   /// Runs one `CREATE TABLE`, `INDEX`, `VIEW` or `TRIGGER` statement that was read from a file. Anything else is
-  /// refused before it runs: a second statement, a virtual or temporary table, `CREATE TABLE … AS SELECT`.
+  /// refused before it runs, for example a second statement, a virtual or temporary table, or `CREATE TABLE … AS
+  /// SELECT`.
   ///
-  /// The effects of a definition are still untrusted: define triggers after the last row has been inserted, or the
-  /// triggers run.
+  /// The effects of a definition on later statements are not trusted either: a trigger runs when rows are inserted. So
+  /// define triggers only after the last row has been inserted.
   ///
-  /// - Parameter sql: the definition, as the `sql` column of a schema holds it.
+  /// - Parameter sql: the definition, as in the `sql` column of a schema.
   /// - Throws: `refused`, `embeddedNUL`, `closed`, or what SQLite reports.
   package func define(_ sql: String) throws(SQLiteWriterError) {
     let statement = try gate.definingOnly(sql) { () throws(SQLiteWriterError) in try prepare(sql) }
@@ -46,7 +47,7 @@ extension SQLiteWriter {
     while try statement.step() {}
   }
 
-  /// Runs a query and returns all of its rows, for checks of what was written.
+  /// Runs a query and returns all its rows, for checks of what was written.
   ///
   /// - Parameters:
   ///   - sql: one statement.
@@ -64,10 +65,10 @@ extension SQLiteWriter {
     return rows
   }
 
-  /// Runs `body` in a transaction: commits when it returns, rolls back when it throws.
+  /// Runs `body` in a transaction. Commits the transaction when `body` returns, and rolls it back when `body` throws.
   ///
-  /// - Throws: `transactionOpen` when one is open already, what `body` throws, or what SQLite reports
-  ///   at the commit, which is then rolled back.
+  /// - Throws: `transactionOpen` when a transaction is already open; what `body` throws; or what SQLite reports for the
+  ///   commit, in which case the transaction is rolled back.
   package func transaction<R>(_ body: () throws -> R) throws -> R {
     guard !isInTransaction else {
       throw SQLiteWriterError(
@@ -79,29 +80,29 @@ extension SQLiteWriter {
       try execute("COMMIT")
       return result
     } catch {
-      // After some errors SQLite has rolled back by itself, and ROLLBACK would only cause another error.
+      // After some errors SQLite has already rolled back the transaction, and ROLLBACK would only cause another error.
       if isInTransaction { try? execute("ROLLBACK") }
       throw error
     }
   }
 
-  /// How much SQLite's own check of a database examines.
+  /// The extent of SQLite's own check of a database.
   package enum CheckDepth: String, Sendable {
-    /// Everything, except whether the entries of each index match the rows of its table
+    /// Everything is checked, except whether the entries of each index match the rows of the index's table
     /// (<https://sqlite.org/pragma.html#pragma_quick_check>).
     case quick = "quick_check"
-    /// Everything (<https://sqlite.org/pragma.html#pragma_integrity_check>).
+    /// Everything is checked (<https://sqlite.org/pragma.html#pragma_integrity_check>).
     case full = "integrity_check"
   }
 
-  /// The size of a file in bytes up to which a full check always runs, because it is fast.
+  /// The maximum size in bytes of a file for which a full check always runs, because the check is fast.
   private static let smallBytes: Int64 = 32 << 20
 
-  /// How thoroughly a finished file is checked before it gets its final name: `integrity_check` for a small file or on
-  /// request, otherwise `quick_check`.
+  /// The extent of the check of a finished file before the file gets its final name: `integrity_check` for a small file
+  /// or on request, otherwise `quick_check`.
   ///
-  /// - Parameter verifies: whether a full check was requested, whatever the size of the file.
-  /// - Returns: the depth for ``check(_:)``.
+  /// - Parameter verifies: whether a full check was requested regardless of the size of the file.
+  /// - Returns: the extent, for ``check(_:)``.
   /// - Throws: what SQLite reports.
   package func finalCheckDepth(verifies: Bool) throws(SQLiteWriterError) -> CheckDepth {
     guard !verifies, case .integer(let count)? = try rows("PRAGMA page_count").first?.first,
@@ -110,17 +111,17 @@ extension SQLiteWriter {
     return .quick
   }
 
-  /// Runs SQLite's own check.
+  /// Runs SQLite's own check of the database.
   ///
-  /// - Parameter depth: how much the check examines.
-  /// - Returns: SQLite's messages about what is wrong, at most 100; empty when the database is intact.
+  /// - Parameter depth: the extent of the check.
+  /// - Returns: SQLite's messages about faults, at most 100; empty when the database is intact.
   /// - Throws: what SQLite reports, except corruption, which is returned as a message.
   package func check(_ depth: CheckDepth = .full) throws(SQLiteWriterError) -> [String] {
     let rows: [[SQLiteValue]]
     do {
       rows = try self.rows("PRAGMA \(depth.rawValue)")
     } catch {
-      // A schema that cannot be read stops the check before its first message.
+      // If the schema cannot be read, the check fails before its first message.
       let code = error.primaryResultCode
       guard code == SQLITE_CORRUPT || code == SQLITE_NOTADB else { throw error }
       return [error.message]
@@ -132,13 +133,14 @@ extension SQLiteWriter {
     return findings == ["ok"] ? [] : findings
   }
 
-  /// The row id of the row that was inserted last on this connection; 0 when none was, or when the writer is closed.
+  /// The row id of the row that was inserted last on this connection; 0 if no row was inserted, or if the writer is
+  /// closed.
   package var lastInsertRowID: Int64 {
     guard let handle = unsafe handle else { return 0 }
     return unsafe sqlite3_last_insert_rowid(handle)
   }
 
-  /// How many rows the last INSERT, UPDATE or DELETE statement inserted, changed or deleted.
+  /// The number of rows that the last INSERT, UPDATE or DELETE statement has inserted, changed or deleted.
   package var changeCount: Int {
     guard let handle = unsafe handle else { return 0 }
     return unsafe Int(sqlite3_changes(handle))
@@ -146,8 +148,8 @@ extension SQLiteWriter {
 
   // MARK: - Internals
 
-  /// Compiles the first statement of `sql`, and returns it with the rest of the SQL after it. The statement is nil when
-  /// only white space and comments come before the next semicolon or the end.
+  /// Compiles the first statement of `sql`. Returns the statement and the SQL after it. The statement is nil when only
+  /// white space and comments come before the next semicolon or the end.
   private func compile(_ sql: ArraySlice<UInt8>) throws(SQLiteWriterError)
     -> (statement: SQLiteStatement?, rest: ArraySlice<UInt8>)
   {
@@ -172,8 +174,7 @@ extension SQLiteWriter {
     guard result == SQLITE_OK else { throw failure(result, sql: excerpt(sql)) }
     let rest = sql.dropFirst(used)
     guard let compiled = unsafe compiled else {
-      // If SQLite compiled nothing and used no bytes, nothing is left, because SQLite counts bytes that it skips as
-      // used.
+      // SQLite counts bytes that it skips as used. So if it has compiled nothing and used no bytes, no SQL is left.
       return (nil, used == 0 ? [] : rest)
     }
     let statement = unsafe SQLiteStatement(
@@ -182,7 +183,7 @@ extension SQLiteWriter {
     return (statement, rest)
   }
 
-  /// Whether only white space, semicolons and comments are left.
+  /// Whether `sql` contains only white space, semicolons and comments.
   private func isBlank(_ sql: ArraySlice<UInt8>) throws(SQLiteWriterError) -> Bool {
     var rest = sql
     while !rest.isEmpty {
@@ -202,7 +203,8 @@ extension SQLiteWriter {
   }
 
   private func excerpt(_ sql: ArraySlice<UInt8>) -> String {
-    // Masking may shorten a long literal to one `?`, so more bytes than an excerpt has are masked.
+    // Masking may shorten a long literal to one `?`. So the number of bytes that are masked is higher than the length
+    // of an excerpt.
     SQLExcerpt.masked(String(decoding: sql.prefix(4 * SQLExcerpt.maximumLength), as: UTF8.self))
   }
 
@@ -212,7 +214,7 @@ extension SQLiteWriter {
     var extended = result
     var systemError: Int32?
     if let handle = unsafe handle {
-      // The connection's own code may be more exact, but it is stale after a misuse.
+      // The connection's own code may be more exact, but after a misuse it belongs to an earlier error.
       let reported = unsafe sqlite3_extended_errcode(handle)
       if reported & 0xff == result & 0xff { extended = reported }
       if let text = unsafe sqlite3_errmsg(handle) { message = unsafe String(cString: text) }
@@ -221,17 +223,7 @@ extension SQLiteWriter {
         systemError = number
       }
     }
-    let code: SQLiteWriterError.Code =
-      switch result & 0xff {
-      case SQLITE_CONSTRAINT: .constraint
-      case SQLITE_TOOBIG: .tooBig
-      case SQLITE_FULL: .full
-      case SQLITE_INTERRUPT: .tooLong
-      case SQLITE_IOERR: .inputOutput
-      case SQLITE_AUTH: .refused
-      case SQLITE_RANGE: .parameters
-      default: .sqlite
-      }
+    let code = SQLiteWriterError.Code(result: result)
     if code == .tooLong { message = "computing the values of a definition takes too long" }
     return SQLiteWriterError(
       code, SQLExcerpt.maskedMessage(message), path: path, resultCode: extended,

@@ -1,10 +1,12 @@
+import CSQLite
+
 extension SQLiteWriter {
-  /// Adds a virtual table to the schema without running its module. The ordinary tables that hold its content must
-  /// exist already. This is the last step of writing a file.
+  /// Adds a virtual table to the schema without running the table's module. The ordinary tables that contain the
+  /// virtual table's content must already exist. Adding virtual tables must be the last step of writing a file.
   ///
   /// - Parameters:
   ///   - name: the name of the virtual table.
-  ///   - sql: its `CREATE VIRTUAL TABLE` statement.
+  ///   - sql: the `CREATE VIRTUAL TABLE` statement of the table.
   /// - Throws: `refused` when the statement is not CREATE VIRTUAL TABLE or creates a table with another name; what
   ///   SQLite reports.
   package func registerVirtualTable(_ name: String, sql: String) throws(SQLiteWriterError) {
@@ -15,11 +17,12 @@ extension SQLiteWriter {
       throw SQLiteWriterError(
         .refused, "the SQL is not CREATE VIRTUAL TABLE", path: path, sql: SQLExcerpt.masked(sql))
     }
-    // In the schema, a statement that SQLite cannot read or that names another table would make the whole file
+    // A statement in the schema that SQLite cannot read, or that names another table, would make the whole file
     // unreadable. So the statement is compiled first, which does not run the module.
     gate.forgetVirtualTable()
     try prepare(sql).finalize()
-    guard gate.virtualTable?.lowercased() == name.lowercased() else {
+    // SQLite ignores the case of ASCII letters only.
+    guard let made = gate.virtualTable, unsafe sqlite3_stricmp(made, name) == 0 else {
       throw SQLiteWriterError(
         .refused, "the SQL defines a virtual table with another name", path: path,
         sql: SQLExcerpt.masked(sql))

@@ -1,12 +1,12 @@
 import CSQLite
 
-/// A new SQLite database. Only this target of Lifeboat uses libsqlite3.
+/// A new SQLite database. No other target of Lifeboat uses libsqlite3.
 ///
-/// A writer creates its file and never opens an existing one, so that it cannot damage other files. A writer is not
-/// `Sendable`: only one task at a time may use it and its statements.
+/// A writer creates its file and never opens an existing file, so it cannot damage other files. A writer is not
+/// `Sendable`: only one task at a time may use the writer and its statements.
 ///
-/// End a writer with `close()`, or with `discard()` when the work failed. A writer that is only released rolls back an
-/// open transaction and leaves its file where it is.
+/// End a writer with `close()`, or with `discard()` if the work has failed. If a writer is released without either
+/// call, an open transaction is rolled back and the file remains in place.
 @safe package final class SQLiteWriter {
   /// The path of the database, absolute and without symbolic links.
   package let path: String
@@ -17,24 +17,24 @@ import CSQLite
   let gate: SchemaGate
   let meter = WorkMeter()
   var handle: OpaquePointer?
-  /// Statements that are not finalised yet; `close()` finalises them.
+  /// The statements that have not been finalised. `close()` finalises them.
   var statements: [ObjectIdentifier: WeakStatement] = [:]
 
   struct WeakStatement {
     weak var statement: SQLiteStatement?
   }
 
-  /// Creates a database where nothing exists.
+  /// Creates a database at a path where nothing exists.
   ///
-  /// The database header is written at once, so that the options are fixed and even a database without tables is a
-  /// valid file. On failure the new file is removed again.
+  /// The database header is written at once. This fixes the options, and makes even a database without tables a valid
+  /// file. If creation fails, the new file is removed.
   ///
   /// - Parameters:
-  ///   - path: where to create the database. The folder must exist. Neither the path nor its `-journal`, `-wal` or
-  ///     `-shm` may exist, not even as a dangling link.
+  ///   - path: the path of the new database. The folder must exist. Nothing may exist at the path itself, nor at the
+  ///     path with the suffix `-journal`, `-wal` or `-shm`, not even a symbolic link that leads nowhere.
   ///   - options: page size, journal, vacuum, encoding, permissions.
-  /// - Throws: `SQLiteWriterError`: `exists`, `cannotCreate`, `cannotOpen`, `replaced`, `badOption`,
-  ///   or what SQLite reports.
+  /// - Throws: `SQLiteWriterError`: `exists`, `cannotCreate`, `cannotOpen`, `replaced`, `badOption`, or what SQLite
+  ///   reports.
   package init(creating path: String, options: Options = Options()) throws(SQLiteWriterError) {
     guard (512...65_536).contains(options.pageSize),
       options.pageSize & (options.pageSize - 1) == 0
@@ -59,23 +59,23 @@ import CSQLite
     release()
   }
 
-  /// Whether neither `close()` nor `discard()` has been called.
+  /// Whether the database is open: neither `close()` nor `discard()` has been called.
   package var isOpen: Bool {
     unsafe handle != nil
   }
 
-  /// Whether a transaction has been begun and neither committed nor rolled back.
+  /// Whether a transaction has begun and has been neither committed nor rolled back.
   package var isInTransaction: Bool {
     guard let handle = unsafe handle else { return false }
     return unsafe sqlite3_get_autocommit(handle) == 0
   }
 
-  /// Finalises all statements, checkpoints the write-ahead log, closes the database and makes its folder entry durable.
-  /// Each commit has already synced the file itself, unless ``Options/isSynchronous`` is false.
+  /// Finalises all statements, checkpoints the write-ahead log, closes the database and syncs its folder. The file
+  /// itself is synced by each commit, unless ``Options/isSynchronous`` is false.
   ///
-  /// - Throws: `closed` when the writer is closed already; `transactionOpen` when a transaction is still open, and then
-  ///   nothing is closed; what SQLite reports for the checkpoint, and then the file stays open for `discard()`;
-  ///   `inputOutput` when the folder cannot be synced, and then the file is closed.
+  /// - Throws: `closed` when the writer is already closed; `transactionOpen` when a transaction is open, in which case
+  ///   nothing is closed; what SQLite reports for the checkpoint, in which case the file remains open for `discard()`;
+  ///   `inputOutput` when the folder cannot be synced, in which case the file is closed.
   package func close() throws(SQLiteWriterError) {
     guard isOpen else { throw closedError }
     guard !isInTransaction else {
@@ -84,7 +84,7 @@ import CSQLite
     }
     finalizeStatements()
     if options.journalMode == .wal {
-      // Closing would also checkpoint, but would not report a failure.
+      // Closing the connection would checkpoint the log too, but would not report a failure.
       let outcome = try rows("PRAGMA wal_checkpoint(TRUNCATE)").first?.first
       guard outcome == .integer(0) else {
         throw SQLiteWriterError(
@@ -100,10 +100,10 @@ import CSQLite
     }
   }
 
-  /// Closes the database and removes the file that this writer created, with its `-journal`, `-wal` and `-shm`. After
-  /// `close()` this removes the finished file. May be repeated.
+  /// Closes the database and removes the file that this writer has created, together with its `-journal`, `-wal` and
+  /// `-shm`. After `close()`, this removes the finished file. May be called repeatedly.
   ///
-  /// - Returns: false when the file was gone already, or when another file has taken its place.
+  /// - Returns: false when the file no longer exists, or when another file has taken its place.
   @discardableResult
   package func discard() -> Bool {
     release()
@@ -116,7 +116,7 @@ import CSQLite
     SQLiteWriterError(.closed, "the database has been closed", path: path)
   }
 
-  /// Finalises all statements and closes the connection. SQLite rolls back an open transaction.
+  /// Finalises all statements and closes the connection. If a transaction is open, SQLite rolls it back.
   func release() {
     finalizeStatements()
     guard let handle = unsafe handle else { return }
@@ -130,57 +130,62 @@ import CSQLite
   }
 
   private func open() throws(SQLiteWriterError) {
-    var opened: OpaquePointer?
-    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
-    let result = unsafe sqlite3_open_v2(path, &opened, flags, nil)
-    // SQLite returns a connection even after most failures, and that connection must be closed.
-    unsafe handle = opened
-    guard result == SQLITE_OK, let handle = unsafe opened else {
-      throw SQLiteWriterError(
-        .cannotOpen, "SQLite cannot open the new file", path: path, resultCode: result)
-    }
-    guard file.isInPlace else {
-      throw SQLiteWriterError(
-        .replaced, "another file has taken the place of the new one", path: path)
-    }
-    _ = unsafe sqlite3_extended_result_codes(handle, 1)
-    #if !canImport(Darwin)
-      // Apple's own SQLite is built without extension loading, and without this function.
-      _ = unsafe sqlite3_enable_load_extension(handle, 0)
-    #endif
-    // No other database may be attached, except by `attaching`. VACUUM attaches a scratch database, so it is refused
-    // too: a database that is written once has nothing to vacuum.
-    _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
-
+    let handle = unsafe try connect(SQLITE_OPEN_READWRITE)
     try apply()
-    if let most = options.maxValueBytes {
-      _ = unsafe sqlite3_limit(
-        handle, SQLITE_LIMIT_LENGTH, Int32(clamping: max(Self.minValueBytes, most)))
-    }
     if let most = options.maxPages { try execute("PRAGMA max_page_count = \(max(1, most))") }
     gate.allow(functions: try Self.harmlessFunctions(rows(Self.functionList)))
     unsafe gate.install(on: handle)
   }
 
-  /// Sets the options, writes the database header, and reads the options back: SQLite silently ignores a pragma value
-  /// that it does not accept.
+  /// Connects SQLite to the file, with limits that protect against SQL of unknown origin. `access`:
+  /// SQLITE_OPEN_READWRITE or SQLITE_OPEN_READONLY.
+  func connect(_ access: Int32) throws(SQLiteWriterError) -> OpaquePointer {
+    var opened: OpaquePointer?
+    let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
+    let result = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+    // SQLite returns a connection even after most failures. Such a connection must be closed, so it is stored first.
+    unsafe handle = opened
+    guard result == SQLITE_OK, let handle = unsafe opened else {
+      throw SQLiteWriterError(
+        .cannotOpen, "SQLite cannot open the new file", path: path, resultCode: result)
+    }
+    guard file.isInPlace else { throw file.replaced }
+    _ = unsafe sqlite3_extended_result_codes(handle, 1)
+    #if !canImport(Darwin)
+      // Apple's own SQLite is built without extension loading, and without this function.
+      _ = unsafe sqlite3_enable_load_extension(handle, 0)
+    #endif
+    // No other database may be attached, except by `attaching`. As a consequence, VACUUM is refused too, because it
+    // attaches a scratch database. A database that is written once needs no VACUUM.
+    _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
+    if let most = options.maxValueBytes {
+      _ = unsafe sqlite3_limit(
+        handle, SQLITE_LIMIT_LENGTH, Int32(clamping: max(Self.minValueBytes, most)))
+    }
+    return unsafe handle
+  }
+
+  /// Sets the options, writes the database header, and reads the options back, because SQLite silently ignores a pragma
+  /// value that it does not accept.
   private func apply() throws(SQLiteWriterError) {
-    // The gate decides whether a definition may call a function: this pragma would also forbid the JSON functions,
-    // which older versions of the library do not mark as harmless.
+    // The gate decides which functions a definition may call. With this pragma off, SQLite would forbid the JSON
+    // functions too, because older versions of the library do not mark them as innocuous.
     try execute("PRAGMA trusted_schema = ON")
     try execute("PRAGMA foreign_keys = OFF")
     try execute("PRAGMA synchronous = \(options.isSynchronous ? "FULL" : "OFF")")
     if let size = options.cacheKiB { try execute("PRAGMA cache_size = -\(max(0, size))") }
     if !options.isSynchronous {
       try execute("PRAGMA locking_mode = EXCLUSIVE")
-      // Sorting for a large index gets its own thread; without thread support this changes nothing.
+      // SQLite sorts the entries of a large index on a second thread. If the library has no thread support, this pragma
+      // has no effect.
       try execute("PRAGMA threads = 1")
     }
     #if canImport(Darwin)
       // fsync on Apple platforms does not reach the storage medium; F_FULLFSYNC does.
       try execute("PRAGMA fullfsync = ON")
     #endif
-    // Set before the first write, so that a journal in memory never exists as a file. WAL mode needs the file first.
+    // The journal mode is set before the first write, so that a journal in memory never exists as a file. WAL mode can
+    // only be set after the file has been written.
     if options.journalMode != .wal {
       try execute("PRAGMA journal_mode = \(options.journalMode.rawValue)")
     }

@@ -1,11 +1,13 @@
-/// Why a database could not be created, opened or written.
+import CSQLite
+
+/// The reason why a database could not be created, opened or written.
 ///
 /// Neither ``message`` nor ``sql`` contains a value of the database: literals are masked, and bound values are never
 /// part of the SQL.
 package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The kind of failure. This is not an enumeration, so that kinds can be added.
+  /// The kind of a failure. It is not an enumeration, so that further kinds can be added.
   package struct Code: RawRepresentable, Sendable, Hashable {
-    /// A stable, dotted name such as `writer.exists`.
+    /// A stable, dotted name, for example `writer.exists`.
     package let rawValue: String
 
     /// Creates a code with a stable, dotted name.
@@ -15,20 +17,20 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
 
     /// Something already exists at the path, or at the path with the suffix `-journal`, `-wal` or `-shm`.
     package static let exists = Code(rawValue: "writer.exists")
-    /// The folder is missing or refuses the new file; `systemError` says why.
+    /// The folder is missing, or the system does not allow the new file in it; `systemError` is the reason.
     package static let cannotCreate = Code(rawValue: "writer.cannotCreate")
     /// SQLite cannot open the database, or its folder cannot be reached.
     package static let cannotOpen = Code(rawValue: "writer.cannotOpen")
     /// Another file has taken the place of the file that the writer created.
     package static let replaced = Code(rawValue: "writer.replaced")
-    /// An option is outside what SQLite allows, or SQLite did not accept it.
+    /// The value of an option is outside the range that SQLite allows, or SQLite did not accept it.
     package static let badOption = Code(rawValue: "writer.badOption")
-    /// The writer, or the statement, has been closed.
+    /// The writer or the statement has been closed.
     package static let closed = Code(rawValue: "writer.closed")
-    /// A transaction is open where none may be.
+    /// A transaction is open although the operation requires that none is open.
     package static let transactionOpen = Code(rawValue: "writer.transactionOpen")
-    /// The number of values is not the statement's number of parameters, or there is no parameter with the given
-    /// number.
+    /// The number of values differs from the number of the statement's parameters, or there is no parameter with the
+    /// given number.
     package static let parameters = Code(rawValue: "writer.parameters")
     /// A name, a path or the SQL contains a NUL.
     package static let embeddedNUL = Code(rawValue: "writer.embeddedNUL")
@@ -36,28 +38,44 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
     package static let refused = Code(rawValue: "writer.refused")
     /// A constraint was violated (SQLITE_CONSTRAINT and its extended codes).
     package static let constraint = Code(rawValue: "writer.constraint")
-    /// A value or the SQL is larger than SQLite accepts (SQLITE_TOOBIG; 1,000,000,000 bytes unless built
-    /// otherwise).
+    /// A value or the SQL is longer than SQLite accepts (SQLITE_TOOBIG). The limit is 1,000,000,000 bytes unless SQLite
+    /// was built with another limit.
     package static let tooBig = Code(rawValue: "writer.tooBig")
-    /// The values of a definition take too long to compute (SQLITE_INTERRUPT).
+    /// Computing the values of a definition takes too long (SQLITE_INTERRUPT).
     package static let tooLong = Code(rawValue: "writer.tooLong")
     /// The volume is full, or the database has reached its maximum size (SQLITE_FULL).
     package static let full = Code(rawValue: "writer.full")
-    /// Reading or writing failed (SQLITE_IOERR); `systemError` is the errno if SQLite kept it.
+    /// Reading or writing failed (SQLITE_IOERR). `systemError` is the system's error number, if SQLite has stored it.
     package static let inputOutput = Code(rawValue: "writer.io")
-    /// SQLite reports an error that has no code of its own here; see `resultCode`.
+    /// SQLite reports an error for which there is no code of its own here; see `resultCode`.
     package static let sqlite = Code(rawValue: "writer.sqlite")
+
+    /// The kind of failure that a result code of SQLite stands for.
+    init(result: Int32) {
+      self =
+        switch result & 0xff {
+        case SQLITE_CONSTRAINT: .constraint
+        case SQLITE_TOOBIG: .tooBig
+        case SQLITE_FULL: .full
+        case SQLITE_INTERRUPT: .tooLong
+        case SQLITE_IOERR: .inputOutput
+        case SQLITE_AUTH: .refused
+        case SQLITE_RANGE: .parameters
+        default: .sqlite
+        }
+    }
   }
 
   /// The kind of failure.
   package let code: Code
-  /// SQLite's extended result code (<https://sqlite.org/rescode.html>), or nil when SQLite was not asked.
+  /// SQLite's extended result code (<https://sqlite.org/rescode.html>); nil when the failure was not reported by
+  /// SQLite.
   package let resultCode: Int32?
-  /// The errno behind the failure, or nil when there is none.
+  /// The system's error number for the failure; nil when there is none.
   package let systemError: Int32?
-  /// What went wrong, as a phrase without a full stop.
+  /// A description of the failure: a phrase without a full stop.
   package let message: String
-  /// The beginning of the SQL with its literals masked, or nil when no SQL was involved.
+  /// The beginning of the SQL, with its literals masked; nil when the failure does not concern any SQL.
   package let sql: String?
   /// The path of the database.
   package let path: String
@@ -74,12 +92,12 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
     self.path = path
   }
 
-  /// The primary result code, the low byte of `resultCode`.
+  /// SQLite's primary result code, which is the low byte of `resultCode`.
   package var primaryResultCode: Int32? {
     resultCode.map { $0 & 0xff }
   }
 
-  /// The code, message, result code, errno, SQL and path on one line.
+  /// The code, message, result code, system error, SQL and path in one line.
   package var description: String {
     var text = "\(code.rawValue): \(message)"
     if let resultCode { text += " (SQLite \(resultCode))" }

@@ -1,31 +1,32 @@
 extension SQLiteWriter {
-  /// The options of a new database, which are fixed before its first table.
+  /// The options of a new database that must be set before its first table is created and cannot change afterwards.
   package struct Options: Sendable, Hashable {
-    /// How a transaction is made safe (<https://sqlite.org/pragma.html#pragma_journal_mode>).
+    /// The journal that protects a transaction (<https://sqlite.org/pragma.html#pragma_journal_mode>).
     package enum JournalMode: String, Sendable, Hashable {
-      /// A rollback journal that is deleted at each commit.
+      /// A rollback journal, which SQLite deletes at each commit.
       case delete
-      /// A write-ahead log. `close()` checkpoints and removes it, but the header still says WAL, as in Core Data's own
-      /// stores.
+      /// A write-ahead log. `close()` checkpoints and removes the log, but the database header remains in WAL mode, as
+      /// in Core Data's own stores.
       case wal
-      /// No journal: a crash in a transaction leaves a broken file, and a transaction cannot be rolled back. Suitable
-      /// for a file that is thrown away unless it is finished.
+      /// No journal. A crash in a transaction leaves a broken file, and a transaction cannot be rolled back. This is
+      /// suitable for a file that will be deleted unless it is finished.
       case off
-      /// A rollback journal in memory: a failed statement is undone, but a crash in a transaction leaves a broken file.
+      /// A rollback journal in memory. A failed statement is undone, but a crash in a transaction leaves a broken file.
       case memory
     }
 
-    /// Whether free pages are removed from the file (<https://sqlite.org/pragma.html#pragma_auto_vacuum>).
+    /// Whether free pages are removed from the file and, if so, when
+    /// (<https://sqlite.org/pragma.html#pragma_auto_vacuum>).
     package enum AutoVacuum: String, Sendable, Hashable {
-      /// Never, except by VACUUM.
+      /// Free pages are never removed, except by VACUUM.
       case none
-      /// At each commit.
+      /// Free pages are removed at each commit.
       case full
-      /// Only by PRAGMA incremental_vacuum.
+      /// Free pages are only removed by PRAGMA incremental_vacuum.
       case incremental
     }
 
-    /// How text is stored (<https://sqlite.org/pragma.html#pragma_encoding>).
+    /// The encoding in which text is stored (<https://sqlite.org/pragma.html#pragma_encoding>).
     package enum Encoding: String, Sendable, Hashable {
       /// UTF-8, which is what Core Data uses.
       case utf8 = "UTF-8"
@@ -37,33 +38,33 @@ extension SQLiteWriter {
 
     /// The page size in bytes: a power of two from 512 to 65,536.
     package var pageSize: Int
-    /// How a transaction is made safe.
+    /// The journal that protects a transaction.
     package var journalMode: JournalMode
-    /// Whether free pages are removed from the file.
+    /// Whether free pages are removed from the file and, if so, when.
     package var autoVacuum: AutoVacuum
-    /// How text is stored.
+    /// The encoding in which text is stored.
     package var encoding: Encoding
-    /// The permissions of the file, before the umask of the process is applied; only the lowest nine bits count.
+    /// The permissions of the file before the umask of the process is applied. Only the lowest nine bits are used.
     package var permissions: UInt16
-    /// Whether each commit is synced to the storage medium. When false, only ``SQLiteWriter/publish(as:)`` syncs, which
-    /// is suitable for a file that is thrown away unless it is finished.
+    /// Whether each commit is synced to the storage medium. If this is false, only ``SQLiteWriter/publish(as:)`` syncs
+    /// the file. The value false is suitable for a file that will be deleted unless it is finished.
     package var isSynchronous = true
     /// The size of the page cache in KiB; nil for SQLite's default.
     package var cacheKiB: Int?
-    /// The maximum size of a value and of a row in bytes; nil for SQLite's own limit. A larger value fails with
-    /// `tooBig`. A limit is needed for definitions from a file, which may compute values of any size.
+    /// The maximum length of a value and of a row in bytes; nil for SQLite's own limit. A longer value fails with
+    /// `tooBig`. The limit is needed for definitions from a file, which may compute values of any length.
     package var maxValueBytes: Int?
     /// The maximum number of pages of the file; nil for SQLite's own limit. Writing past the limit fails with `full`.
     package var maxPages: Int?
 
-    /// Creates options. The defaults are those of Core Data's own stores, except that the journal mode is `delete`: a
-    /// finished file does not need a log.
+    /// Creates options. The defaults are those of Core Data's own stores, except for the journal mode. This is
+    /// `delete`, because a finished file needs no log.
     ///
     /// - Parameters:
-    ///   - pageSize: bytes, a power of two from 512 to 65,536.
-    ///   - journalMode: how a transaction is made safe.
-    ///   - autoVacuum: whether free pages are removed from the file.
-    ///   - encoding: how text is stored.
+    ///   - pageSize: the page size in bytes, a power of two from 512 to 65,536.
+    ///   - journalMode: the journal that protects a transaction.
+    ///   - autoVacuum: whether free pages are removed from the file and, if so, when.
+    ///   - encoding: the encoding in which text is stored.
     ///   - permissions: the permissions of the new file, before the umask is applied.
     package init(
       pageSize: Int = 4096, journalMode: JournalMode = .delete, autoVacuum: AutoVacuum = .none,

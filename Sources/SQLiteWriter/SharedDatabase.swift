@@ -2,26 +2,28 @@ import CLibrary
 import CSQLite
 import SafeText
 
-/// A database of Lifeboat's own that is kept after a run, and to which several processes may write at once.
+/// A database of Lifeboat's own that is used in several runs, and to which several processes may write at the same
+/// time.
 ///
-/// This class opens the database and never creates it; ``SQLiteWriter`` does. SQLite may write to a file that it opens,
-/// so the caller first checks by the header that the file is Lifeboat's own. Each write waits for other writers, up to
-/// a limit.
+/// This class only opens databases; ``SQLiteWriter`` creates them. SQLite may write to a file that it opens, so the
+/// caller must first check by the file's header that the file is Lifeboat's own. Each write waits for other writers, up
+/// to a time limit.
 @safe package final class SharedDatabase {
   /// The path of the database, with all symbolic links of its folder resolved.
   package let path: String
   private var handle: OpaquePointer?
   private var statements: [String: OpaquePointer] = unsafe [:]
 
-  /// The most statements that are kept compiled; with one more, all are finalised.
+  /// The maximum number of compiled statements that are stored. When this number is reached, all of them are finalised
+  /// before another one is compiled.
   private static let maxStatements = 64
 
   /// Opens a database.
   ///
   /// - Parameters:
-  ///   - path: the path of the file. A symbolic link as the last component is refused.
+  ///   - path: the path of the file. If its last component is a symbolic link, it is refused.
   ///   - isReadOnly: whether the database is opened for reading only.
-  ///   - patience: how many seconds a statement waits for the locks of other processes.
+  ///   - patience: the time in seconds that a statement waits for the locks of other processes.
   /// - Throws: `cannotOpen`, or what SQLite reports.
   package init(opening path: String, isReadOnly: Bool, patience: Int) throws(SQLiteWriterError) {
     guard !path.utf8.contains(0), let folder = unsafe realpath(PathText.folder(of: path), nil)
@@ -46,7 +48,7 @@ import SafeText
     _ = unsafe sqlite3_busy_timeout(handle, Int32(clamping: patience * 1000))
     _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
     do throws(SQLiteWriterError) {
-      // A view or generated column that another program has added must not call functions with side effects.
+      // Another program may have added a view or a generated column. It must not call functions with side effects.
       for pragma in ["trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL"] {
         _ = try rows("PRAGMA \(pragma)")
       }
@@ -58,7 +60,7 @@ import SafeText
 
   deinit { close() }
 
-  /// Closes the database. May be repeated.
+  /// Closes the database. May be called repeatedly.
   package func close() {
     guard let handle = unsafe handle else { return }
     finalizeStatements()
@@ -66,7 +68,7 @@ import SafeText
     _ = unsafe sqlite3_close_v2(handle)
   }
 
-  /// Runs one statement to its end and returns all of its rows.
+  /// Runs one statement until it ends, and returns all its rows.
   ///
   /// - Parameters:
   ///   - sql: the program's own SQL.
@@ -94,14 +96,18 @@ import SafeText
     var rows: [[SQLiteValue]] = []
     while true {
       switch unsafe sqlite3_step(statement) {
-      case SQLITE_ROW: rows.append(unsafe Self.row(statement))
+      case SQLITE_ROW:
+        rows.append(
+          unsafe (0..<sqlite3_column_count(statement)).map { index in
+            unsafe SQLiteStatement.value(statement, index)
+          })
       case SQLITE_DONE: return rows
       default: throw failure(sql)
       }
     }
   }
 
-  /// The names of the columns that a query returns, in order. The query is compiled and not run.
+  /// The names of the columns that a query returns, in order. The query is compiled but not run.
   package func columns(of sql: String) throws(SQLiteWriterError) -> [String] {
     let statement = unsafe try compiled(sql)
     return unsafe (0..<sqlite3_column_count(statement)).map { index in
@@ -109,10 +115,11 @@ import SafeText
     }
   }
 
-  /// Runs `body` in a transaction that begins with the write lock, so that no other process writes before the
-  /// transaction ends. Commits when `body` returns, and rolls back when it throws.
+  /// Runs `body` in a transaction. The transaction takes the write lock when it begins, so that no other process writes
+  /// before it ends. It is committed when `body` returns, and rolled back when `body` throws.
   ///
-  /// - Throws: what `body` throws, or what SQLite reports. Then nothing that `body` wrote stays in the database.
+  /// - Throws: what `body` throws, or what SQLite reports. After an error, nothing that `body` wrote remains in the
+  ///   database.
   package func transaction<R>(_ body: () throws -> R) throws -> R {
     try rows("BEGIN IMMEDIATE")
     do {
@@ -155,55 +162,25 @@ import SafeText
     }
     let code = unsafe sqlite3_extended_errcode(handle)
     let text = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? ""
-    let kind: SQLiteWriterError.Code =
-      switch code & 0xff {
-      case SQLITE_CONSTRAINT: .constraint
-      case SQLITE_TOOBIG: .tooBig
-      case SQLITE_FULL: .full
-      case SQLITE_IOERR: .inputOutput
-      default: .sqlite
-      }
     return SQLiteWriterError(
-      kind, SQLExcerpt.maskedMessage(text), path: path, resultCode: code,
-      sql: SQLExcerpt.masked(sql))
+      SQLiteWriterError.Code(result: code), SQLExcerpt.maskedMessage(text), path: path,
+      resultCode: code, sql: SQLExcerpt.masked(sql))
   }
 
   private static func bind(_ value: SQLiteValue, _ statement: OpaquePointer, _ index: Int32)
     -> Int32
   {
-    // SQLITE_TRANSIENT, see SQLiteStatement+Binding.
-    let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     switch value {
     case .null: return unsafe sqlite3_bind_null(statement, index)
     case .integer(let number): return unsafe sqlite3_bind_int64(statement, index, number)
     case .real(let number): return unsafe sqlite3_bind_double(statement, index, number)
     case .text(let bytes):
-      // An empty array may have no address, and that would bind NULL.
-      return unsafe (bytes + [0]).withUnsafeBytes { buffer in
-        unsafe sqlite3_bind_text64(
-          statement, index, buffer.baseAddress?.assumingMemoryBound(to: CChar.self),
-          sqlite3_uint64(bytes.count), copied, UInt8(truncatingIfNeeded: SQLITE_UTF8))
+      return unsafe bytes.withUnsafeBytes {
+        unsafe SQLiteStatement.bind(text: $0, statement, index)
       }
     case .blob(let bytes):
-      return unsafe (bytes + [0]).withUnsafeBytes { buffer in
-        unsafe sqlite3_bind_blob64(
-          statement, index, buffer.baseAddress, sqlite3_uint64(bytes.count), copied)
-      }
-    }
-  }
-
-  private static func row(_ statement: OpaquePointer) -> [SQLiteValue] {
-    unsafe (0..<sqlite3_column_count(statement)).map { index in
-      func bytes(_ start: UnsafeRawPointer?) -> [UInt8] {
-        let count = unsafe Int(sqlite3_column_bytes(statement, index))
-        return unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
-      }
-      return switch unsafe sqlite3_column_type(statement, index) {
-      case SQLITE_INTEGER: .integer(unsafe sqlite3_column_int64(statement, index))
-      case SQLITE_FLOAT: .real(unsafe sqlite3_column_double(statement, index))
-      case SQLITE_TEXT: unsafe .text(bytes(sqlite3_column_text(statement, index)))
-      case SQLITE_BLOB: unsafe .blob(bytes(sqlite3_column_blob(statement, index)))
-      default: .null
+      return unsafe bytes.withUnsafeBytes {
+        unsafe SQLiteStatement.bind(blob: $0, statement, index)
       }
     }
   }

@@ -2,7 +2,7 @@ import CLibrary
 
 /// What `lstat(2)` or `fstat(2)` says about a file.
 package struct FileStatus: Sendable, Equatable, Codable {
-  /// The kind of file that a path names, without following a symbolic link.
+  /// The kind of file at a path. A symbolic link is a kind of its own and is not followed.
   package enum Kind: String, Sendable, Codable, CaseIterable {
     /// An ordinary file.
     case file
@@ -13,7 +13,7 @@ package struct FileStatus: Sendable, Equatable, Codable {
     /// A device, a socket or a pipe.
     case other
 
-    /// The kind with its article, for a sentence.
+    /// The kind as an English noun with its article, for use in a sentence.
     package var words: String {
       switch self {
       case .file: "a file"
@@ -31,15 +31,16 @@ package struct FileStatus: Sendable, Equatable, Codable {
   /// The time of the last write, in nanoseconds since 1970, clamped to 64 bits.
   package let modified: Int64
   package let changed: Int64
-  /// The permission bits, with set-user-id, set-group-id and sticky.
+  /// The permission bits, together with the set-user-id, set-group-id and sticky bits.
   package let mode: UInt32
 
-  /// The status of what `path` names, without following a link; nil when nothing has that name.
+  /// The status of the file, folder or link at `path`; nil when nothing exists there. A link there is not followed.
   package static func of(_ path: String) throws(SystemCallError) -> FileStatus? {
     try of(path, in: AT_FDCWD, path: path)
   }
 
-  /// The status of `name` in an open folder, without following a link; nil when nothing has that name.
+  /// The status of the entry `name` in the open folder `folder`, without following a link; nil when there is no such
+  /// entry. `path` is used only in an error.
   package static func of(
     _ name: String, in folder: Int32, path: String
   ) throws(SystemCallError) -> FileStatus? {
@@ -47,7 +48,7 @@ package struct FileStatus: Sendable, Equatable, Codable {
     return try absent(errno, path)
   }
 
-  /// The status of an open file; `path` names the file only in an error.
+  /// The status of an open file; `path` is used only in an error.
   package static func of(descriptor: Int32, path: String) throws(SystemCallError) -> FileStatus {
     guard let status = found(descriptor) else {
       throw SystemCallError(call: "fstat", path: path, errno: errno)
@@ -61,7 +62,7 @@ package struct FileStatus: Sendable, Equatable, Codable {
     return unsafe fstat(descriptor, &raw) == 0 ? FileStatus(raw) : nil
   }
 
-  /// The status of `name` in an open folder, without following a link; nil, with `errno` set, when `fstatat` fails.
+  /// The status of `name` in the open folder `folder`, without following a link; nil, with `errno` set, on failure.
   package static func found(_ name: String, in folder: Int32 = AT_FDCWD) -> FileStatus? {
     var raw = stat()
     return unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW) == 0 ? FileStatus(raw) : nil
@@ -83,13 +84,13 @@ package struct FileStatus: Sendable, Equatable, Codable {
     throw SystemCallError(call: "fstatat", path: path, errno: code)
   }
 
-  /// The status of the file that `path` leads to through links; nil when `stat` fails.
+  /// The status of the file that `path` leads to, with symbolic links followed; nil when `stat` fails.
   package static func following(_ path: String) -> FileStatus? {
     var raw = stat()
     return unsafe stat(path, &raw) == 0 ? FileStatus(raw) : nil
   }
 
-  /// Whether `other` describes the same file on disk, whatever the two names are.
+  /// Whether this status and `other` describe the same file on disk. The two may have been taken under different names.
   package func isSameFile(as other: FileStatus) -> Bool {
     device == other.device && inode == other.inode && kind == other.kind
   }

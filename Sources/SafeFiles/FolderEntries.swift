@@ -1,24 +1,25 @@
 import CLibrary
 
-/// The names that were read from a folder, and whether some are missing.
+/// The names read from a folder, and whether the list of names is incomplete.
 package struct FolderEntries: Sendable, Equatable {
   /// The names in UTF-8, except "." and "..", in the order in which the system returned them.
   package let names: [String]
-  /// Whether names are missing: the folder has more than the limit, or a name is not UTF-8.
+  /// Whether ``names`` is incomplete, because the folder has more names than the limit or because a name is not UTF-8.
   package let isCut: Bool
-  /// The bytes of the first name that is not UTF-8; nil when there is none.
+  /// The bytes of the first name that is not UTF-8; nil when all names are UTF-8.
   package let strangeName: [UInt8]?
 
-  /// What could not be listed, and what to do; nil when everything was listed. `folder` names the folder in the
-  /// message.
+  /// A message about `folder` that says why ``names`` is incomplete and what to do; nil when ``names`` is complete.
   package func problem(in folder: String) -> String? {
     guard isCut else { return nil }
-    guard let strangeName else { return "\(folder) holds too many files to list" }
+    guard let strangeName else {
+      return "\(folder) holds too many files to list; move some away and try again"
+    }
     let bytes = strangeName.map { byte in
       (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
     }
-    return "\(folder) holds a name that is not UTF-8 (bytes \(bytes.joined(separator: " "))); "
-      + "rename that file and try again"
+    return "\(folder) holds a file with a name that is not UTF-8 "
+      + "(bytes \(bytes.joined(separator: " "))); rename that file and try again"
   }
 
   /// Reads at most `limit` names of `folder`, which must not be a symbolic link.
@@ -28,7 +29,7 @@ package struct FolderEntries: Sendable, Equatable {
     return try read(descriptor: descriptor, path: folder, limit: limit)
   }
 
-  /// Reads at most `limit` names of an open folder, and closes `descriptor`.
+  /// Reads at most `limit` names from the open folder `descriptor`, and closes `descriptor`.
   package static func read(
     descriptor: Int32, path folder: String, limit: Int
   ) throws(SystemCallError) -> FolderEntries {
@@ -51,8 +52,8 @@ package struct FolderEntries: Sendable, Equatable {
     return FolderEntries(names: names, isCut: isCut, strangeName: strangeName)
   }
 
-  /// Calls `body` with the bytes of each name in an open folder, except "." and "..", until `body` returns false.
-  /// Closes `descriptor`.
+  /// Calls `body` with the bytes of each name in the open folder `descriptor`, except "." and "..", until `body`
+  /// returns false. Then closes `descriptor`.
   package static func forEachName(
     descriptor: Int32, path folder: String, _ body: ([UInt8]) -> Bool
   ) throws(SystemCallError) {

@@ -1,28 +1,28 @@
 import CLibrary
 
-/// Removes a file by its name, although another process may give the name to another file at any moment.
+/// Removes a file by its name, but never another file that has taken the name in the meantime.
 ///
-/// Between a check of the file and its removal, another file may get the name and would be removed by mistake. So the
-/// file is first renamed to a random name. Then it is checked, and removed or given its name back.
+/// A check before the removal is not enough, because another process may replace the file after the check. Therefore
+/// the file is first renamed to a random name. Under that name it is checked, and then removed or renamed back.
 package enum SafeRemoval {
-  /// How the removal of a name ended.
+  /// The result of an attempt to remove a name.
   package enum End: Equatable {
     /// The name was removed.
     case removed
     /// No file has the name.
     case missing
-    /// The name belongs to a file that is not the expected one; that file keeps the name.
+    /// The name belongs to a file other than the expected one. That file keeps the name.
     case another
-    /// The file could not get its name back, for example because a third file took the name. It now has this name.
+    /// The file keeps the given temporary name, for example because another file has taken its original name.
     case displaced(String)
-    /// A system call failed with this `errno`; the file has its name.
+    /// A system call failed with this `errno`; the file keeps its original name.
     case failed(Int32)
   }
 
   private static let prefix = ".lifeboat-gone-"
 
-  /// Removes a name in an open folder if `isOurs` returns true for the name and, after the file is renamed, for its
-  /// temporary name.
+  /// Removes `name` from the open folder `folder` if `isOurs` returns true twice: first for `name`, and then, after the
+  /// file was renamed, for its temporary name.
   package static func remove(
     _ name: String, in folder: Int32, isOurs: (_ name: String) -> Bool
   ) -> End {
@@ -44,17 +44,17 @@ package enum SafeRemoval {
       ? end : .displaced(aside)
   }
 
-  /// Removes `name` in an open folder if it belongs to `file`.
+  /// Removes `name` from the open folder `folder`, but only if the name refers to `file`.
   @discardableResult
   package static func remove(_ name: String, in folder: Int32, of file: FileStatus) -> End {
     remove(name, in: folder) { FileStatus.found($0, in: folder)?.isSameFile(as: file) == true }
   }
 
-  /// Whether a name has the form of the temporary names that ``sweep(_:in:)`` removes.
+  /// Whether `name` has the prefix of the temporary names that this type gives to files.
   package static func isAside(_ name: String) -> Bool { name.utf8.starts(with: prefix.utf8) }
 
-  /// Removes a file under the temporary name that a killed run gave it. The name holds the device and inode of the
-  /// file to remove. A file with other numbers stays: the killed run meant to rename it back.
+  /// Removes the file at the temporary name `name`, which a killed run left. The name contains the file's device and
+  /// inode numbers. A file with other numbers stays, because the killed run would have renamed that file back.
   package static func sweep(_ name: String, in folder: Int32) {
     guard isAside(name), let there = FileStatus.found(name, in: folder),
       name.utf8.starts(with: (prefix + identity(there)).utf8)
@@ -62,7 +62,7 @@ package enum SafeRemoval {
     _ = unsafe unlinkat(folder, name, 0)
   }
 
-  /// Device and inode in hexadecimal, each followed by `-`.
+  /// The device and inode numbers of `file` in hexadecimal, each followed by `-`.
   private static func identity(_ file: FileStatus) -> String {
     [UInt64(bitPattern: file.device), file.inode].map { String($0, radix: 16) + "-" }.joined()
   }

@@ -1,9 +1,9 @@
 import CLibrary
 
-/// System calls that succeed only when all of their work is done. Most return nil when they succeed, else `errno`.
-/// Calls that open return a descriptor, which the caller closes, or -1 with `errno` set.
+/// Wrappers of system calls that do their whole task or fail. Most return nil on success, else the `errno` of the
+/// failed call. Those that open a file return a descriptor, which the caller must close, or -1 with `errno` set.
 package enum SystemCalls {
-  /// Repeats `call` while a signal interrupts it, and returns the last result.
+  /// Repeats `call` until no signal interrupts it (`EINTR`), and returns the last result.
   package static func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {
     while true {
       let result = call()
@@ -11,7 +11,8 @@ package enum SystemCalls {
     }
   }
 
-  /// Opens a name in an open folder, or a path. Programs that this process starts do not inherit the descriptor.
+  /// Opens `name` in the open folder `folder`. Without `folder`, `name` is a path. Programs that this process starts do
+  /// not inherit the descriptor.
   package static func open(
     _ name: String, in folder: Int32 = AT_FDCWD, _ flags: Int32, mode: UInt32 = 0o600
   ) -> Int32 {
@@ -23,7 +24,7 @@ package enum SystemCalls {
     retrying { unsafe withCString(name) { unsafe openat(folder, $0, flags | O_CLOEXEC) } }
   }
 
-  /// Calls `body` with a pointer to `bytes` and a zero byte after them.
+  /// Calls `body` with a pointer to a copy of `bytes` that is followed by a zero byte.
   package static func withCString<Result>(
     _ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Result
   ) -> Result {
@@ -34,31 +35,31 @@ package enum SystemCalls {
     }
   }
 
-  /// Opens a name for reading. A symbolic link is refused, and a pipe does not block.
+  /// Opens `name` for reading. The call fails for a symbolic link, and does not block on a pipe.
   package static func openForReading(_ name: String, in folder: Int32 = AT_FDCWD) -> Int32 {
     open(name, in: folder, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   }
 
-  /// Opens the folder at `path`, which may lead through links.
+  /// Opens the folder at `path`, following symbolic links.
   package static func openFolder(following path: String) -> Int32 {
     open(path, O_RDONLY | O_DIRECTORY)
   }
 
-  /// Opens the folder with this name in an open folder. A link is refused.
+  /// Opens the folder `name` in the open folder `folder`. The call fails if `name` is a symbolic link.
   package static func openFolder(_ name: String, in folder: Int32) -> Int32 {
     open(name, in: folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
   }
 
-  /// Creates a file and opens it. With the default `mode` only this user may read the file. The name must be free.
+  /// Creates and opens the file `name`; fails if the name is taken. By default only this user may read the file.
   package static func create(
     _ name: String, in folder: Int32 = AT_FDCWD, _ access: Int32 = O_WRONLY, mode: UInt32 = 0o600
   ) -> Int32 {
     open(name, in: folder, access | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
   }
 
-  /// Fills `bytes` with the content of a file at `offset`, up to the end of the file.
+  /// Reads bytes from `offset` on, until the buffer `bytes` is full or the file ends.
   ///
-  /// - Returns: the number of bytes read, and the `errno` of the call that failed after them; nil when none failed.
+  /// - Returns: The number of bytes read, and the `errno` of the call that ended the reading early; nil without one.
   package static func read(
     _ descriptor: Int32, at offset: Int64, into bytes: UnsafeMutableRawBufferPointer
   ) -> (count: Int, error: Int32?) {
@@ -75,9 +76,9 @@ package enum SystemCalls {
     return (done, nil)
   }
 
-  /// `count` bytes of a file at `offset`; fewer at the end of the file.
+  /// Reads `count` bytes from `offset` on, or fewer if the file ends earlier.
   ///
-  /// - Returns: the bytes read, and the `errno` of the call that failed after them; nil when none failed.
+  /// - Returns: The bytes read, and the `errno` of the call that ended the reading early; nil without one.
   package static func read(
     _ descriptor: Int32, at offset: Int64, count: Int
   ) -> (bytes: [UInt8], error: Int32?) {
@@ -102,8 +103,8 @@ package enum SystemCalls {
     return nil
   }
 
-  /// Makes the content of an open file, or the entries of an open folder, durable. A volume that cannot do this
-  /// (`EINVAL`, `ENOTSUP`) counts as a success, because nothing more can be done.
+  /// Makes the content of an open file, or the entries of an open folder, durable. A volume that does not support this
+  /// (`EINVAL`, `ENOTSUP`) counts as success, because nothing more can be done.
   package static func synchronize(_ descriptor: Int32) -> Int32? {
     #if canImport(Darwin)
       // fsync leaves bytes in the drive's cache. Not every volume supports F_FULLFSYNC.
@@ -113,7 +114,7 @@ package enum SystemCalls {
     return errno == EINVAL || errno == ENOTSUP ? nil : errno
   }
 
-  /// Renames `from` in the open folder `source` to `to` in the open folder `target`. The new name must be free.
+  /// Renames `from` in the open folder `source` to `to` in the open folder `target`. Fails if the new name is taken.
   package static func rename(
     _ from: String, in source: Int32, to: String, in target: Int32
   ) -> Int32? {
@@ -131,8 +132,9 @@ package enum SystemCalls {
     return renameByLink(from, in: source, to: to, in: target)
   }
 
-  /// Renames like ``rename(_:in:to:in:)`` on a volume that does not support that call. A hard link fails if the new
-  /// name is taken. For a folder, or without hard links, the new name is only checked before the rename.
+  /// Does the work of ``rename(_:in:to:in:)`` on a volume without a rename call that fails for a taken name. The file
+  /// first gets the new name as a hard link, and then loses the old name. If hard links are not possible, as for a
+  /// folder, the function checks that the new name is free and then renames.
   ///
   /// `between` is for tests: it is called between the link and the removal of the old name.
   static func renameByLink(

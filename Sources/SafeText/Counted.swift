@@ -1,9 +1,9 @@
-/// A number with what it counts: `1 page`, `2 pages`.
+/// A number followed by the noun that it counts, for example `1 page` or `2 pages`.
 ///
 /// - Parameters:
 ///   - count: the number.
-///   - one: the noun after 1; with an `s`, the noun after all other numbers.
-///   - many: the noun after all other numbers; nil for `one` with an `s`.
+///   - one: the noun in the singular.
+///   - many: the noun in the plural; nil to append `s` to `one`.
 /// - Returns: the number and the noun.
 package func counted(_ count: some BinaryInteger, _ one: String, _ many: String? = nil) -> String {
   count == 1 ? "1 \(one)" : "\(count) \(many ?? one + "s")"

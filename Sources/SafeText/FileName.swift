@@ -1,6 +1,6 @@
 /// A file name that is compared and hashed by its bytes.
 ///
-/// Two names that differ only in how their accents are composed are equal as `String`, but may be two files.
+/// As `String`, names that differ only in how their accents are composed are equal, although they may name two files.
 package struct FileName: Hashable, Comparable, Sendable {
   package let text: String
 
@@ -16,7 +16,7 @@ package struct FileName: Hashable, Comparable, Sendable {
 
   package func hash(into hasher: inout Hasher) {
     for byte in text.utf8 { hasher.combine(byte) }
-    // No name holds this byte, so the hashed bytes of one name are never a prefix of another's.
+    // No name contains a zero byte, so the hashed bytes of one name are never a prefix of another's.
     hasher.combine(UInt8(0))
   }
 }

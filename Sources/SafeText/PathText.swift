@@ -1,11 +1,11 @@
-/// Splits and compares paths and file names by their bytes.
+/// Splits and compares paths and file names by their UTF-8 bytes.
 ///
-/// A file system compares bytes. Swift's `Character` joins a `/` and a combining mark after it into one character
-/// that is not `/`, and `==` treats the names of two files as equal. So nothing here works on characters.
+/// A file system compares names byte by byte. Swift's `Character` joins a `/` and a combining mark after it into one
+/// character that is not `/`, and `==` treats some names of different files as equal.
 package enum PathText {
   private static let slash = UInt8(ascii: "/")
 
-  /// The parts of `path` between its slashes, empty ones too: `/a//b` has `""`, `a`, `""` and `b`.
+  /// The parts of `path` between its slashes, empty parts included: `/a//b` has `""`, `a`, `""` and `b`.
   package static func components(of path: String) -> [String] {
     path.utf8.split(separator: slash, omittingEmptySubsequences: false).map {
       String(Substring($0))
@@ -24,14 +24,14 @@ package enum PathText {
     return String(path[path.utf8.index(after: place)...])
   }
 
-  /// `path` without the slashes at its end; "/" stays.
+  /// `path` without the slashes at its end. The path "/" is returned unchanged.
   package static func withoutTrailingSlashes(_ path: String) -> String {
     var bytes = path.utf8[...]
     while bytes.count > 1, bytes.last == slash { bytes.removeLast() }
     return String(Substring(bytes))
   }
 
-  /// `name` below `folder`, with one slash between the two.
+  /// The path of `name` in `folder`, with exactly one slash between the two.
   package static func joined(_ folder: String, _ name: String) -> String {
     folder.utf8.last == slash ? folder + name : folder + "/" + name
   }
@@ -49,14 +49,14 @@ package enum PathText {
       && !bytes.contains(slash) && !bytes.contains(0)
   }
 
-  /// The extension of a file's name, without its dot; empty when it has none. A dot at the start of the name does not
-  /// count.
+  /// The extension of a file's name, without its dot; empty for a name without a dot. A dot at the start of the name
+  /// starts no extension.
   package static func ending(of name: String) -> String {
     guard let dot = lastDot(of: name) else { return "" }
     return String(name[name.utf8.index(after: dot)...])
   }
 
-  /// A file's name without its extension and the dot; the whole name when it has no extension.
+  /// A file's name without its extension and the dot before the extension; the whole name when it has no extension.
   package static func stem(of name: String) -> String {
     guard let dot = lastDot(of: name) else { return name }
     return String(name[..<dot])
@@ -69,25 +69,25 @@ package enum PathText {
     one.utf8.elementsEqual(other.utf8)
   }
 
-  /// Whether the bytes of `text` begin with those of `prefix`.
+  /// Whether `text` begins with the bytes of `prefix`.
   package static func starts(_ text: some StringProtocol, with prefix: some StringProtocol) -> Bool
   {
     text.utf8.starts(with: prefix.utf8)
   }
 
-  /// Whether the bytes of `text` end with those of `suffix`.
+  /// Whether `text` ends with the bytes of `suffix`.
   package static func ends(_ text: some StringProtocol, with suffix: some StringProtocol) -> Bool {
     let count = suffix.utf8.count
     return text.utf8.count >= count && text.utf8.suffix(count).elementsEqual(suffix.utf8)
   }
 
-  /// `text` without `suffix` at its end; nil when its bytes do not end with it.
+  /// `text` without `suffix` at its end; nil when `text` does not end with the bytes of `suffix`.
   package static func dropping(suffix: String, from text: String) -> String? {
     guard ends(text, with: suffix) else { return nil }
     return String(Substring(text.utf8.dropLast(suffix.utf8.count)))
   }
 
-  /// `text` without `prefix` at its start; nil when its bytes do not begin with it.
+  /// `text` without `prefix` at its start; nil when `text` does not begin with the bytes of `prefix`.
   package static func dropping(prefix: String, from text: String) -> String? {
     guard starts(text, with: prefix) else { return nil }
     return String(Substring(text.utf8.dropFirst(prefix.utf8.count)))
@@ -100,8 +100,8 @@ package enum PathText {
     return dot
   }
 
-  /// The index of the last slash; nil when there is none. Searches the string's contiguous bytes where possible: each
-  /// launch of a host calls this several times, and the string's own views are ten times slower.
+  /// The index of the last slash in `path`; nil without a slash. The string's contiguous bytes are searched where
+  /// possible, because the string's own views are ten times slower and each launch of an app calls this several times.
   private static func lastSlash(of path: String) -> String.Index? {
     let bytes = path.utf8
     let offset = unsafe bytes.withContiguousStorageIfAvailable { unsafe $0.lastIndex(of: slash) }

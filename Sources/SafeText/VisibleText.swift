@@ -1,13 +1,15 @@
-/// Makes text from evidence or a command line safe to print: a reader sees all of it, and the terminal obeys none.
+/// Makes untrusted text safe to print, for example text from a damaged file: a reader sees every character, and a
+/// terminal obeys none of them.
 package enum VisibleText {
-  /// How many scalars of one character are shown; the rest are escaped. A stack of a thousand accents is one character
-  /// and would cover its neighbours.
+  /// The maximum number of scalars of one character that are shown as they are. Further scalars of the character are
+  /// escaped, because a character with a thousand accents would cover the text around it.
   package static let maxScalarsPerCharacter = 16
 
-  /// `text` with escapes such as `\n`, `\r`, `\t` or `\u{202E}` for scalars that a terminal or a browser would obey or
-  /// hide, or that reorder text: control characters, bidirectional controls, zero-width and other ignorable characters,
-  /// line separators, tags and code points that Unicode does not assign. Joiners and variation
-  /// selectors stay, since emoji and several scripts need them. The result is for reading, not for parsing.
+  /// Returns `text` with an escape such as `\n`, `\t` or `\u{202E}` in place of each scalar that a terminal or browser
+  /// would execute or hide, and of each scalar that reorders text. These are control characters, bidirectional
+  /// controls, zero-width and other ignorable characters, line separators, tags and code points that Unicode does not
+  /// assign. Joiners and variation selectors stay, because emoji and several scripts need them. The result is not meant
+  /// to be parsed.
   package static func visible(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
     var result = ""
@@ -23,7 +25,7 @@ package enum VisibleText {
     return result
   }
 
-  /// `text`, cut after `limit` Unicode scalars and then shown by ``visible(_:)``; `…` marks the cut.
+  /// The first `limit` Unicode scalars of `text`, made safe by ``visible(_:)``. If `text` is longer, `…` follows.
   package static func visible(_ text: String, limit: Int) -> String {
     let cut = text.unicodeScalars.prefix(limit)
     let isWhole = cut.endIndex == text.unicodeScalars.endIndex

@@ -1,9 +1,10 @@
 import Dispatch
 
-/// Work that another thread does while this one continues.
+/// Work that runs on another thread while the current thread continues.
 package final class AnotherThread<Value: Sendable>: @unchecked Sendable {
   private let isDone = DispatchSemaphore(value: 0)
-  /// The other thread writes the result before it signals `isDone`. ``wait()`` reads the result only after that signal.
+  /// The result; nil until the work is done. The other thread sets it before it signals `isDone`, and ``wait()`` reads
+  /// it after that signal.
   private var result: Result<Value, any Error>?
 
   /// Starts `work` on a global dispatch queue.
@@ -14,7 +15,7 @@ package final class AnotherThread<Value: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Waits until the work is done and returns its result. Call it only once.
+  /// Waits until the work is done and returns the result of the work. Call it only once.
   /// - Throws: the error that the work has thrown.
   package func wait() throws -> Value {
     isDone.wait()

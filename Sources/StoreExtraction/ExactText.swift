@@ -1,5 +1,5 @@
-/// A text that is compared, ordered and hashed by its UTF-8 bytes, as SQLite does. Swift's own `==` treats two texts as
-/// equal that differ only in how their letters are composed.
+/// A text that is compared, ordered and hashed by its UTF-8 bytes, as SQLite does. Swift's own `==` treats texts as
+/// equal if they differ only in the composition of letters.
 package struct ExactText: Hashable, Comparable, Sendable {
   /// The text, unchanged.
   package let text: String
@@ -21,21 +21,21 @@ package struct ExactText: Hashable, Comparable, Sendable {
 
   /// Whether two texts have the same bytes.
   package static func isSame(_ one: String, _ other: String) -> Bool {
-    // Texts that Swift treats as different never have equal bytes, so its own comparison may reject them first.
+    // Swift's `==` may reject two texts first, because texts that Swift treats as different never have equal bytes.
     one == other && one.utf8.elementsEqual(other.utf8)
   }
 
-  /// Returns the index of the element whose name has the same bytes as `name`. Without one, returns the index of the
-  /// first element whose name Swift treats as equal, because a keyboard composes letters in only one way. Nil when no
-  /// name is equal.
+  /// Returns the index of the element whose name has the same bytes as `name`. If there is none, returns the index of
+  /// the first element whose name Swift treats as equal to `name`; the user's keyboard may compose letters differently.
+  /// Returns nil if there is no such element either.
   package static func place<Element>(
     of name: String, in elements: [Element], _ nameOf: (Element) -> String
   ) -> Int? {
     elements.firstIndex { isSame(nameOf($0), name) } ?? elements.firstIndex { nameOf($0) == name }
   }
 
-  /// Returns the elements that are named by one of `names`, in their order; all for nil. A name whose bytes no element
-  /// has stands for those whose names Swift treats as equal to it.
+  /// Returns the elements whose names are among `names`, in the order of `elements`. For nil, returns all elements. A
+  /// name that no element has byte for byte selects the elements whose names Swift treats as equal to this name.
   package static func named<Element>(
     _ names: [String]?, among elements: [Element], _ nameOf: (Element) -> String
   ) -> [Element] {
@@ -49,13 +49,13 @@ package struct ExactText: Hashable, Comparable, Sendable {
   }
 }
 
-/// A set of texts. Two texts are the same element only when all their bytes are equal.
+/// A set of texts in which two texts are the same element only if all their bytes are equal.
 struct ExactTexts {
   private var texts: Set<ExactText> = []
 
   func contains(_ text: String) -> Bool { texts.contains(ExactText(text)) }
 
-  /// Adds a text. Returns false when the set has the text already.
+  /// Adds a text. Returns false if the set already contains the text.
   @discardableResult
   mutating func insert(_ text: String) -> Bool { texts.insert(ExactText(text)).inserted }
 }

@@ -1,6 +1,6 @@
-/// Why something could not be read from a store or written beside it.
+/// The error for a failure to read something from a store or to write output.
 public struct ExtractionError: Error, Sendable, CustomStringConvertible {
-  /// A stable identifier, the same in messages, JSON and the manual.
+  /// A stable identifier of the kind of failure. Messages, JSON and the manual use the same identifier.
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The identifier as it is printed, such as `output.exists`.
     public let rawValue: String
@@ -14,17 +14,17 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
     public static let writeFailed = Code(rawValue: "output.io")
     /// A folder holds no store.
     public static let noStores = Code(rawValue: "input.noStores")
-    /// The store does not have the given name.
+    /// Nothing in the store has the given name.
     public static let unknownName = Code(rawValue: "input.unknownName")
-    /// It is not clear which of several versions of a model is meant.
+    /// Several versions of a model are possible, and the user must choose one.
     public static let whichVersion = Code(rawValue: "usage.whichVersion")
-    /// What `--like` names is neither a store nor a model.
+    /// The path after `--like` leads to neither a store nor a model.
     public static let noExample = Code(rawValue: "input.noExample")
     /// The text to search for is empty, or is not a valid regular expression.
     package static let badPattern = Code(rawValue: "usage.badPattern")
-    /// The store has no state of the given name.
+    /// The store has no state with the given name.
     package static let unknownState = Code(rawValue: "input.unknownState")
-    /// A state of the store cannot be restored from its files.
+    /// A state of the store cannot be restored from the store's files.
     package static let stateNotHeld = Code(rawValue: "input.stateNotHeld")
     /// A condition on rows is not valid in the predicate format, or cannot be evaluated on rows.
     package static let badCondition = Code(rawValue: "usage.badCondition")
@@ -34,13 +34,13 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
     public static let changedDuringRead = Code(rawValue: "evidence.changedDuringRead")
   }
 
-  /// What kind of failure this is.
+  /// The kind of failure.
   public let code: Code
   /// What went wrong, in a sentence without a full stop.
   public let message: String
-  /// The path of the file or folder that the error is about; nil when it concerns none.
+  /// The path of the file or folder that the error is about; nil if there is none.
   public let path: String?
-  /// The known name that is nearest to an unknown one; nil when none is near.
+  /// The known name that is nearest to an unknown name; nil if no known name is near.
   public let nearest: String?
 
   /// Creates an error from its parts.

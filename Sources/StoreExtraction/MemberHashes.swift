@@ -2,11 +2,12 @@ import SafeFiles
 import SafeText
 import StoreFiles
 
-/// The SHA-256 of each file of a store set in lower-case hex, or the error that kept it from being read; by file name.
+/// For each file of a store set, by file name: its SHA-256 in lower-case hex, or the error that kept the file from
+/// being read.
 typealias MemberHashes = [FileName: Result<String, any Error>]
 
 extension MemberHashes {
-  /// The hashes by file name, as reports have them. Throws the first error that kept a file from being read.
+  /// The hashes by file name, as reports list them. Throws the error of a file that could not be read.
   func byName() throws -> [String: String] {
     [String: String](
       try map { ($0.key.text, try $0.value.get()) }, uniquingKeysWith: { first, _ in first })
@@ -14,7 +15,7 @@ extension MemberHashes {
 }
 
 extension StoreSet {
-  /// Starts to hash the files of the set on another thread. Folders and links are left out.
+  /// Starts to hash the files of the store set on another thread. Folders and links are left out.
   func hashing() -> AnotherThread<MemberHashes> {
     let files = members.filter { $0.kind == .file }.map { (name: $0.name, path: $0.path) }
     return AnotherThread {

@@ -1,16 +1,16 @@
 /// Finds the name that a user probably meant.
 package enum NearestName {
-  /// Names with more Unicode scalars than this are not compared; nobody mistypes a page of text.
+  /// The maximum length of a name in Unicode scalars. Longer names are not compared.
   private static let maxLength = 200
 
-  /// Returns the name with the fewest edits from `written`: a letter added, removed or changed, or two neighbouring
-  /// letters exchanged. Case is ignored. At most a third of the letters may differ, but one always may. When no name is
-  /// that near, returns the first name that begins with `written`, provided that `written` has three letters or more.
-  /// Nil when no name begins so.
+  /// Returns the name that differs from `written` by the fewest edits. An edit adds, removes or changes one letter, or
+  /// exchanges two neighbouring letters. Case is ignored. The number of edits may be at most a third of the letters of
+  /// `written`, but one edit is always allowed. If no name is so near and `written` has at least three letters, returns
+  /// the first name that begins with `written`. Returns nil if there is none.
   package static func of(_ written: String, among names: some Sequence<String>) -> String? {
     let wanted = Array(written.lowercased().unicodeScalars)
     guard !wanted.isEmpty, wanted.count <= maxLength else { return nil }
-    // A third of the letters may be wrong.
+    // Up to a third of the letters may be edited.
     var fewest = max(1, wanted.count / 3) + 1
     var best: String?
     var begun: String?
@@ -27,7 +27,8 @@ package enum NearestName {
     return best ?? begun
   }
 
-  /// Returns how many edits turn one text into the other. Exchanging two neighbouring letters is one edit.
+  /// Returns the number of edits that turn one text into the other. An exchange of two neighbouring letters is one
+  /// edit.
   private static func edits(_ one: [Unicode.Scalar], _ other: [Unicode.Scalar]) -> Int {
     var before: [Int] = []
     var last = Array(0...other.count)

@@ -5,10 +5,10 @@ package import SQLiteFile
 extension CoreDataStore {
   /// Returns the latest date in the rows of the store's entities that is before `end`.
   ///
-  /// The limit is needed because apps write dates in the far future, as markers or for appointments. Such a date does
-  /// not say when the store was last used.
+  /// `end` excludes dates in the far future, which apps write as markers or for appointments. Such a date does not say
+  /// when the store was last used.
   ///
-  /// - Parameter end: the first moment that no longer counts, in seconds since 2001-01-01.
+  /// - Parameter end: the limit in seconds since 2001-01-01. Dates at this moment or later are ignored.
   /// - Returns: the date; nil when no row has a date before `end`.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func newestDate(before end: Double) throws(SQLiteFileError) -> ReferenceDate? {
@@ -36,7 +36,7 @@ extension CoreDataStore {
 }
 
 extension RowPlan.Field {
-  /// Whether the column holds dates, by its model attribute or its declared type.
+  /// Whether the column holds dates, according to its attribute in the model or to its declared type.
   fileprivate var isDate: Bool {
     switch kind {
     case .attribute(let attribute): attribute.type == .date

@@ -15,48 +15,52 @@ package struct StoreCheck: Sendable, Codable {
   package let kind: CoreDataStore.Kind
   /// How thorough the check was: `quick` or `full`.
   package let depth: CheckDepth
-  /// Whether nothing worse than notes was found in the parts that were checked; see ``notChecked``.
+  /// Whether the checked parts have no findings other than notes. The parts that were not checked are in
+  /// ``notChecked``.
   package private(set) var isSound: Bool
-  /// What `PRAGMA integrity_check` or Core Data's rules cover but this check does not. Only if this is empty does the
-  /// absence of findings mean that SQLite would report nothing either and that Core Data's rules are met.
+  /// The parts that `PRAGMA integrity_check` or Core Data's rules cover but this check does not. If this list and
+  /// ``findings`` are both empty, SQLite would report no problem either, and Core Data's rules are met.
   package let notChecked: [UncheckedPart]
-  /// How many pages, tables, rows and other parts were checked.
+  /// The numbers of pages, tables, rows and other parts that were checked.
   package let counts: Counts
-  /// What is wrong or noteworthy, at most ``FindingList/limit`` of them.
+  /// The findings: what is wrong or noteworthy. At most ``FindingList/limit`` findings are kept.
   package private(set) var findings: [Finding]
-  /// The number of all findings, including those that are not in ``findings``.
+  /// The total number of findings, including those that are not in ``findings``.
   package private(set) var findingCount: Int
-  /// How many of the findings are damage.
+  /// The number of findings that are damage, including those that are not in ``findings``.
   package private(set) var damageCount: Int
-  /// What the analysers say about this result; nil when no analysers were run.
+  /// The analyses that analysers made from this result; nil if no analysers were run.
   package var analyses: [Analysis]?
-  /// The members that changed while the store was read; normally empty.
+  /// The names of files of the store set that changed while the store was read. Normally empty.
   package let changedDuringRead: [String]
 
-  /// How many pages, tables, rows and other parts a check has examined.
+  /// The numbers of pages, tables, rows and other parts that a check has examined.
   package struct Counts: Sendable, Codable {
-    /// The number of pages of the database: those that the last commit counts, and pages in use after the last of them.
+    /// The number of pages of the database: the page count of the last commit, plus the number of pages in use beyond
+    /// that count.
     package let pages: Int
-    /// The number of pages that were checked, free pages and pointer-map pages included.
+    /// The number of pages that were checked, including free pages and pointer-map pages.
     package let checkedPages: Int
     /// The number of pages on the freelist.
     package let freePages: Int
     /// The number of overflow pages.
     package let overflowPages: Int
-    /// The number of b-trees of tables, the schema table included.
+    /// The number of b-trees of tables, including the schema table.
     package let tables: Int
-    /// B-trees, or parts of b-trees, that no schema names; looked for only if the schema is lost.
+    /// The number of b-trees, or parts of b-trees, that are not named in the schema. They are looked for only if the
+    /// schema is lost.
     package let looseTrees: Int
     /// The number of b-trees of indexes.
     package let indexes: Int
     /// The number of cells in all b-trees.
     package let cells: Int
-    /// The number of rows in all tables except the schema table, including rows in unnamed b-trees.
+    /// The number of rows in all tables except the schema table. Rows in b-trees that the schema does not name are
+    /// included.
     package let rows: Int
-    /// The number of entries in all indexes, including entries in unnamed b-trees.
+    /// The number of entries in all indexes. Entries in b-trees that the schema does not name are included.
     package let indexEntries: Int
-    /// The number of CREATE statements with parts that only SQLite itself can judge: expressions, queries, trigger
-    /// bodies.
+    /// The number of CREATE statements that contain expressions, queries or trigger bodies, which only SQLite itself
+    /// can judge.
     package let unjudgedStatements: Int
   }
 
@@ -64,11 +68,11 @@ package struct StoreCheck: Sendable, Codable {
   ///
   /// - Parameters:
   ///   - path: the main file of the store.
-  ///   - logView: which part of the write-ahead log counts.
-  ///   - depth: whether index entries are also compared with the rows.
-  ///   - progress: called repeatedly with the number of pages examined so far and the number of all pages.
-  /// - Throws: `SQLiteFileError` when the file cannot be opened or contains no database page. A lost header is a
-  ///   finding.
+  ///   - logView: which part of the write-ahead log is read.
+  ///   - depth: the depth of the check. A full check also compares index entries with rows.
+  ///   - progress: called repeatedly with the number of pages examined so far and the total number of pages.
+  /// - Throws: `SQLiteFileError` when the file cannot be opened or contains no database page. A lost header does not
+  ///   throw but is a finding.
   package init(
     path: String, logView: SQLiteDatabase.LogView = .committed, depth: CheckDepth = .quick,
     progress: ((_ done: Int, _ total: Int) -> Void)? = nil
@@ -95,8 +99,8 @@ package struct StoreCheck: Sendable, Codable {
     changedDuringRead = watch.changes()
   }
 
-  /// Puts findings made before the check, such as those of decryption, in front of the check's own, and updates the
-  /// counts.
+  /// Inserts findings that were made before the check, for example during decryption, before the check's own findings.
+  /// Updates the counts.
   package mutating func add(_ found: FindingList) {
     findings = found.kept + findings
     findingCount += found.count

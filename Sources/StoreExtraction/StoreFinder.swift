@@ -6,54 +6,58 @@ import SQLiteFile
 import SQLiteForensics
 import SafeText
 
-/// Finds the stores at a path: the file itself, or those in a folder.
+/// Finds stores at a path: a single file, or all stores in a folder and its subfolders.
 package enum StoreFinder {
-  /// Folders deeper than this are not searched.
+  /// The maximum depth of subfolders that are searched.
   package static let deepest = 16
-  /// At most this many folder entries are examined; stores after them are not found.
+  /// The maximum number of folder entries that are examined. Stores in further entries are not found.
   package static let entryLimit = 100_000
 
   /// The result of a search for stores.
   package struct Found: Sendable {
-    /// Paths of the files that begin with SQLite's header string and do not look encrypted. A file that was given
-    /// itself is listed without these checks.
+    /// The paths of files that begin with SQLite's header string and do not look encrypted. If the caller gave the path
+    /// of a file, the file is listed without these checks.
     package var stores: [String] = []
-    /// Files, folders and links that are, were or may be part of a store but are not in ``stores``; sorted by path.
+    /// Files, folders and links that are, were or may be part of a store but are not in ``stores``. They are sorted by
+    /// path.
     package var passedOver: [PassedOver] = []
     /// Paths of the files and folders that the caller wants in addition to stores; see ``Wanted``.
     package var taken: [String] = []
 
-    /// Creates a result without any file.
+    /// Creates an empty result.
     package init() {}
 
     init(stores: [String]) { self.stores = stores }
   }
 
-  /// What a caller takes in addition to stores, such as archives.
+  /// The files and folders that a caller wants in addition to stores, for example archives.
   package struct Wanted: Sendable {
-    /// Whether to take a file. The closure gets the file's first ``leadBytes`` bytes, or all of a shorter file.
+    /// Returns whether a file is wanted. The argument is the file's first ``leadBytes`` bytes, or the whole file if it
+    /// is shorter.
     let file: @Sendable ([UInt8]) -> Bool
-    /// A folder that contains a file of this name is taken and not searched. Nil when no folder is taken.
+    /// The name of a file that marks a wanted folder. A folder that contains a file of this name is listed in the
+    /// result and not searched. Nil if no folder is wanted.
     let folderWith: [UInt8]?
 
-    /// How many bytes from the start of a file are read for ``file``.
+    /// The number of bytes at the start of a file that are read for ``file``.
     package static let leadBytes = 512
 
-    /// Takes the files whose first bytes `file` accepts, and the folders that contain a file named `folderWith`. With
-    /// nil, no folder is taken.
+    /// Describes wanted files and folders. `file` returns whether a file with the given first bytes is wanted.
+    /// `folderWith` is the name of a file that every wanted folder contains; if it is nil, no folder is wanted.
     package init(folderWith: String? = nil, file: @escaping @Sendable ([UInt8]) -> Bool) {
       self.file = file
       self.folderWith = folderWith.map { Array($0.utf8) }
     }
   }
 
-  /// A file or folder that is not among the stores found but must be reported.
+  /// A file or folder that is not one of the stores found but must be reported.
   package struct PassedOver: Sendable, Codable, Equatable {
-    /// The path; bytes that are not UTF-8 are written as `\xE9`.
+    /// The path. A byte that is not part of valid UTF-8 is written in the form `\xE9`.
     package let path: String
-    /// A stable identifier, such as `file.empty`.
+    /// A stable identifier for the reason, such as `file.empty`.
     package let code: String
-    /// Why the file or folder is listed, in a sentence without a full stop. The sentence continues the path.
+    /// The reason why the file or folder is listed, in a sentence without a full stop. Output shows the sentence after
+    /// the path.
     package let message: String
 
     /// Creates an entry from its parts.
@@ -63,25 +67,26 @@ package enum StoreFinder {
       self.message = message
     }
 
-    /// Returns a copy with another path, for output that names the file differently than the search did.
+    /// Returns a copy with another path, for output that refers to the file by another path than the search did.
     package func at(_ path: String) -> Self { .init(path: path, code: code, message: message) }
 
-    /// Describes a file or folder that a search for models did not examine.
+    /// Creates an entry for a file or folder that a search for models did not examine.
     package init(_ error: ModelError) {
       let message = PathText.dropping(suffix: ".", from: error.message) ?? error.message
       self.init(path: error.path ?? "", code: error.code.rawValue, message: message)
     }
   }
 
-  /// Finds the stores at `path`. In a folder, also reports what else is or was a store: files whose header is lost,
-  /// empty files with a log beside them, logs without their main file, and what could not be examined.
+  /// Finds the stores at `path`. In a folder, also reports other remains of stores: files whose header is lost, empty
+  /// files with a log beside them, and logs without their main file. Reports files and folders that could not be
+  /// examined, too.
   ///
   /// - Parameters:
   ///   - path: a file or a folder.
-  ///   - wanted: what to take in addition to stores; nil for nothing.
-  /// - Returns: for a file, its path; for a folder, what the folder and its subfolders contain.
-  /// - Throws: ``ExtractionError`` with ``ExtractionError/Code/noStores`` when a folder holds nothing to report;
-  ///   an error of the file system when the folder itself cannot be read.
+  ///   - wanted: the files and folders that are wanted in addition to stores; nil for none.
+  /// - Returns: the path, if it is that of a file; otherwise, what was found in the folder and its subfolders.
+  /// - Throws: ``ExtractionError`` with ``ExtractionError/Code/noStores`` when a folder holds nothing to report; an
+  ///   error of the file system when the folder itself cannot be read.
   package static func find(at path: String, taking wanted: Wanted? = nil) throws -> Found {
     guard FileStatus.following(path)?.kind == .folder else {
       return Found(stores: [path])
@@ -102,12 +107,12 @@ package enum StoreFinder {
     return (storeEndings + otherEndings).contains { PathText.isSame($0, ending) }
   }
 
-  /// Extensions of stores that hardly any other files have.
+  /// The extensions that are used for stores and for hardly any other files.
   private static let storeEndings = ["sqlite", "sqlite3", "sqlitedb", "storedata"]
-  /// Extensions of stores that many other files have, too.
+  /// The extensions that are used for stores and also for many other files.
   private static let otherEndings = ["db", "store"]
 
-  /// Whether the file name has an extension that hardly any files except stores have.
+  /// Whether the file name has an extension that is used for hardly any files except stores.
   fileprivate static func isStoreName(_ name: String) -> Bool {
     let ending = PathText.ending(of: name).lowercased()
     return storeEndings.contains { PathText.isSame($0, ending) }
@@ -118,17 +123,18 @@ package enum StoreFinder {
   }
 }
 
-/// One walk through a folder and its subfolders. Symbolic links are not followed.
+/// A single search through a folder and its subfolders. Symbolic links are not followed.
 private struct StoreSearch {
   private let wanted: StoreFinder.Wanted?
   private var found = StoreFinder.Found()
   private var left = StoreFinder.entryLimit
-  /// Links to stores. A link is reported only if the walk does not reach the store itself.
+  /// Symbolic links to stores, each with the status of the store. A link is reported only if the search does not find
+  /// its store.
   private var links: [(path: String, target: FileStatus)] = []
   private var files: [FileStatus] = []
   private var proofsLeft = Self.maxProofs
 
-  /// At most this many files are examined page by page: each such examination reads hundreds of pages.
+  /// The maximum number of files that are examined page by page. Each such examination reads hundreds of pages.
   private static let maxProofs = 1000
 
   init(wanted: StoreFinder.Wanted?) { self.wanted = wanted }
@@ -137,11 +143,11 @@ private struct StoreSearch {
   private struct Place {
     let folder: OpenFolder
     let path: String
-    /// False when a name in the path is not UTF-8, so that nothing in the folder can be opened by its path.
+    /// Whether all names in the path are valid UTF-8. If not, files in the folder cannot be opened by their path.
     let isText: Bool
     let entries: [[UInt8]: FileStatus]
 
-    /// The size in bytes of the ordinary file with this name; 0 for anything else.
+    /// Returns the size in bytes of the regular file with this name; 0 if there is none.
     func size(of name: [UInt8]) -> Int64 {
       guard let entry = entries[name], entry.kind == .file else { return 0 }
       return entry.sizeBytes
@@ -168,7 +174,7 @@ private struct StoreSearch {
     found.passedOver.append(.init(path: path, code: code, message: message))
   }
 
-  /// The recursion is bounded by `StoreFinder.deepest`.
+  /// Examines the entries of a folder and its subfolders. `StoreFinder.deepest` limits the recursion.
   private mutating func look(
     into folder: OpenFolder, _ path: String, isText: Bool, depth: Int
   ) throws(SystemCallError) {
@@ -177,7 +183,7 @@ private struct StoreSearch {
     if isCut {
       tell(
         path, "input.notEntered",
-        "only \(StoreFinder.entryLimit) folder entries are searched; name its subfolders one by one"
+        "only \(StoreFinder.entryLimit) folder entries are searched; run the command on its subfolders one by one"
       )
     }
     var entries: [[UInt8]: FileStatus] = [:]
@@ -213,7 +219,7 @@ private struct StoreSearch {
     guard depth < StoreFinder.deepest else {
       return tell(
         path, "input.notEntered",
-        "folders deeper than \(StoreFinder.deepest) levels are not searched; name this one directly"
+        "folders deeper than \(StoreFinder.deepest) levels are not searched; run the command on this folder directly"
       )
     }
     do {
@@ -235,7 +241,7 @@ private struct StoreSearch {
   private mutating func judge(_ name: [UInt8], _ entry: FileStatus, in place: Place) {
     let path = Self.path(name, place)
     guard entry.sizeBytes > 0 else {
-      // A log with this file's name belongs to this file and to no other.
+      // A log with the name of this file belongs to this file and to no other.
       if Self.hasCompany(name, place) || place.entries[Self.support(of: name)] != nil {
         tell(
           path, "file.empty",
@@ -244,7 +250,7 @@ private struct StoreSearch {
       } else if let text = Self.text(name), StoreFinder.isStoreName(text) {
         tell(
           path, "file.empty",
-          "it has a store's name, and is empty: no row was ever saved, or all were lost")
+          "it has the name of a store, but is empty: no row was ever saved, or all rows were lost")
       }
       return
     }
@@ -306,21 +312,21 @@ private struct StoreSearch {
     } else if let text, StoreFinder.isStoreName(text) {
       tell(
         path, "file.notADatabase",
-        "it has a store's name, and nothing in it looks like a database")
+        "it has the name of a store, but nothing in it looks like a database")
     }
   }
 
   private static let encrypted =
     "it looks encrypted, in whole pages as SQLCipher writes them; read it with its key: --key-file FILE"
 
-  /// Whether a file has the shape of what SQLCipher writes: whole pages of random bytes.
+  /// Whether a file looks like one that SQLCipher wrote: whole pages of random bytes.
   private func isEncrypted(_ path: String, _ entry: FileStatus) -> Bool {
     guard entry.sizeBytes % 512 == 0, let file = try? ByteFile(path) else { return false }
     return (try? Entropy.looksEncrypted(file)) ?? false
   }
 
-  /// Whether a file's pages prove that it is a database. Also true when the file cannot be opened by its path, and for
-  /// every file after `maxProofs` examinations.
+  /// Whether the pages of a file prove that it is a database. Also true if the file cannot be opened by its path, or if
+  /// `maxProofs` files were examined before.
   private mutating func isProven(_ path: String, _ name: [UInt8], _ place: Place) -> Bool {
     guard place.isText, Self.text(name) != nil, proofsLeft > 0 else { return true }
     proofsLeft -= 1
@@ -329,7 +335,7 @@ private struct StoreSearch {
 
   private mutating func follow(_ name: [UInt8], in place: Place) {
     let path = Self.path(name, place)
-    // Opening something other than an ordinary file may have side effects, so the kind is checked first.
+    // Opening anything except a regular file may have side effects, so the kind is checked first.
     guard place.isText, Self.text(name) != nil, let target = FileStatus.following(path),
       target.kind == .file
     else { return }
@@ -351,7 +357,7 @@ private struct StoreSearch {
 
   // MARK: - What lies beside a file
 
-  /// Whether a log or journal with content lies beside the file.
+  /// Whether a log or journal that is not empty lies beside the file.
   private static func hasCompany(_ name: [UInt8], _ place: Place) -> Bool {
     place.size(of: name + Array("-wal".utf8)) > 0
       || place.size(of: name + Array("-journal".utf8)) > 0
@@ -379,7 +385,7 @@ private struct StoreSearch {
     Array(".".utf8) + stem(name) + Array("_SUPPORT".utf8)
   }
 
-  /// The file name without its extension, as `StoreSet` defines it.
+  /// Returns the file name without its extension. `StoreSet` uses the same rule.
   private static func stem(_ name: [UInt8]) -> [UInt8] {
     guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0 else { return name }
     return Array(name[..<dot])
@@ -399,7 +405,7 @@ private struct StoreSearch {
     var rest = name[...]
     var text = ""
     while !rest.isEmpty {
-      // Takes the shortest prefix that is valid UTF-8. A character has at most four bytes.
+      // Takes the shortest prefix that is valid UTF-8. The UTF-8 of a scalar has at most four bytes.
       if let length = (1...min(4, rest.count)).first(where: {
         Self.text(rest.prefix($0)) != nil
       }) {
@@ -414,12 +420,12 @@ private struct StoreSearch {
   }
 }
 
-/// Reads samples of a file to find out whether it may be a database that lost its header.
+/// Reads samples of a file to find out whether the file may be a database that has lost its header.
 private final class FileSample {
   private let descriptor: Int32
   private let path: String
   private let size: Int64
-  /// The first bytes of the file, at most ``StoreFinder/Wanted/leadBytes``.
+  /// The first bytes of the file; at most ``StoreFinder/Wanted/leadBytes`` bytes.
   let head: [UInt8]
 
   private static let headBytes = 65_536
@@ -440,11 +446,11 @@ private final class FileSample {
 
   deinit { close(descriptor) }
 
-  /// Whether a sampled part of the file looks like a b-tree page, or the first 64 KiB contain a CREATE TABLE statement.
+  /// Whether a sampled part of the file contains a b-tree page, or the first 64 KiB contain a CREATE TABLE statement.
   func hasPages() throws(SystemCallError) -> Bool {
     let start = try FileBytes.read(descriptor, path, at: 0, Self.headBytes)
     if Self.hasPage(start) || Self.hasDefinition(start) { return true }
-    // Each window begins at a multiple of 65,536, the largest page size, so a page begins there whatever the page size
+    // Each window begins at a multiple of 65,536, the maximum page size. So a page begins there, whatever the page size
     // is.
     let step = max(65_536, (size / Self.windowCount) & ~65_535)
     for place in 1...Self.windowCount where place * step < size {
@@ -464,9 +470,9 @@ private final class FileSample {
     return false
   }
 
-  /// Whether the bytes contain the header of a b-tree page with its cell pointers: the lowest pointer is the start of
-  /// the cell content area (file format, section 1.6). With fewer than three cells this proves little, so it counts
-  /// only at the start of a page.
+  /// Whether the bytes contain the header of a b-tree page with its cell pointers. A header is recognized by the fact
+  /// that the lowest pointer equals the start of the cell content area (file format, section 1.6). For fewer than three
+  /// cells, this proves little, so such a header counts only at an offset where a page can begin.
   private static func hasPage(_ bytes: [UInt8]) -> Bool {
     var place = 0
     while place + 16 <= bytes.count {

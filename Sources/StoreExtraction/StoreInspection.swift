@@ -9,7 +9,7 @@ package import StoreFiles
 public import SQLiteFile
 package import SQLiteForensics
 
-/// What `lifeboat inspect` shows of a store: its files, header, log, metadata, model, row counts and findings.
+/// The result of `lifeboat inspect` for a store: its files, header, log, metadata, model, row counts and findings.
 public struct StoreInspection: Sendable, Codable {
   /// The name of the schema of the JSON form.
   package var schema = "lifeboat.inspection"
@@ -21,7 +21,7 @@ public struct StoreInspection: Sendable, Codable {
   package let kind: CoreDataStore.Kind
   /// The files of the store set.
   package private(set) var members: [Member]
-  /// How the files are encrypted; nil when they are not.
+  /// The kind of encryption of the files; nil if they are not encrypted.
   package private(set) var encryption: String?
   /// Facts from the database header.
   package let file: File
@@ -29,37 +29,38 @@ public struct StoreInspection: Sendable, Codable {
   package let writeAheadLog: Log?
   /// The rollback journal; nil when there is none.
   package let journal: Journal?
-  /// The content of Z_METADATA; nil without a readable row.
+  /// The content of Z_METADATA; nil if it has no readable row.
   package let metadata: Metadata?
-  /// The model that the store carries; nil without one.
+  /// The model that is cached in the store; nil if there is none.
   package let model: Model?
-  /// The entities and how many rows each has, sorted by entity number.
+  /// The entities and the number of rows of each, sorted by entity number.
   package let entities: [EntityCount]
-  /// The tables and how many rows each has, in the order of the file.
+  /// The tables and the number of rows in each, in the order of the file.
   package let tables: [TableCount]
-  /// Tables with rows in a Core Data store that belong to no entity of the model, such as tables that the app itself
-  /// has made. Nil when there are none, and for files that are not Core Data stores.
+  /// The tables with rows that belong to no entity of the model, for example a table that the app itself has made. Nil
+  /// if there are none, and for files that are not Core Data stores.
   package let plainTables: [TableCount]?
-  /// The number of readable rows: in a Core Data store those of entities, in other files those of all tables.
+  /// The number of readable rows. In a Core Data store, only rows of entities count; in other files, the rows of all
+  /// tables.
   package let liveRowCount: Int
   /// What is wrong or noteworthy in the store and its files.
   package private(set) var findings: [Finding]
-  /// How many of the findings are damage.
+  /// The number of findings that are damage.
   package private(set) var damageCount: Int
-  /// The parts that were not checked. An inspection includes a quick check; see ``StoreCheck``.
+  /// The parts of the file that the quick check in this inspection does not cover; see ``StoreCheck``.
   package let notChecked: [UncheckedPart]
-  /// The members that changed while the store was read; normally empty.
+  /// The names of files of the store set that changed while the store was read. Normally empty.
   package let changedDuringRead: [String]
 
   /// A file of the store set.
   package struct Member: Sendable, Codable {
     /// The path relative to the store's folder.
     package let name: String
-    /// What the file is for, such as the main file or the log.
+    /// The role of the file in the store set, for example main file or log.
     package let role: StoreSet.Role
     /// The size of the file in bytes.
     package let sizeBytes: Int64
-    /// SHA-256 in lower-case hex; nil when it was not computed.
+    /// The SHA-256 in lower-case hex; nil if it was not computed.
     package let sha256: String?
   }
 
@@ -69,19 +70,19 @@ public struct StoreInspection: Sendable, Codable {
     package let sizeBytes: Int64
     /// The page size in bytes.
     package let pageSizeBytes: Int
-    /// The number of pages after the last commit.
+    /// The size of the database in pages after the last commit.
     package let pageCount: UInt32
     /// The number of pages on the freelist, as the header states it.
     package let freePageCount: UInt32
-    /// How text is stored: `UTF-8`, `UTF-16LE` or `UTF-16BE`.
+    /// The encoding of text: `UTF-8`, `UTF-16LE` or `UTF-16BE`.
     package let textEncoding: String
     /// The auto-vacuum mode: `none`, `full` or `incremental`.
     package let autoVacuum: String
-    /// The journal mode that the header states: `wal` or `rollback`.
+    /// The journal mode according to the header: `wal` or `rollback`.
     package let journalMode: String
-    /// The version of SQLite that wrote last, such as `3.43.2`.
+    /// The version of SQLite that last wrote the file, such as `3.43.2`.
     package let sqliteVersion: String
-    /// The version number that the app sets itself (`PRAGMA user_version`).
+    /// The version number that the app can set (`PRAGMA user_version`).
     package let userVersion: Int32
   }
 
@@ -93,13 +94,14 @@ public struct StoreInspection: Sendable, Codable {
     package let committedFrameCount: Int
     /// The number of commits in these frames.
     package let commitCount: Int
-    /// The number of valid frames after the last commit: a transaction that was never finished.
+    /// The number of valid frames after the last commit. They belong to a transaction that was never finished.
     package let uncommittedFrameCount: Int
-    /// The number of whole frames after the valid ones: left over from an earlier generation of the log, or damaged.
+    /// The number of complete frames after the valid frames. They are damaged, or are left over from an earlier
+    /// generation of the log.
     package let staleFrameCount: Int
-    /// The number of committed frames after a frame whose checksum is wrong. SQLite does not read them.
+    /// The number of committed frames that follow a frame with a wrong checksum. SQLite does not read these frames.
     package let committedFramesBehindBreak: Int
-    /// Why the log was not used; nil when it was.
+    /// The reason why the log was not used; nil if it was used.
     package let problem: String?
   }
 
@@ -109,7 +111,7 @@ public struct StoreInspection: Sendable, Codable {
     package let sizeBytes: Int64
     /// The state of the journal: `hot` (must be rolled back), `finished`, `superseded` or `unreadable`.
     package let state: String
-    /// The number of pages that are read from the journal instead of the main file.
+    /// The number of pages that are taken from the journal and not from the main file.
     package let pageCount: Int
   }
 
@@ -119,26 +121,26 @@ public struct StoreInspection: Sendable, Codable {
     package let uuid: String?
     /// The version number of the Core Data framework that wrote the store; nil when none is recorded.
     package let frameworkVersion: Int64?
-    /// The system versions that have a framework of this version; nil when that is not known.
+    /// The versions of the operating system that include this version of the framework; nil if they are not known.
     package let system: String?
     /// The version identifiers of the model.
     package let versionIdentifiers: [String]
     /// The version hash of each entity in hex, by entity name.
     package let versionHashes: [String: String]
-    /// The recorded digest of the version hashes, in base64; nil when none is recorded.
+    /// The recorded digest of the version hashes in base64; nil if none is recorded.
     package let digest: String?
-    /// Whether the recorded digest matches the recorded hashes; nil when none is recorded.
+    /// Whether the recorded digest matches the recorded version hashes; nil if no digest is recorded.
     package let digestHolds: Bool?
-    /// The recorded checksum of the model version, in base64; nil when none is recorded.
+    /// The recorded checksum of the model version in base64; nil if none is recorded.
     package let checksum: String?
-    /// Whether the recorded checksum matches the recorded hashes; nil when none is recorded.
+    /// Whether the recorded checksum matches the recorded version hashes; nil if no checksum is recorded.
     package let checksumHolds: Bool?
-    /// The metadata keys that are not Core Data's own, with the kind and size of each value but not the value.
+    /// The metadata keys that are not Core Data's own. The kind and size of each value are given, but not the value.
     package let otherKeys: [StoreMetadata.OtherKey]
-    /// The values of ``otherKeys``; nil unless the caller asks for them, because apps keep tokens and other secrets
-    /// there. A value that is too long, or that JSON cannot express, is an object with its size.
+    /// The values of ``otherKeys``. Nil unless the caller asks for them, because apps keep tokens and other secrets in
+    /// these values. A value that is too long, or that JSON cannot express, is given as an object with its size.
     package private(set) var otherValues: [String: JSONValue]?
-    /// Why the property list is not readable; nil when it is.
+    /// The reason why the property list cannot be read; nil if it can.
     package let problem: String?
   }
 
@@ -146,27 +148,27 @@ public struct StoreInspection: Sendable, Codable {
   package struct Model: Sendable, Codable {
     /// Where the model was found, such as `cached in the store`.
     package let source: String
-    /// The number of entities in the model; 0 when it is not readable.
+    /// The number of entities in the model; 0 if the model cannot be read.
     package let entityCount: Int
-    /// Whether the hashes computed from the model match the recorded ones; nil when that is not known.
+    /// Whether the version hashes computed from the model match the recorded ones; nil if that is not known.
     package let hashesAgree: Bool?
-    /// Whether the store looks as if SwiftData had made it.
+    /// Whether the store looks like one that SwiftData has made.
     package let looksLikeSwiftData: Bool
-    /// Why the model is not readable; nil when it is.
+    /// The reason why the model cannot be read; nil if it can.
     package let problem: String?
   }
 
-  /// An entity and how many rows it has.
+  /// An entity and the number of its rows.
   package struct EntityCount: Sendable, Codable {
     /// The name of the entity.
     package let name: String
-    /// The entity's number, which its rows have in `Z_ENT`.
+    /// The number of the entity. The entity's rows have this number in the column `Z_ENT`.
     package let number: Int64
-    /// The number of rows of this entity, without those of its subentities.
+    /// The number of rows of this entity. Rows of subentities are not included.
     package let rowCount: Int
   }
 
-  /// A table and how many rows it has.
+  /// A table and the number of its rows.
   package struct TableCount: Sendable, Codable {
     /// The name of the table.
     package let name: String
@@ -174,24 +176,25 @@ public struct StoreInspection: Sendable, Codable {
     package let rowCount: Int
   }
 
-  /// The message that says which files beside the main file could not be read; nil when all could be.
+  /// The message of the finding that lists unreadable files beside the main file; nil if all files could be read.
   package var unreadFiles: String? { findings.first { $0.id == .storeFilesUnread }?.message }
 
   /// Inspects the store at `path`.
   ///
   /// - Parameters:
   ///   - path: the main file of the store.
-  ///   - logView: which part of the write-ahead log counts.
-  ///   - takesHashes: whether to compute the SHA-256 of each member, which reads every file once more.
-  /// - Throws: `SQLiteFileError` when the file cannot be opened or contains no database page. A lost header is a
-  ///   finding.
+  ///   - logView: which part of the write-ahead log is read.
+  ///   - takesHashes: whether to compute the SHA-256 of each file of the store set. This reads every file once more.
+  /// - Throws: `SQLiteFileError` when the file cannot be opened or contains no database page. A lost header does not
+  ///   throw but is a finding.
   public init(path: String, logView: SQLiteDatabase.LogView = .committed, takesHashes: Bool = true)
     throws
   {
     try self.init(path: path, logView: logView, takesHashes: takesHashes, showsValues: false)
   }
 
-  /// Inspects a store. With `showsValues`, also reads the values that the app keeps in the store's metadata.
+  /// Inspects a store. If `showsValues` is true, also reads the values of the metadata keys that are not Core Data's
+  /// own.
   package init(
     path: String, logView: SQLiteDatabase.LogView, takesHashes: Bool, showsValues: Bool
   ) throws {
@@ -237,8 +240,8 @@ public struct StoreInspection: Sendable, Codable {
     liveRowCount =
       store.kind == .sqlite
       ? tables.reduce(0) { $0 + $1.rowCount } : counts.values.reduce(0, +)
-    // So far only the rows were read. The rest of the file is checked too, so that an inspection and a check report the
-    // same findings.
+    // Until here, only the rows were read. The remaining parts of the file are checked now, so that an inspection and a
+    // check report the same findings.
     let report = try store.check()
     members = try Self.members(of: set, hashing)
     var found = report.findings
@@ -266,8 +269,8 @@ public struct StoreInspection: Sendable, Codable {
     }
   }
 
-  /// Turns the inspection of a decrypted copy into one of the encrypted files: lists the encrypted files, says how they
-  /// are encrypted, and puts the findings of decryption first.
+  /// Turns the inspection of a decrypted copy into an inspection of the encrypted files: lists the encrypted files,
+  /// records the kind of their encryption, and inserts the findings of decryption before all others.
   package mutating func setEncrypted(
     _ evidence: StoreSet, _ encryption: String, _ found: FindingList, takesHashes: Bool
   ) throws {
@@ -278,7 +281,7 @@ public struct StoreInspection: Sendable, Codable {
   }
 }
 
-/// Identifies a finding by its id and page, or by its id and table when it has no page. The message does not matter.
+/// Identifies a finding by its id and page, or by its id and table if it has no page. The message is not compared.
 private struct FindingKey: Hashable {
   let id: Finding.ID
   let page: UInt32?
@@ -350,7 +353,7 @@ extension StoreInspection.Metadata {
     var values: [String: JSONValue] = [:]
     for key in otherKeys {
       guard let value = list?[key.name] else { continue }
-      // Bytes take two digits each, and most texts need less.
+      // A byte takes two hexadecimal digits. Most texts need less space.
       var output = OutputBuffer(capacity: min(1 << 24, 1 << 16 + 3 * key.sizeBytes))
       output.append(json: value)
       var bytes: [UInt8] = []
@@ -379,7 +382,7 @@ extension StoreInspection.Model {
       ? nil
       : plain.matches(recorded) || model.versionHashes(honouringTombstones: true).matches(recorded)
         ? true : plain.unknown.isEmpty ? false : nil
-    // SwiftData gives its models a version of three numbers, and always keeps persistent history.
+    // SwiftData gives its models a version identifier of three numbers, and always keeps a persistent history.
     let looksLikeSwiftData =
       store.metadata?.versionIdentifiers.first.map {
         $0.utf8.split(separator: UInt8(ascii: ".")).count == 3
@@ -395,7 +398,7 @@ extension StoreInspection.Model {
 }
 
 extension DatabaseHeader {
-  /// SQLite's version in the usual form, such as "3.40.1".
+  /// The version of SQLite in the usual form, such as "3.40.1".
   var sqliteVersionText: String {
     "\(sqliteVersion / 1_000_000).\(sqliteVersion / 1000 % 1000).\(sqliteVersion % 1000)"
   }

@@ -1,7 +1,7 @@
 package import SafeFiles
 
-/// The files of a store that SQLite itself uses, as found at one moment. No folder is read, so the cost does not depend
-/// on how many files are beside or below the store.
+/// The status of a store's main file, log, wal-index and journal at one moment. No folder is listed, so the cost does
+/// not depend on the number of files in the store's folder.
 package struct DatabaseFiles: Sendable, Equatable {
   /// The main file; nil when it does not exist or cannot be examined.
   package let main: FileStatus?

@@ -1,14 +1,14 @@
 import ObjectModel
 
-/// SHA-256 (FIPS 180-4) whose state can be stored, so that a later process can continue.
+/// SHA-256 (FIPS 180-4) whose state can be stored, so that a later process can continue the computation.
 ///
-/// This is slower than swift-crypto's `SHA256`, and used only for a file that is too large to be read in one launch.
+/// This code is slower than swift-crypto's `SHA256`, so only files that are too large to be read in one launch use it.
 package struct ResumableSHA256: Sendable {
   /// The state between two blocks of 64 bytes.
   package struct State: Sendable, Codable, Equatable {
     /// The intermediate hash value: eight words.
     package var words: [UInt32]
-    /// How many bytes the state covers, a multiple of 64.
+    /// The number of bytes hashed so far, a multiple of 64.
     package var byteCount: Int64
 
     /// The state before the first byte.
@@ -18,22 +18,22 @@ package struct ResumableSHA256: Sendable {
         0x5be0_cd19,
       ], byteCount: 0)
 
-    /// Whether the state can be continued. A state that was read from a record may hold anything.
+    /// Whether hashing can continue from this state. A state that was read from a record may have any content.
     package var isValid: Bool { words.count == 8 && byteCount >= 0 && byteCount % 64 == 0 }
   }
 
   package private(set) var state: State
   private var schedule = [UInt32](repeating: 0, count: 64)
 
-  /// Continues from `state`, which must be valid.
+  /// Creates a hasher that continues from `state`, which must be valid.
   package init(_ state: State = .initial) {
     precondition(state.isValid)
     self.state = state
   }
 
-  /// Adds the whole blocks of 64 bytes in `bytes`; the rest at the end is not added.
+  /// Hashes the whole 64-byte blocks of `bytes`, and ignores an incomplete block at the end.
   ///
-  /// - Returns: How many bytes were added.
+  /// - Returns: The number of bytes hashed.
   package mutating func update(_ bytes: UnsafeRawBufferPointer) -> Int {
     let count = bytes.count / 64 * 64
     var offset = 0
@@ -49,7 +49,7 @@ package struct ResumableSHA256: Sendable {
     return count
   }
 
-  /// The hash, in lower-case hex, of all added bytes and of `rest`, which is shorter than a block.
+  /// Hashes `rest`, which must be shorter than a block, and returns the hash of all bytes in lower-case hex.
   package mutating func finalize(_ rest: [UInt8]) -> String {
     let bits = UInt64(state.byteCount + Int64(rest.count)) &* 8
     var last = rest + [0x80]

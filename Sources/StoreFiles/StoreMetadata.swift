@@ -7,20 +7,20 @@ public struct StoreMetadata: Sendable, Equatable {
   package enum PlistState: Sendable, Equatable {
     /// The property list can be read.
     case present
-    /// The column is NULL, as in scrubbed stores.
+    /// The column `Z_PLIST` is NULL, as in stores whose metadata was removed for privacy.
     case null
     /// The column holds something that cannot be read; the text says why.
     case unreadable(String)
   }
 
-  /// A metadata key that is not the framework's. Its name, kind and size are kept, but not its value, because apps put
-  /// tokens and other secrets there.
+  /// A metadata key that Core Data itself does not write. Only the key's name and the kind and size of its value are
+  /// kept. The value itself is left out, because apps store tokens and other secrets under such keys.
   package struct OtherKey: Sendable, Equatable, Codable {
     /// The name of the key.
     package let name: String
     /// The kind of the value, such as `string`.
     package let kind: String
-    /// The value's size in bytes: a text in UTF-8, an array or dictionary as a property list, 8 for a number or date.
+    /// The size of the value in bytes: a text in UTF-8, a collection as a binary property list, a number or date as 8.
     package let sizeBytes: Int
   }
 
@@ -28,17 +28,17 @@ public struct StoreMetadata: Sendable, Equatable {
   public let uuid: String?
   /// Whether the property list in `Z_PLIST` can be read.
   package let plistState: PlistState
-  /// The version hash of each entity of the model that wrote the store, by entity name; empty when not recorded.
+  /// The version hashes of the model that wrote the store, by entity name; empty when the store records none.
   public let versionHashes: [String: VersionHash]
-  /// The names of entities whose recorded hash is not 32 bytes of data, sorted.
+  /// The names, sorted, of the entities whose recorded hash is not 32 bytes of data.
   package let unreadHashes: [String]
-  /// The version of the hash rules, 3 in every store seen; nil when not recorded.
+  /// The version of the rules by which the hashes were computed, 3 in every store seen; nil when not recorded.
   package let versionHashesVersion: Int64?
-  /// The model's version identifiers: free text, only a hint.
+  /// The version identifiers that the developer gave the model. They are free text and only a hint.
   public let versionIdentifiers: [String]
-  /// The framework version that wrote the store, which dates the store; nil when not recorded.
+  /// The version of Core Data that wrote the store, which shows roughly when it was written; nil when not recorded.
   public let frameworkVersion: Int64?
-  /// The highest framework version that ever wrote the store; nil when not recorded.
+  /// The highest version of Core Data that ever wrote the store; nil when not recorded.
   package let maximumFrameworkVersion: Int64?
   /// The store's type, which is `SQLite`; nil when not recorded.
   package let storeType: String?
@@ -46,10 +46,10 @@ public struct StoreMetadata: Sendable, Equatable {
   package let digest: String?
   /// The checksum over the version hashes, in base64; nil when not recorded.
   package let checksum: String?
-  /// All keys that are not the framework's, sorted by name.
+  /// All keys that Core Data itself does not write, sorted by name.
   package let otherKeys: [OtherKey]
 
-  /// Keys of the framework, whose values hold nothing private.
+  /// The keys that Core Data itself writes. Their values hold nothing private.
   package static let frameworkKeys: Set<String> = [
     "NSStoreModelVersionHashes", "NSStoreModelVersionHashesVersion",
     "NSStoreModelVersionIdentifiers", "NSStoreModelVersionHashesDigest",
@@ -57,7 +57,7 @@ public struct StoreMetadata: Sendable, Equatable {
     "NSPersistenceMaximumFrameworkVersion", "NSStoreType", "_NSAutoVacuumLevel",
   ]
 
-  /// Reads the row's columns `Z_VERSION`, `Z_UUID`, `Z_PLIST`.
+  /// Reads the columns `Z_VERSION`, `Z_UUID` and `Z_PLIST` of `row`, which is a row of the table `Z_METADATA`.
   package init(row: StoredRow) {
     var uuid: String?
     if row.values.count > 1, case .text(let text) = row.values[1] { uuid = text.string }
@@ -94,9 +94,9 @@ public struct StoreMetadata: Sendable, Equatable {
       .sorted { $0.name < $1.name }
   }
 
-  /// The metadata of an open store; nil when no row of Z_METADATA can be read.
+  /// The metadata of an open store; nil when no row of `Z_METADATA` can be read.
   ///
-  /// - Throws: ``SQLiteFileError`` when the device fails. Damage is added to `findings`.
+  /// - Throws: ``SQLiteFileError`` when the device fails to read. Damage is added to `findings` instead.
   package static func read(
     from database: SQLiteDatabase, _ findings: inout FindingList
   ) throws(SQLiteFileError) -> StoreMetadata? {

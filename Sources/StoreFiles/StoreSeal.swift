@@ -11,7 +11,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
   package struct File: Sendable, Codable, Equatable {
     /// The path relative to the store's folder.
     package let name: String
-    /// The member's part in the set, such as the write-ahead log.
+    /// What the member is in its store set, for example the write-ahead log.
     package let role: StoreSet.Role
     /// Whether the member is a file, a folder, a link or something else.
     package let kind: StoreSet.Kind
@@ -20,9 +20,9 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     /// SHA-256 in lower-case hex of a file's bytes or of a symbolic link's target; nil for a folder and for a
     /// device, socket or pipe.
     package let sha256: String?
-    /// Nanoseconds since 1970 at which the member was last written.
+    /// The time of the last write to the member, in nanoseconds since 1970.
     package let modifiedNanoseconds: Int64
-    /// The inode number, which says whether the member is still the same file on the same volume.
+    /// The inode number. On the same volume, another number means that the member was replaced by another file.
     package let inode: UInt64
 
     package init(
@@ -39,7 +39,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  /// How two seals differ in one member, or that they could not be compared.
+  /// A difference between two seals in one member, or the fact that the members could not be compared.
   package struct Difference: Sendable, Equatable {
     /// The kind of a difference.
     package struct ID: RawRepresentable, Sendable, Hashable {
@@ -71,7 +71,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     /// Whether more than the modification time differs.
     package var affectsContent: Bool { id != .modified }
 
-    /// Says that the members were not compared, because sealing them failed.
+    /// A difference that says that the members could not be compared, because sealing them failed with `error`.
     package static func notCompared(_ error: StoreSealError) -> Self {
       let name = PathText.lastComponent(of: error.path)
       return .init(
@@ -83,32 +83,23 @@ package struct StoreSeal: Sendable, Codable, Equatable {
   /// The sealed members, in the order of ``StoreSet/members``.
   package let files: [File]
 
-  /// The size of one read, in bytes.
+  /// The number of bytes read at a time.
   package static let window = 256 * 1024
 
   /// The size of all sealed files together, in bytes, clamped to `Int64.max`, because a record can claim any size.
   package var sizeBytes: Int64 {
-    files.reduce(0) { sum, file in
-      let (next, overflow) = sum.addingReportingOverflow(max(0, file.sizeBytes))
-      return overflow ? .max : next
-    }
+    files.reduce(0) { $0.addingClamped($1.sizeBytes) }
   }
 
-  /// A seal of members that were sealed separately.
+  /// Combines members that were sealed separately into one seal.
   package init(files: [File]) { self.files = files }
-
-  /// Reads every member of `set` and seals it.
-  ///
-  /// - Throws: ``StoreSealError`` when the set is incomplete, or a member cannot be read, has changed or changes.
-  package init(sealing set: StoreSet) throws(StoreSealError) {
-    try self.init(sealing: set, isCancelled: { false })
-  }
 
   /// Reads every member of `set` and seals it. Calls `isCancelled` before each read of 256 KiB.
   ///
-  /// - Throws: ``StoreSealError`` like ``init(sealing:)``, and with `seal.cancelled` when `isCancelled` returns true.
+  /// - Throws: ``StoreSealError`` when the set is incomplete, when a member cannot be read, has changed since it was
+  ///   listed or changes while it is read, and when `isCancelled` returns true.
   package init(
-    sealing set: StoreSet, isCancelled: @Sendable () -> Bool
+    sealing set: StoreSet, isCancelled: @Sendable () -> Bool = { false }
   ) throws(StoreSealError) {
     if let problem = set.problem { throw .incomplete(set.mainPath, problem) }
     var files: [File] = []
@@ -116,7 +107,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     self.files = files
   }
 
-  /// What differs between this seal and a later one, ordered by name.
+  /// The differences between this seal and the later seal `other`, sorted by the names of the members.
   package func differences(from other: StoreSeal) -> [Difference] {
     let mine = Dictionary(
       files.map { (FileName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
@@ -134,7 +125,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  /// How one member differs from its sealed state; nil when it does not.
+  /// How one member has changed from `before` to `after`; nil when it has not changed.
   package static func difference(_ before: File, _ after: File) -> Difference? {
     let name = before.name
     if before.kind != after.kind {
@@ -145,7 +136,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     if before.sizeBytes != after.sizeBytes {
       return .init(
         id: .size, name: name,
-        text: "\(name) had \(before.sizeBytes) bytes and now has \(after.sizeBytes)")
+        text: "\(name) had \(counted(before.sizeBytes, "byte")) and now has \(after.sizeBytes)")
     }
     if before.sha256 != after.sha256 {
       return .init(id: .bytes, name: name, text: "\(name) has other bytes than recorded")
@@ -167,33 +158,31 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     }
     guard status.kind == member.kind else {
       throw StoreSealError(
-        .changed, path: member.path, message: "the path now names another file")
+        .changed, path: member.path, message: "the path now names another kind of file")
     }
-    var digest: String?
-    var size: Int64 = 0
-    switch member.kind {
-    case .file:
-      var hasher = SHA256()
-      size = unsafe try read(member.path, expecting: status, isCancelled: isCancelled) {
-        unsafe hasher.update(bufferPointer: $0)
-        return true
+    let digest: String? =
+      switch member.kind {
+      case .file: try sha256(of: member.path, status, isCancelled)
+      case .symbolicLink: Digest.sha256(try target(of: member.path))
+      case .folder, .other: nil
       }
-      digest = Hex.string(hasher.finalize())
-    case .symbolicLink: digest = Hex.string(SHA256.hash(data: try target(of: member.path)))
-    case .folder, .other: break
-    }
     return File(
-      name: member.name, role: member.role, kind: member.kind, sizeBytes: size, sha256: digest,
+      name: member.name, role: member.role, kind: member.kind,
+      sizeBytes: member.kind == .file ? status.sizeBytes : 0, sha256: digest,
       modifiedNanoseconds: status.modified, inode: status.inode)
   }
 
   /// SHA-256 of an ordinary file's bytes, in lower-case hex.
-  package static func sha256(
-    ofFile path: String, isCancelled: @Sendable () -> Bool = { false }
-  ) throws(StoreSealError) -> String {
+  package static func sha256(ofFile path: String) throws(StoreSealError) -> String {
     guard let status = try status(of: path), status.kind == .file else {
       throw StoreSealError(.changed, path: path, message: "there is no ordinary file at the path")
     }
+    return try sha256(of: path, status) { false }
+  }
+
+  private static func sha256(
+    of path: String, _ status: FileStatus, _ isCancelled: @Sendable () -> Bool
+  ) throws(StoreSealError) -> String {
     var hasher = SHA256()
     _ = unsafe try read(path, expecting: status, isCancelled: isCancelled) {
       unsafe hasher.update(bufferPointer: $0)
@@ -206,9 +195,11 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     do { return try FileStatus.of(path) } catch { throw StoreSealError(error) }
   }
 
-  /// Reads a file in windows of 256 KiB, starting at `offset`, as long as `body` returns true.
+  /// Reads the file at `path` from `offset` on in pieces of up to 256 KiB, and calls `body` with each piece until
+  /// `body` returns false or the file ends. Throws unless the file's status equals `listed` before and after the
+  /// reading.
   ///
-  /// - Returns: The offset where the reading ended; the file's size when `body` always returned true.
+  /// - Returns: The offset where the reading ended, which is the file's size if `body` always returned true.
   package static func read(
     _ path: String, expecting listed: FileStatus, from offset: Int64 = 0,
     isCancelled: @Sendable () -> Bool, _ body: (UnsafeRawBufferPointer) -> Bool
@@ -224,7 +215,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
       var total = offset
       var isWanted = true
       var buffer = [UInt8](repeating: 0, count: window)
-      // Reading one byte more than the size is enough to see that the file grows.
+      // The loop tries to read past the file's size, to notice that the file grows.
       while isWanted, total <= before.sizeBytes {
         if isCancelled() { throw StoreSealError.cancelled(path) }
         let (count, error) = unsafe buffer.withUnsafeMutableBytes {
@@ -252,7 +243,8 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  private static func target(of path: String) throws(StoreSealError) -> [UInt8] {
+  /// The bytes of the target of the symbolic link at `path`.
+  package static func target(of path: String) throws(StoreSealError) -> [UInt8] {
     var buffer = [CChar](repeating: 0, count: 4096)
     let count = unsafe readlink(path, &buffer, buffer.count)
     guard count >= 0 else {
@@ -288,7 +280,7 @@ package struct StoreSealError: Error, Sendable, Equatable {
   package let path: String
   /// What is wrong, and what to do next.
   package let message: String
-  /// The system's error number; nil when no call failed.
+  /// The system's error number; nil when no system call failed.
   package let errno: Int32?
 
   init(_ code: Code, path: String, message: String, errno: Int32? = nil) {

@@ -5,31 +5,34 @@ import SafeText
 /// Everything that belongs to one store, as found on disk at one moment.
 ///
 /// The set is the main file `X` and, where present, `X-wal`, `X-shm`, `X-journal`, the folder of external files
-/// `.Y_SUPPORT` (`Y` is `X` without its extension) with all it contains, and the files that an unfinished migration
-/// left: `.X.migrationdestination_*`. Symbolic links are members as links and are never followed.
+/// `.Y_SUPPORT` with everything in it (`Y` is `X` without its extension), and what an unfinished migration left:
+/// `.X.migrationdestination_*`. A symbolic link is itself a member and is never followed.
 package struct StoreSet: Sendable, Equatable {
-  /// The part that a member plays in a store set.
+  /// What a member is in its store set, for example the write-ahead log.
   package enum Role: String, Sendable, Codable, CaseIterable {
     /// The database file itself.
     case main
     /// The write-ahead log.
     case wal
-    /// The wal-index of the write-ahead log. It holds no rows.
+    /// The wal-index, `-shm`, which holds no rows.
     case sharedMemory
     /// The rollback journal.
     case journal
-    /// The folder of external files, or something in it.
+    /// The folder of external files, or a file or folder inside it.
     case support
     /// A file or folder that an unfinished migration left.
     case migrationDestination
+
+    /// Whether a member with this role may be a folder, or may lie inside a folder of the set.
+    package var mayBeFolder: Bool { self == .support || self == .migrationDestination }
   }
 
-  /// The kind of file that a path names, without following a symbolic link.
+  /// The kind of file at a path. A symbolic link is not followed.
   package typealias Kind = FileStatus.Kind
 
   /// One file, folder or link of the set.
   package struct Member: Sendable, Codable, Equatable {
-    /// The member's part in the set, such as the write-ahead log.
+    /// What the member is in its store set, for example the write-ahead log.
     package let role: Role
     /// The full path.
     package let path: String
@@ -39,21 +42,6 @@ package struct StoreSet: Sendable, Equatable {
     package let kind: Kind
     /// The size in bytes; 0 for anything but a file.
     package let sizeBytes: Int64
-
-    /// Creates a member from its parts.
-    package init(role: Role, path: String, name: String, kind: Kind, sizeBytes: Int64) {
-      self.role = role
-      self.path = path
-      self.name = name
-      self.kind = kind
-      self.sizeBytes = sizeBytes
-    }
-
-    fileprivate init(role: Role, path: String, name: String, _ status: FileStatus) {
-      self.init(
-        role: role, path: path, name: name, kind: status.kind,
-        sizeBytes: status.kind == .file ? status.sizeBytes : 0)
-    }
   }
 
   /// The path of the main file, as given.
@@ -64,14 +52,15 @@ package struct StoreSet: Sendable, Equatable {
   /// The members that exist, main file first, each folder before what it contains.
   package let members: [Member]
 
-  /// False when a folder could not be read, has a name that is not UTF-8, or exceeds the limits on depth and number. An
-  /// incomplete set must not be moved.
+  /// Whether all members were listed. False when a folder could not be read, a name is not UTF-8, folders are nested
+  /// too deeply, or there are too many files. An incomplete set must not be moved.
   package var isComplete: Bool { problem == nil }
 
   /// Why the set is not complete, and what to do; nil when it is complete.
   package let problem: String?
 
-  /// ``problem``, else a sentence about external files that this user may not read; nil when there is neither.
+  /// ``problem``, if there is one; otherwise a sentence that names external files that this user may not read. nil when
+  /// the set is complete and can be read.
   package var unread: String? {
     if let problem { return problem }
     let refused = members.filter { member in
@@ -81,21 +70,22 @@ package struct StoreSet: Sendable, Equatable {
     guard let first = refused.first else { return nil }
     let name = VisibleText.visible(first.name, limit: 200)
     return refused.count == 1
-      ? "\(name) cannot be read" : "\(name) and \(refused.count - 1) more files cannot be read"
+      ? "\(name) cannot be read"
+      : "\(name) and \(counted(refused.count - 1, "more file")) cannot be read"
   }
 
-  /// The files that SQLite itself uses: the suffix that follows the main file's name, and the role.
+  /// The files that SQLite itself uses. Each is given by the suffix that follows the main file's name, and by its role.
   private static let databaseFiles: [(suffix: String, role: Role)] = [
     ("", .main), ("-wal", .wal), ("-shm", .sharedMemory), ("-journal", .journal),
   ]
 
-  /// How many levels of folders below a folder of the set are searched for members.
+  /// The maximum depth to which the folders of the set are searched for members.
   static let depthLimit = 32
 
   /// The maximum number of members that are listed.
   static let memberLimit = 200_000
 
-  /// Lists the set of the main file at `mainPath`, which need not exist.
+  /// Lists the store set whose main file is at `mainPath`. The main file need not exist.
   package init(at mainPath: String) {
     var listing = Listing(folder: PathText.folder(of: mainPath))
     let name = PathText.lastComponent(of: mainPath)
@@ -116,28 +106,25 @@ package struct StoreSet: Sendable, Equatable {
     problem = listing.problem
   }
 
-  /// The first member with `role`; for the support folder, the folder itself. nil when there is none.
+  /// The first member with `role`; nil when there is none. For ``Role/support``, this is the support folder itself.
   package func first(_ role: Role) -> Member? {
     members.first { $0.role == role }
   }
 
   /// The size of all files together, in bytes, clamped to `Int64.max`.
   package var sizeBytes: Int64 {
-    members.reduce(0) { sum, member in
-      let (next, overflow) = sum.addingReportingOverflow(member.sizeBytes)
-      return overflow ? Int64.max : next
-    }
+    members.reduce(0) { $0.addingClamped($1.sizeBytes) }
   }
 
-  /// The role of a member `name`, relative to the store's folder, in the set of a main file `mainName`; nil when `name`
-  /// cannot be a member. A name that leads out of the folder is never one.
+  /// The role of the file or folder `name` in the store set of the main file `mainName`. `name` is a path relative to
+  /// the store's folder. nil when `name` cannot be a member, for example because it leads out of that folder.
   package static func role(ofMember name: String, mainName: String) -> Role? {
     guard PathText.isPlainName(mainName) else { return nil }
     let parts = PathText.components(of: name)
     guard let first = parts.first, parts.allSatisfy({ PathText.isPlainName($0) }),
       let outer = role(ofEntry: first, mainName: mainName)
     else { return nil }
-    return parts.count == 1 || outer == .support || outer == .migrationDestination ? outer : nil
+    return parts.count == 1 || outer.mayBeFolder ? outer : nil
   }
 
   private static func role(ofEntry name: String, mainName: String) -> Role? {
@@ -157,15 +144,15 @@ package struct StoreSet: Sendable, Equatable {
     "." + mainName + ".migrationdestination_"
   }
 
-  /// The real path of `folder` when `folder` itself is a symbolic link, which the store's owner may have chosen;
-  /// otherwise `folder` as given.
+  /// The path of `folder` with its symbolic links resolved, if `folder` itself is a link; otherwise `folder` as given.
+  /// An app may choose a link as its store's folder.
   package static func resolvedFolder(_ folder: String) -> String {
     guard (try? FileStatus.of(folder))??.kind == .symbolicLink else { return folder }
     return realFolder(folder)
   }
 
-  /// The path of `folder` without symbolic links, for calls that change files; `folder` as given when its path
-  /// cannot be resolved.
+  /// The path of `folder` with all symbolic links resolved, for calls that change files; `folder` as given when the
+  /// links cannot be resolved.
   package static func realFolder(_ folder: String) -> String {
     guard let real = unsafe realpath(folder, nil) else { return folder }
     defer { unsafe free(real) }
@@ -173,11 +160,11 @@ package struct StoreSet: Sendable, Equatable {
   }
 }
 
-/// The members and the first problem of a set that is being listed.
+/// Collects the members of a store set, and the first problem met while listing them.
 private struct Listing {
   let folder: String
   var members: [StoreSet.Member] = []
-  /// The first problem with the listing.
+  /// The first problem met; nil when there was none.
   private(set) var problem: String?
 
   init(folder: String) { self.folder = folder }
@@ -188,7 +175,7 @@ private struct Listing {
     add(name, as: role, depth: 0)
   }
 
-  /// Adds a member and, if it is a folder of the set, its contents. The recursion is bounded by `depthLimit`.
+  /// Adds the member `name` and, if it is a folder that belongs to the set, its contents down to `depthLimit` levels.
   private mutating func add(_ name: String, as role: StoreSet.Role, depth: Int) {
     let path = folder + "/" + name
     let shown = VisibleText.visible(name, limit: 200)
@@ -203,10 +190,12 @@ private struct Listing {
     guard depth <= StoreSet.depthLimit else {
       return note("\(shown) is more than \(StoreSet.depthLimit) folders deep; move it out")
     }
-    members.append(.init(role: role, path: path, name: name, status))
-    // Only these two roles are folders by convention; a folder with the name of another member is listed but not
-    // entered.
-    guard status.kind == .folder, role == .support || role == .migrationDestination else { return }
+    members.append(
+      .init(
+        role: role, path: path, name: name, kind: status.kind,
+        sizeBytes: status.kind == .file ? status.sizeBytes : 0))
+    // A folder in the place of a file, such as the log, is listed but not entered.
+    guard status.kind == .folder, role.mayBeFolder else { return }
     guard let inside = try? FolderEntries.read(path, limit: StoreSet.memberLimit) else {
       return note("\(shown) cannot be read; give this user the right to read it")
     }
@@ -214,5 +203,14 @@ private struct Listing {
     for entry in inside.names.sortedByBytes() {
       add(name + "/" + entry, as: role, depth: depth + 1)
     }
+  }
+}
+
+extension Int64 {
+  /// The sum of this number and `other`, or `Int64.max` when the sum would be larger. A negative `other` counts as 0.
+  /// The sizes of sparse files, and sizes read from a record, may add up to any number.
+  package func addingClamped(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(Swift.max(0, other))
+    return overflow ? .max : sum
   }
 }

@@ -1,5 +1,5 @@
-/// The program that made a record.
+/// What Lifeboat writes about itself into its records.
 package enum Tool {
-  /// The version of Lifeboat, written into every record it makes.
+  /// The version of Lifeboat, which is written into every record that Lifeboat makes.
   package static let version = "0.1.0"
 }

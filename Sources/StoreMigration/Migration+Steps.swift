@@ -11,12 +11,12 @@ import StoreExtraction
 import StoreFiles
 
 extension Migration {
-  /// Runs the steps one after the other, and keeps the result of the last one. With `present`, merges that result with
-  /// the rows of the present store.
+  /// Runs the steps one after the other, and keeps the new store of the last step. If `present` is not nil, this new
+  /// store also gets the rows of the present store.
   ///
-  /// Nothing may exist at `output`.
+  /// No file may exist at `output`.
   /// - Throws: ``MigrationError``, `FreshStoreSchema.Failure`, `SQLiteFileError`, `SQLiteWriterError`,
-  ///   `ExtractionError`. In each case, what was written is removed.
+  ///   `ExtractionError`. After an error, all files of this run are removed.
   package func run(
     _ source: Source, _ steps: [MigrationStep], to output: String, into present: PresentStore? = nil
   ) throws -> MigrationReport {
@@ -58,7 +58,7 @@ extension Migration {
           files.insert(own, at: 0)
         }
         guard let last else { throw MigrationError(.noWay, ["the migration has no steps"]) }
-        // The copies of the external files have a private name, too, until the store has its own.
+        // The folder with the copies of external files has a private name, too, until the store gets its name.
         let hidden = SQLiteWriter.privatePath(for: output) + ".files"
         let final = StoreSet.supportPath(of: output)
         var missing: [Finding] = []
@@ -81,7 +81,8 @@ extension Migration {
               path: watch.path)
           }
         }
-        // The store, its external files and the rejects get their names while nothing can interrupt.
+        // The store, its external files and the file of rejects get their names together. The process cannot be
+        // interrupted in between.
         try made.keep(to: count) {
           if let support { try Self.rename(support, to: final) }
           do {
@@ -104,8 +105,8 @@ extension Migration {
     }
   }
 
-  /// Runs the steps and returns the last file, finished and under a private name; nil when there are no steps. On
-  /// failure no file is left.
+  /// Runs the steps. Returns the new file of the last step, which is complete but has a private name; nil when there
+  /// are no steps. After an error, no file is left behind.
   func carry(
     _ source: Source, _ steps: [MigrationStep], _ target: MergeTarget?, to output: String,
     _ rejects: RejectedRows, _ external: ExternalFiles, _ watch: ProgressWatch,
@@ -142,10 +143,10 @@ extension Migration {
     return last
   }
 
-  /// The steps to run. If policies work on the objects of the first step, a step that copies the store comes before it:
-  /// policies read and write only files that this run has made.
+  /// Returns the steps to run. If policies take part in the first step, a step that only copies the store is put before
+  /// it. This way, policies only read and write files that this run has made.
   func withObjects(_ steps: [MigrationStep], of source: Source) throws -> [MigrationStep] {
-    // Classes that any step lacks are reported before the first step begins.
+    // If the class of any step is missing, the error is thrown before the first step begins.
     let missing = steps.flatMap(\.mapping.entityMappings).filter {
       $0.migrationPolicyClassName?.isEmpty == false
         && $0.migrationPolicyClassName.flatMap { policies.policy(named: $0) } == nil
@@ -173,7 +174,7 @@ extension Migration {
     return try writer.attaching(last, as: MigrationManager.schema, body)
   }
 
-  /// Makes a new file under a private name beside the output.
+  /// Makes a new file under a private name, in the folder of the output.
   func newFile(for output: String) throws -> SQLiteWriter {
     let writer = try made.making {
       let writer = try SQLiteWriter(
@@ -184,7 +185,7 @@ extension Migration {
     return writer
   }
 
-  /// The options of a new file. The file is discarded unless it is finished, so its journal need not survive a crash.
+  /// The options of a new file. Its journal need not survive a crash, because a file that is not finished is discarded.
   static let options: SQLiteWriter.Options = {
     var options = SQLiteWriter.Options(journalMode: .memory, autoVacuum: .incremental)
     options.isSynchronous = false
@@ -192,8 +193,8 @@ extension Migration {
     return options
   }()
 
-  /// Throws when the output would share the folder of external files with the old store: an object deleted in one store
-  /// would take a file of the other with it.
+  /// Throws when the new store would share the folder of external files with the old store. In a shared folder,
+  /// deleting an object of one store would delete a file of the other store.
   static func checkApart(_ output: String, _ store: String) throws {
     let support = StoreSet.supportPath(of: output)
     guard let there = try? FileStatus.of(support),
@@ -205,7 +206,7 @@ extension Migration {
       path: support)
   }
 
-  /// Renames the folder of external files; its new name must be free.
+  /// Renames the folder of external files. Neither a file nor a folder may already have the new name.
   static func rename(_ from: String, to: String) throws {
     let folder = try OpenFolder(PathText.folder(of: to))
     func move(_ from: String, to: String) -> Int32? {
@@ -241,7 +242,7 @@ extension MigrationReport {
 }
 
 extension StoreSet {
-  /// The path of the folder of external files of the store at `mainPath`.
+  /// The path of the folder that holds the external files of the store at `mainPath`.
   static func supportPath(of mainPath: String) -> String {
     PathText.joined(
       PathText.folder(of: mainPath), supportName(for: PathText.lastComponent(of: mainPath)))

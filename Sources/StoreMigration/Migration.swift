@@ -6,56 +6,58 @@ import SQLiteFile
 package import StoreExtraction
 import StoreFiles
 
-/// Carries the rows of a store into a new store of another version of its model, or of the same one.
+/// Copies the rows of a store into a new store, which has another version of the model or the same version.
 ///
-/// The old store is only read. The new one is written under a private name, checked by SQLite and by Lifeboat's own
-/// check, and then given its name.
+/// The old store is only read. The new store is written under a private name, checked by SQLite and by Lifeboat, and
+/// then given its final name.
 public struct Migration: Sendable {
-  /// What happens to an entity mapping that names a policy class of the app which is not registered.
+  /// What happens to an entity mapping whose policy class is not registered.
   public var missingPolicy = MissingPolicy.refuse
-  /// Whether the persistent history is copied into the new store. Changes of objects that have no counterpart in the
-  /// new store are left out. Without it, apps and CloudKit that follow the history start anew. A merge cannot keep the
-  /// history.
+  /// Whether the persistent history is copied into the new store. Changes to objects that have no counterpart in the
+  /// new store are left out. If the history is not copied, CloudKit and apps that read the history must start from the
+  /// beginning. A merge cannot keep the history.
   public var keepsHistory = false
-  /// Called from time to time with the progress of the migration, one call at a time, on any thread; nil for no
-  /// reports.
+  /// A closure that is called repeatedly with the progress of the migration. It may be called on any thread, but never
+  /// on two threads at once. Nil when no progress is reported.
   public var onProgress: (@Sendable (MigrationProgress) -> Void)?
-  /// Called from time to time. When it returns true, the migration throws ``MigrationError/Code/cancelled``, and what
-  /// it has written is removed.
+  /// A closure that is called repeatedly. If it returns true, the migration throws ``MigrationError/Code/cancelled``,
+  /// and all files of the migration are removed.
   public var isCancelled: @Sendable () -> Bool = { false }
   var policies = PolicyRegister()
-  /// Whether SQLite runs `integrity_check`, not just `quick_check`, on a large new store.
+  /// Whether SQLite checks a large new store with `integrity_check` instead of `quick_check`.
   public var verifies = false
-  /// Tracks the files that the migration makes, for a caller that must remove them quickly.
+  /// The files that the migration has made so far. With this list, a caller that must end suddenly can remove them.
   package var made = MadeFiles()
 
-  /// Creates a migration that refuses what it cannot carry out.
+  /// Creates a migration with the default settings.
   public init() {}
 
-  /// Registers the app's code for mappings that name a class.
+  /// Registers the app's code for the entity mappings that name a policy class.
   ///
   /// - Parameters:
-  ///   - className: the name that the mapping model uses, with or without the name of the module.
-  ///   - make: makes the policy object of one entity mapping.
+  ///   - className: the name of the class in the mapping model, with or without the name of its module.
+  ///   - make: makes a policy object for one entity mapping.
   public mutating func register(
     _ className: String, _ make: @escaping @Sendable () -> any MigrationPolicy
   ) {
     policies.add(className, make)
   }
 
-  /// Carries the rows of a Core Data store into a new store of `model`, by the mapping that Core Data would infer.
+  /// Copies the rows of a Core Data store into a new store of `model`, using the mapping that Core Data would infer.
   ///
   /// - Parameters:
   ///   - path: the path of the old store, which is only read.
-  ///   - model: the model of the new store; nil for the one that the old store carries.
-  ///   - output: the path of the new store; nothing may exist there.
-  ///   - salvages: whether the old store may be damaged: its live rows are then taken wherever they are found.
-  ///   - present: the path of the store that the app has used since, which is only read. The rows of the old store are
-  ///     merged with the rows of that store. Nil for no merge.
-  ///   - policy: what becomes of objects that both stores have.
-  /// - Returns: a report of what became of the rows.
+  ///   - model: the model of the new store; nil for the model of the present store or, if there is no present store,
+  ///     the model of the old store.
+  ///   - output: the path of the new store. No file may exist at this path.
+  ///   - salvages: whether the old store may be damaged. If true, its live rows are read by recovery.
+  ///   - present: the path of the store that the app has used since the old store was set aside. This store is only
+  ///     read, and its rows are merged into the new store. Nil for no merge.
+  ///   - policy: how a merge treats objects that are in both stores.
+  /// - Returns: a report that says what was done with the rows.
   /// - Throws: ``MigrationError``; `SQLiteFileError` when the old store cannot be read; `ExtractionError` when the old
-  ///   store changes during the run, or the output cannot be made. In each case, what was written is removed.
+  ///   store changes during the run, or the output cannot be made. After an error, all files of the migration are
+  ///   removed.
   public func run(
     storeAt path: String, to model: ManagedObjectModel? = nil, output: String,
     salvages: Bool = false, into present: String? = nil, policy: MergePolicy = MergePolicy()
@@ -73,21 +75,22 @@ public struct Migration: Sendable {
     return try run(source, [step], to: output, into: present)
   }
 
-  /// Carries the rows of a Core Data store step by step into a new store of a version of the app's model. The steps are
-  /// inferred, or use the app's mapping models and policies, whichever way is the shortest.
+  /// Copies the rows of a Core Data store into a new store that has a given version of the app's model. The migration
+  /// takes the shortest sequence of steps to this version. Each step uses an inferred mapping, or the app's mapping
+  /// models and policies.
   ///
   /// - Parameters:
   ///   - path: the path of the old store, which is only read.
-  ///   - models: the path of the app's models: a `.momd`, an `.xcdatamodeld` or a folder. Mapping models in it and
-  ///     beside it are used.
-  ///   - version: the name of the version to migrate to; nil for the current one.
-  ///   - mappings: more mapping models, or folders of them.
-  ///   - output: the path of the new store; nothing may exist there.
-  ///   - salvages: whether the old store may be damaged: its live rows are then taken wherever they are found.
-  /// - Returns: a report of what became of the rows.
-  /// - Throws: ``MigrationError``, also when no way leads to the version; `ModelError` when models cannot be read;
-  ///   `SQLiteFileError` when the old store cannot be read; `ExtractionError` when the old store changes during the
-  ///   run, or the output cannot be made. In each case, what was written is removed.
+  ///   - models: the path of the app's models: a `.momd`, an `.xcdatamodeld` or a folder. The mapping models inside it
+  ///     and next to it are used.
+  ///   - version: the name of the version to migrate to; nil for the current version.
+  ///   - mappings: the paths of further mapping models, or of folders with mapping models.
+  ///   - output: the path of the new store. No file may exist at this path.
+  ///   - salvages: whether the old store may be damaged. If true, its live rows are read by recovery.
+  /// - Returns: a report that says what was done with the rows.
+  /// - Throws: ``MigrationError``, for example when no steps lead to the version; `ModelError` when models cannot be
+  ///   read; `SQLiteFileError` when the old store cannot be read; `ExtractionError` when the old store changes during
+  ///   the run, or the output cannot be made. After an error, all files of the migration are removed.
   public func run(
     storeAt path: String, alongModelsAt models: String, toVersion version: String? = nil,
     mappings: [String] = [], output: String, salvages: Bool = false

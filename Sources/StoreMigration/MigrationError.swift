@@ -1,29 +1,30 @@
-/// Why a store was not migrated. No file of the migration is left.
+/// The reason why a store was not migrated. All files of the migration were removed before this error was thrown.
 public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// A stable identifier, the same in messages, JSON and the manual.
+  /// A stable identifier, which messages, JSON and the manual contain unchanged.
   public struct Code: RawRepresentable, Sendable, Hashable {
-    /// The identifier as it is printed, such as `migration.missingPolicy`.
+    /// The identifier as text, for example `migration.missingPolicy`.
     public let rawValue: String
-    /// Creates a code from its printed identifier. Any text is accepted, for the codes of other versions.
+    /// Creates a code from an identifier. Any text is accepted, because other versions of Lifeboat may have other
+    /// codes.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// The model of the store is not known, so its columns have no names.
+    /// The model of the old store is unknown, so the columns of its tables have no names.
     public static let noSourceModel = Code(rawValue: "migration.noSourceModel")
     /// The mapping names entities or properties that one of the models does not have.
     public static let mappingMismatch = Code(rawValue: "migration.mappingMismatch")
     /// The mapping has an expression that is not supported.
     public static let unsupportedExpression = Code(rawValue: "migration.unsupportedExpression")
-    /// The mapping needs a policy class of the app that is not registered.
+    /// The mapping needs a policy class that the app has not registered.
     public static let missingPolicy = Code(rawValue: "migration.missingPolicy")
     /// The new store does not pass its checks.
     public static let checkFailed = Code(rawValue: "migration.checkFailed")
-    /// A merge is impossible: the present store is the old store itself, has another model, or has no room for more
-    /// keys; or the history was to be kept.
+    /// A merge is impossible: the present store is the old store itself, has a different model, or has no keys left to
+    /// assign, or the caller wants to keep the history.
     public static let presentStore = Code(rawValue: "migration.presentStore")
-    /// The old store is too damaged to be read as a sound one, but can be salvaged.
+    /// The old store is too damaged to be read as a sound store, but can be salvaged.
     public static let damagedSource = Code(rawValue: "migration.damagedSource")
-    /// The caller cancelled the migration, and what it had written is removed.
+    /// The caller cancelled the migration, and all files of the migration were removed.
     public static let cancelled = Code(rawValue: "migration.cancelled")
-    /// No steps lead to the wanted model.
+    /// No sequence of steps leads to the wanted model.
     public static let noWay = Code(rawValue: "migration.noWay")
   }
 
@@ -37,6 +38,6 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
     self.reasons = reasons
   }
 
-  /// One line for logs: the reasons and the code.
+  /// The reasons and the code in one line, for logs.
   public var description: String { "\(reasons.joined(separator: "; ")) (\(code.rawValue))" }
 }

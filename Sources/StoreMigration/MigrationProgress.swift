@@ -1,24 +1,24 @@
 public import Foundation
 
-/// How far a migration has come.
+/// The progress of a migration.
 public struct MigrationProgress: Sendable, Hashable {
-  /// The number of the current step, counted from 1; a merge is the last step.
+  /// The number of the current step, starting at 1. If there is a merge, it counts as the last step.
   public let step: Int
-  /// How many steps the migration has, with the merge.
+  /// The number of steps in the migration, including the merge.
   public let stepCount: Int
-  /// The name of the entity whose rows are being copied; nil while no rows are.
+  /// The name of the entity whose rows are being copied; nil while no rows are being copied.
   public let entityName: String?
-  /// How many rows the current step has read.
+  /// The number of rows that the current step has read so far.
   public let rowCount: Int
-  /// How many rows the current step has to read; nil while that is not known.
+  /// The total number of rows that the current step must read; nil while this number is unknown.
   public let totalRowCount: Int?
-  /// The part of the whole migration that is done, from 0 to 1. It never decreases.
+  /// The completed fraction of the whole migration, from 0 to 1. It never decreases.
   public let fractionCompleted: Double
 }
 
 extension Migration {
-  /// A copy of the migration that reports to a Foundation `Progress` and ends when that is cancelled. The progress
-  /// counts thousandths of the migration.
+  /// Returns a copy of the migration that reports its progress to a Foundation `Progress`, and ends when this
+  /// `Progress` is cancelled. The unit of the `Progress` is a thousandth of the migration.
   public func reporting(to progress: Progress) -> Migration {
     progress.totalUnitCount = 1_000
     progress.isCancellable = true
@@ -33,12 +33,12 @@ extension Migration {
     return migration
   }
 
-  /// Runs a migration on a thread of its own. Cancelling the returned task ends the migration, and what it has written
-  /// is removed.
+  /// Runs a migration on its own thread. If the returned task is cancelled, the migration ends, and its files are
+  /// removed.
   ///
-  /// - Parameter body: calls one of the `run` methods of the migration that it is given.
-  /// - Returns: the progress, and the task that returns the report. A slow reader of the progress gets only its newest
-  ///   value.
+  /// - Parameter body: calls one of the `run` methods of the migration that is passed to it.
+  /// - Returns: the progress, and a task whose value is the report. A slow reader of `updates` gets only the newest
+  ///   progress.
   public func inBackground(
     _ body: @escaping @Sendable (Migration) throws -> MigrationReport
   ) -> (updates: AsyncStream<MigrationProgress>, report: Task<MigrationReport, any Error>) {
@@ -57,7 +57,7 @@ extension Migration {
       defer { continuation.finish() }
       return try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { done in
-          // A task would hold one of the few threads that all tasks share.
+          // A separate thread is used, because the migration would block one of the few threads that all tasks share.
           Thread.detachNewThread { done.resume(with: Result { try body(migration) }) }
         }
       } onCancel: {
@@ -68,7 +68,8 @@ extension Migration {
   }
 }
 
-/// `Progress` is safe to use from several threads, which its declaration on Linux does not say.
+/// Makes a `Progress` sendable. A `Progress` may be used from several threads, but its declaration on Linux does not
+/// say so.
 private final class ProgressBox: @unchecked Sendable {
   let progress: Progress
   init(_ progress: Progress) { self.progress = progress }
@@ -81,7 +82,7 @@ private final class CancelRequest: @unchecked Sendable {
   func make() { lock.withLock { wasMade = true } }
 }
 
-/// Counts the rows of a run, reports them and notices a cancellation.
+/// Counts the rows that a migration reads, reports the progress, and ends the migration when it is cancelled.
 final class ProgressWatch {
   private let report: ((MigrationProgress) -> Void)?
   private let isCancelled: () -> Bool
@@ -89,9 +90,9 @@ final class ProgressWatch {
   private var step = 0
   private var rowCount = 0
   private var fraction = 0.0
-  /// How many rows the current step has to read; nil while that is not known.
+  /// The total number of rows that the current step must read; nil while this number is unknown.
   var totalRowCount: Int?
-  /// The estimated share of a step's time that reading the rows takes. Indexes and checks take the rest.
+  /// The estimated share of a step's time that is spent on reading rows. The rest is spent on indexes and checks.
   private static let rowShare = 0.8
   private static let interval = 1_024
 
@@ -101,7 +102,7 @@ final class ProgressWatch {
     self.stepCount = max(1, stepCount)
   }
 
-  /// Whether progress is reported, so that counting the rows beforehand is worth it.
+  /// Whether progress is reported. If it is not, the rows need not be counted beforehand.
   var isWatched: Bool { report != nil }
 
   /// Begins the next step. Throws when the migration is cancelled.
@@ -112,7 +113,7 @@ final class ProgressWatch {
     try tell(nil, 0)
   }
 
-  /// Counts rows of an entity that were read. Throws when the migration is cancelled.
+  /// Adds rows of an entity to the number of rows that the step has read. Throws when the migration is cancelled.
   @inline(__always)
   func count(_ rows: Int = 1, of entityName: String?) throws {
     let before = rowCount / Self.interval
@@ -125,7 +126,7 @@ final class ProgressWatch {
     try tell(entityName, part * Self.rowShare)
   }
 
-  /// Reports that all rows of the step were read. Throws when the migration is cancelled.
+  /// Reports that the step has read all its rows. Throws when the migration is cancelled.
   func endRows() throws { try tell(nil, Self.rowShare) }
 
   /// Reports that the step is finished and checked. Throws when the migration is cancelled.

@@ -3,118 +3,125 @@ package import StoreExtraction
 
 /// What a migration did, or what it would do.
 public struct MigrationReport: Sendable, Codable {
-  /// The name of the schema of the JSON form.
+  /// The name of the report's JSON schema.
   package var schema = "lifeboat.migration"
-  /// The version of the JSON form; it only grows.
+  /// The version of the report's JSON schema. A later schema has a higher version.
   package var version = 1
   /// The path of the old store.
   package var source: String
-  /// The path of the new store; nil for a trial.
+  /// The path of the new store; nil when no store was made, because this is the report of a trial.
   public var output: String?
   /// The steps of the migration, in order.
   package internal(set) var steps: [Step] = []
-  /// How the rows were merged with those of the present store, which the app has used since; nil without a merge.
+  /// How the old store's rows were merged with the rows of the present store, which the app has used since the old
+  /// store was set aside; nil without a merge.
   package internal(set) var merge: Merge?
-  /// The path of the file of rejects: the rows that are not in the new store, or only in part. Nil when there are none.
+  /// The path of the file of rejects, which has the rows that are missing in the new store, or that are there only in
+  /// part. Nil when there are no such rows.
   public internal(set) var rejects: String?
-  /// The external files that were copied for the new store; nil when no row refers to any.
+  /// The external files that were copied for the new store; nil when no row of the new store refers to an external
+  /// file.
   package var externalFiles: RebuildResult.ExternalFiles?
-  /// What was wrong with the old store as far as it was read, and with its external files.
+  /// The findings about the stores that were read, and about their external files. Only the parts that the migration
+  /// read are covered.
   package var findings: [Finding] = []
-  /// How many findings about the stores and their external files are damage.
+  /// The number of findings that are damage, including findings that ``findings`` does not list.
   public internal(set) var damageCount = 0
 
   /// A step from one model to the next.
   package struct Step: Sendable, Codable {
-    /// The name of the model before.
+    /// The name of the model before the step.
     package let from: String
-    /// The name of the model after.
+    /// The name of the model after the step.
     package let to: String
-    /// `inferred` or `mapped`.
+    /// The origin of the mapping: `inferred`, or `mapped` for a mapping model.
     package let way: String
-    /// The entities of the old model, by name.
+    /// The entities of the old model, sorted by name.
     package internal(set) var entities: [Entity] = []
-    /// References that led to no row and were cut, by entity and relationship.
+    /// The references that were cut because they led to no row, grouped by entity and relationship.
     package internal(set) var cut: [Cut] = []
-    /// Values that are not in the new store although both models have the property, one sentence each.
+    /// The values that are not in the new store although both models have their property, one sentence each.
     package internal(set) var leftOut: [String] = []
     /// Notes on how the step was done, one sentence each.
     package internal(set) var notes: [String] = []
   }
 
-  /// What became of the rows of one old entity.
+  /// What was done with the rows of one old entity.
   package struct Entity: Sendable, Codable {
     /// The name of the old entity; nil for rows whose entity number belongs to no entity.
     package let name: String?
-    /// The new entities that the rows became; empty when the rows were left behind.
+    /// The names of the new rows' entities; empty when the old rows were left behind.
     package internal(set) var became: [String]
-    /// How many rows were read.
+    /// The number of rows that were read.
     package internal(set) var readCount = 0
-    /// How many rows were written.
+    /// The number of rows that were written.
     package internal(set) var writtenCount = 0
-    /// How many rows were written without some values, which are damaged. The file of rejects has these rows as the old
-    /// store has them.
+    /// The number of rows that were written without some of their values. The file of rejects has these rows with the
+    /// values that they have in the old store.
     package internal(set) var incompleteCount = 0
-    /// How many rows break a rule of the new model and are in the file of rejects.
+    /// The number of rows that could not be written, for example because they break a rule of the new model. These rows
+    /// are in the file of rejects.
     package internal(set) var rejectedCount = 0
-    /// How often a mapping that takes only some objects did not take a row.
+    /// The number of times that a row was not taken by a mapping that takes only some of the entity's objects.
     package internal(set) var passedOverCount = 0
-    /// How many rows were left behind because no mapping takes their entity.
+    /// The number of rows that were left behind because no mapping takes their entity.
     package internal(set) var leftBehindCount = 0
   }
 
-  /// References of one relationship that led to no row and were cut.
+  /// The references of one relationship that were cut because they led to no row.
   package struct Cut: Sendable, Codable {
     /// The name of the entity that has the relationship.
     package let entity: String
     /// The name of the relationship.
     package let property: String
-    /// How many references were cut.
+    /// The number of references that were cut.
     package let count: Int
-    /// The primary keys of the first rows concerned, at most 20.
+    /// The primary keys of the first rows with a reference that was cut, at most 20 keys.
     package let keys: [Int64]
   }
 
-  /// How the rows of the last step were merged with those of the present store.
+  /// How the rows of the last step's new store were merged with the rows of the present store.
   package struct Merge: Sendable, Codable {
     /// The path of the present store.
     package let into: String
-    /// What the policy did with objects that both stores have.
+    /// How objects that both stores have were treated, according to the policy.
     package let duplicates: MergePolicy.Duplicates
-    /// What became of the present store's own rows; nil before they are read.
+    /// What was done with the present store's own rows; nil before these rows are read.
     package internal(set) var present: Step?
-    /// The objects in the new store, by entity.
+    /// The numbers of objects, for each entity, by the store that the objects come from.
     package internal(set) var entities: [Entity] = []
-    /// How many old rows have the unique values of a present row, and a value that the present row does not have. They
-    /// are in the file of rejects.
+    /// The number of old rows that have the same unique values as a present row, but differ from it in another value.
+    /// These old rows are in the file of rejects.
     package internal(set) var differingCount = 0
-    /// How many present rows had values that old ones replaced. The file of rejects has the rows as they were.
+    /// The number of present rows in which values of old rows replaced other values. The file of rejects has these rows
+    /// with the values that they had before.
     package internal(set) var replacedCount = 0
-    /// How many old rows were not added, because another object has their unique values. They are in the file of
-    /// rejects.
+    /// The number of old rows that were not added because another object has the same unique values. These rows are in
+    /// the file of rejects.
     package internal(set) var rejectedCount = 0
     /// Notes on how the rows were merged, one sentence each.
     package internal(set) var notes: [String] = []
-    /// References of old rows that were cut, because they lead to no row of the new store.
+    /// The references of old rows that were cut because they led to no row of the new store.
     package internal(set) var cut: [Cut] = []
 
-    /// How many objects of an entity came from each of the two stores, were found in both, or were rejected.
+    /// The numbers of an entity's objects that come from the present store, come from the old store, are in both
+    /// stores, or were rejected.
     package struct Entity: Sendable, Codable {
       /// The name of the entity.
       package let name: String
-      /// How many objects of the present store there are.
+      /// The number of objects of the present store.
       package let presentCount: Int
-      /// How many old objects were added.
+      /// The number of old objects that were added.
       package let addedCount: Int
-      /// How many old objects have the unique values of a present one.
+      /// The number of old objects that have the same unique values as a present object.
       package let sameValuesCount: Int
-      /// How many old objects have the same content as a present one.
+      /// The number of old objects that have the same content as a present object.
       package let sameContentCount: Int
-      /// How many old objects were not added, because another object has their unique values.
+      /// The number of old objects that were not added because another object has the same unique values.
       package let rejectedCount: Int
     }
 
-    /// Whether the merge lost no value of either store.
+    /// Whether the new store has all values of both stores.
     var isLossless: Bool { differingCount == 0 && replacedCount == 0 }
 
     init(into path: String, duplicates: MergePolicy.Duplicates) {
@@ -123,33 +130,34 @@ public struct MigrationReport: Sendable, Codable {
     }
   }
 
-  /// How many rows of the old store the last step wrote.
+  /// The number of rows of the old store that the last step wrote into its new store.
   public var writtenCount: Int { (steps.last?.entities ?? []).reduce(0) { $0 + $1.writtenCount } }
-  /// The steps of the old store and, with a merge, the step that copied the present store.
+  /// The steps that start from the old store and, if there was a merge, the step that copied the present store.
   package var allSteps: [Step] { steps + (merge?.present.map { [$0] } ?? []) }
-  /// How many rows are not in the new store, because they break a rule of a new model. They are in the file of rejects.
+  /// The number of rows that are not in the new store because they break a rule of a new model. These rows are in the
+  /// file of rejects.
   public var rejectedCount: Int {
     allSteps.reduce(merge?.rejectedCount ?? 0) { sum, step in
       step.entities.reduce(sum) { $0 + $1.rejectedCount }
     }
   }
-  /// How many rows were written without some of their values.
+  /// The number of rows that were written without some of their values.
   public var incompleteCount: Int {
     allSteps.reduce(0) { $0 + $1.entities.reduce(0) { $0 + $1.incompleteCount } }
   }
-  /// All references that were cut, by entity and relationship.
+  /// All references that were cut because they led to no row, grouped by entity and relationship.
   package var allCut: [Cut] { allSteps.flatMap(\.cut) + (merge?.cut ?? []) }
-  /// How many references led to no row and were cut.
+  /// The number of references that were cut because they led to no row.
   public var cutCount: Int { allCut.reduce(0) { $0 + $1.count } }
 
-  /// Whether every row and every reference is in the new store, except what the new model does not have, and nothing
-  /// was wrong with the old store.
+  /// Whether nothing was lost. This means that the new store has every row, value and reference for which the new model
+  /// has a place, and that no damage was found in the stores.
   public var isLossless: Bool {
     rejectedCount == 0 && incompleteCount == 0 && cutCount == 0 && damageCount == 0
       && allSteps.allSatisfy(\.leftOut.isEmpty) && merge?.isLossless ?? true
   }
 
-  /// Creates the report of a trial: the steps that a run would take, without any rows.
+  /// Creates the report of a trial, which lists the steps that a migration would run, and counts no rows.
   package init(announcing steps: [MigrationStep], of store: String) {
     source = store
     output = nil
@@ -158,7 +166,7 @@ public struct MigrationReport: Sendable, Codable {
 }
 
 extension MigrationReport.Step {
-  /// Creates the report of a step before any row is read.
+  /// Creates the report of a step from which no row has been read yet.
   init(_ step: MigrationStep) {
     self.init(
       from: step.fromName, to: step.toName, way: step.isInferred ? "inferred" : "mapped")

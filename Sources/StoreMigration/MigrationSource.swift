@@ -7,11 +7,12 @@ package import StoreExtraction
 import StoreFiles
 
 extension Migration {
-  /// The store that the rows of a migration come from.
+  /// The store whose rows a migration copies.
   package enum Source {
-    /// A store that the ordinary reader reads.
+    /// A store that is read as SQLite reads it.
     case sound(CoreDataStore)
-    /// A store that may be damaged. `deleted` says whether deleted rows are wanted, too.
+    /// A store that may be damaged, and whose rows are read by recovery. `deleted` says whether deleted rows are
+    /// copied, too.
     case damaged(DamagedStore, deleted: Bool)
 
     init(_ path: String, salvages: Bool) throws {
@@ -21,7 +22,7 @@ extension Migration {
         : .sound(try CoreDataStore(path: path))
     }
 
-    /// The version hashes that the store records; nil when it records none.
+    /// The version hashes in the store's metadata; nil when the metadata is lost or has no version hashes.
     package var recordedHashes: [String: VersionHash]? {
       let recorded =
         switch self {
@@ -56,7 +57,7 @@ extension SourceTables {
       for record in store.entities where !record.isHistory {
         names[record.number] = store.entityName(ofNumber: record.number) ?? record.name
       }
-      // If the recorded names do not fit the model that was given, the model's own numbering is used.
+      // If the recorded entity names are not those of the given model, the entities are numbered by the model.
       if names.isEmpty || !Set(names.values).isSubset(of: Set(layout.numbering.names)),
         names.count <= layout.numbering.names.count
       {
@@ -79,7 +80,8 @@ extension SourceTables {
 }
 
 extension Migration.Source {
-  /// The highest primary key that a table of the store has or had, as far as is known; 0 for none.
+  /// The highest primary key that is known to be, or to have been, in a table of the store. 0 when no such key is
+  /// known.
   func highestKey(in name: String) throws -> Int64 {
     switch self {
     case .sound(let store):

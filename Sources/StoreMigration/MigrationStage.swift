@@ -3,10 +3,11 @@ import ModelTools
 import ObjectModel
 import SafeText
 
-/// A stage of a staged migration: `NSLightweightMigrationStage` and `NSCustomMigrationStage` of Core Data,
-/// `MigrationStage` of SwiftData. Versions are named as the model's files are, or by their version checksums.
+/// A stage of a staged migration. It is similar to Core Data's `NSLightweightMigrationStage` and
+/// `NSCustomMigrationStage`, and to SwiftData's `MigrationStage`. Each version is named by the name of its model's
+/// file, or by its version checksum.
 public struct MigrationStage: Sendable {
-  /// The app's code for a stage. It gets the objects of one store, and the changes that it makes are kept.
+  /// The app's code in a stage. It gets the objects of one store, and its changes to these objects are kept.
   public typealias Handler = @Sendable (ObjectContext) throws -> Void
 
   let versions: [String]
@@ -14,13 +15,13 @@ public struct MigrationStage: Sendable {
   var willMigrate: Handler?
   var didMigrate: Handler?
 
-  /// A stage that leads through the given versions in their order. The mappings between the versions are inferred.
+  /// A stage that migrates through the given versions in order, using inferred mappings.
   public static func lightweight(_ versions: [String]) -> MigrationStage {
     MigrationStage(versions: versions, isCustom: false)
   }
 
-  /// A stage with the app's code: `willMigrate` gets the objects of the version before, `didMigrate` those of the
-  /// version after.
+  /// A stage that runs the app's code. The closure `willMigrate` gets the objects of the version `from`, and
+  /// `didMigrate` gets the objects of the version `to`.
   public static func custom(
     from: String, to: String, willMigrate: Handler? = nil, didMigrate: Handler? = nil
   ) -> MigrationStage {
@@ -30,22 +31,22 @@ public struct MigrationStage: Sendable {
 }
 
 extension Migration {
-  /// Carries the rows of a store through the stages of an app's plan, from the stage that has the store's version to
-  /// the last one.
+  /// Copies the rows of a store through the stages of an app's migration plan, from the store's version to the version
+  /// at the end of the last stage.
   ///
-  /// Lightweight stages alone make one inferred step from the store's version to the last. With a custom stage among
-  /// them, each version is a step. The first version of a stage may be the last one of the stage before. Apart from
-  /// this, no version may come twice.
+  /// If all stages are lightweight, a single inferred step leads from the store's version to the last version. If any
+  /// stage is custom, a step leads to each version. A stage may begin with the version at the end of the previous
+  /// stage. Apart from that, no version may occur twice.
   ///
   /// - Parameters:
   ///   - path: the path of the old store, which is only read.
   ///   - stages: the stages, in order.
-  ///   - models: the app's models: a `.momd`, an `.xcdatamodeld`, a folder.
-  ///   - output: the path of the new store; nothing may exist there.
-  ///   - salvages: whether the old store may be damaged: its live rows are then taken wherever they are found.
-  /// - Returns: a report of what became of the rows.
-  /// - Throws: what ``run(storeAt:alongModelsAt:toVersion:mappings:output:salvages:)`` throws, and what a handler
-  ///   throws.
+  ///   - models: the path of the app's models: a `.momd`, an `.xcdatamodeld` or a folder.
+  ///   - output: the path of the new store. No file may exist at this path.
+  ///   - salvages: whether the old store may be damaged. If true, its live rows are read by recovery.
+  /// - Returns: a report that says what was done with the rows.
+  /// - Throws: the errors of ``run(storeAt:alongModelsAt:toVersion:mappings:output:salvages:)``, and the errors of
+  ///   handlers.
   public func run(
     storeAt path: String, stages: [MigrationStage], modelsAt models: String, output: String,
     salvages: Bool = false
@@ -58,7 +59,8 @@ extension Migration {
   private static func steps(
     _ stages: [MigrationStage], _ models: ModelCollection, of source: Source
   ) throws -> [MigrationStep] {
-    // The versions in their order, each with the custom stage that leads to it.
+    // The versions in order, each with the custom stage that migrates to this version; the stage is nil if there is
+    // none.
     var versions: [(name: String, model: ManagedObjectModel, stage: MigrationStage?)] = []
     for stage in stages {
       for (place, name) in stage.versions.enumerated() {
@@ -102,7 +104,7 @@ extension Migration {
     var steps: [MigrationStep] = []
     for (before, after) in zip(way, way.dropFirst()) {
       if let handler = after.stage?.willMigrate {
-        // The app's code changes the objects of the version before in a copy of the store.
+        // `willMigrate` changes the objects of the earlier version in a copy of the store.
         var copy = try MigrationStep.same(before.model, named: before.name)
         copy.handler = handler
         steps.append(copy)

@@ -1,13 +1,13 @@
 package import ModelTools
 package import ObjectModel
 
-/// One step of a migration: from one model to the next, by a mapping model.
+/// One step of a migration, which leads from one model to the next according to a mapping model.
 package struct MigrationStep: Sendable {
-  /// The name of the model before the step, as reports show it.
+  /// The name of the model before the step, for reports.
   package let fromName: String
-  /// The name of the model after the step, as reports show it.
+  /// The name of the model after the step, for reports.
   package let toName: String
-  /// The model before the step; nil for the one that the store carries.
+  /// The model before the step; nil for the model that is cached in the store.
   package let from: ManagedObjectModel?
   /// The model after the step.
   package let to: ManagedObjectModel
@@ -15,10 +15,10 @@ package struct MigrationStep: Sendable {
   package let mapping: MappingModel
   /// Whether the mapping was inferred.
   package let isInferred: Bool
-  /// The app's code that runs on the objects of the new model after all rows are inserted; nil for none.
+  /// The app's code that changes objects of the new model after all rows are inserted; nil when there is no such code.
   var handler: MigrationStage.Handler?
 
-  /// Creates a step. A mapping model that is not inferred is compiled for both models.
+  /// Creates a step. A mapping model that was not inferred is completed for the two models, as Xcode would compile it.
   package init(
     from: ManagedObjectModel?, named fromName: String, to: ManagedObjectModel,
     named toName: String, mapping: MappingModel, isInferred: Bool
@@ -31,7 +31,7 @@ package struct MigrationStep: Sendable {
     self.isInferred = isInferred
   }
 
-  /// A step that keeps the model: all rows go into a new store of the same model.
+  /// Returns a step that copies all rows into a new store of the same model.
   package static func same(_ model: ManagedObjectModel, named name: String)
     throws(InferredMappingError) -> MigrationStep
   {
@@ -40,8 +40,9 @@ package struct MigrationStep: Sendable {
       mapping: try MappingModel.inferred(from: model, to: model), isInferred: true)
   }
 
-  /// The steps of a plan. `model` is the model that the store carries, for a plan that knows only the model's hashes.
-  /// - Throws: ``MigrationError`` when the plan has no steps, or a step without a mapping.
+  /// Returns the steps of a plan. `model` is the model that is cached in the store. It is used if the plan knows only
+  /// the hashes of the store's model.
+  /// - Throws: ``MigrationError`` when the plan has no steps, or has a step without a mapping.
   package static func steps(of plan: MigrationPlan, model: ManagedObjectModel?)
     throws -> [MigrationStep]
   {
@@ -75,7 +76,7 @@ package struct MigrationStep: Sendable {
       case .inferred(let mapping, _), .uncertain(let mapping, _):
         return made(try mapping ?? MappingModel.inferred(from: from, to: to), isInferred: true)
       case .mappings(let items):
-        // Several mapping models can share a step; each maps a part of the entities.
+        // A step can have several mapping models, each of which maps some of the entities.
         var whole = MappingModel()
         for item in items {
           whole.entityMappings += item.compiled?.entityMappings ?? []

@@ -8,13 +8,13 @@ import SQLiteWriter
 import StoreExtraction
 
 extension Migration {
-  /// A step that is compiled for the store. The initializer throws when the step cannot be carried out.
+  /// A step that is compiled for one store. The initializer throws when the step cannot be carried out for this store.
   struct Work {
     let step: MigrationStep
     let schema: FreshStoreSchema
     let plan: CopyPlan
     let entityNames: [Int64: String]
-    /// The relationships that join tables are named after; see ``TableLayout/init(_:namedAfter:)``.
+    /// The relationships after which join tables are named; see ``TableLayout/init(_:namedAfter:)``.
     let sides: Set<String>
     let sourceLayout: TableLayout
 
@@ -65,7 +65,8 @@ extension Migration {
           try run.relate(store)
           break
         }
-        // Policies follow relationships, which is fast only with the indexes.
+        // The indexes are made before the policies run, because policies follow relationships, which would be slow
+        // without indexes.
         for statement in later { try writer.define(statement) }
         let objects = PolicyRun(
           run,
@@ -83,7 +84,7 @@ extension Migration {
       }
       run.finish()
       try watch.endRows()
-      // The indexes of references make the search for those that lead to no row fast.
+      // The indexes are made here, because the search for references that lead to no row is fast only with indexes.
       if !plan.hasPolicies { for statement in later { try writer.define(statement) } }
       try run.settleReferences()
       if let handler = step.handler {
@@ -99,7 +100,7 @@ extension Migration {
       }
       try identity.write(schema, plan, to: writer)
     }
-    // The staged tables that were dropped have left free pages.
+    // Removes the free pages that the dropped staged tables have left.
     if !plan.staged.isEmpty || !plan.links.isEmpty {
       try writer.execute("PRAGMA incremental_vacuum")
     }
@@ -115,7 +116,8 @@ extension Migration {
     return report
   }
 
-  /// The highest key of each new table, by table name, that is in use or that a row of the old store may still get.
+  /// The highest key in each new table that is in use, or that may later be given to a row made from an old row. Keyed
+  /// by table name.
   func highestKeys(_ work: Work, _ store: CoreDataStore, in writer: SQLiteWriter) throws
     -> [String: Int64]
   {
@@ -137,12 +139,12 @@ extension Migration {
     return highest
   }
 
-  /// Checks a finished file: by SQLite and, on another thread, by the rules of its model. Throws ``MigrationError``
-  /// when a check fails.
+  /// Checks a finished file. SQLite checks the file, while another thread compares the file with the rules of its
+  /// model. Throws ``MigrationError`` when one of these checks fails.
   func finish(_ writer: SQLiteWriter, isKept: Bool) throws {
     let path = writer.path
     if isKept {
-      // Core Data's stores are in WAL mode, which is recorded in the header.
+      // Core Data's stores are in WAL mode, which is recorded in the file's header.
       try writer.execute("PRAGMA journal_mode = WAL")
     }
     let own = AnotherThread { try StoreCheck(path: path) }
@@ -151,7 +153,7 @@ extension Migration {
     if let problem = try problems.get().first {
       throw MigrationError(.checkFailed, ["SQLite's check of the new store says: \(problem)"])
     }
-    // External files count as missing here, because they are still beside the old store.
+    // All external files are reported as missing, because they are not yet copied from the old store's folder.
     let damage = try check.get().findings.filter {
       $0.severity == .damage && $0.id != .coredataExternalFileMissing
     }
@@ -163,7 +165,8 @@ extension Migration {
 }
 
 extension Array {
-  /// The elements for which `isFirst` returns true, and the others, both in order.
+  /// Splits the array into the elements for which `isFirst` returns true, and the other elements. Both parts keep the
+  /// order.
   fileprivate func divided(_ isFirst: (Element) -> Bool) -> ([Element], [Element]) {
     (filter(isFirst), filter { !isFirst($0) })
   }

@@ -8,15 +8,16 @@ import SafeText
 import SQLiteWriter
 import StoreExtraction
 
-/// The file of rejects: the rows that are not in the new store, one JSON object per line, with the entity, the key, the
-/// reason, and the values as the old store has them. A row that was written without some of its values is in the file,
-/// too, marked `isWritten`. The file is created with the first row, and gets its name when the migration succeeds.
+/// Writes the file of rejects, which has the rows that are not in the new store. Each line is a JSON object with the
+/// entity, the key, the reason, and the values that the row has in the old store. Rows that were written without some
+/// of their values are in the file, too, and are marked `isWritten`. The file is created when the first row is added,
+/// and gets its final name when the migration succeeds.
 final class RejectedRows {
   private let path: String
   private let made: MadeFiles
   private var file: File?
   private(set) var count = 0
-  /// The store that the next rows come from, `old` or `present`; nil when there is only one store.
+  /// The name of the store that the next rows come from: `old` or `present`. Nil when there is only one store.
   var store: String?
 
   private final class File {
@@ -35,7 +36,8 @@ final class RejectedRows {
     deinit { close(descriptor) }
   }
 
-  /// Creates a list whose file goes beside the new store at `output`. Throws when a file is already there.
+  /// Prepares a file of rejects in the folder of the new store, which will be at `output`. Throws when a file with the
+  /// name of the file of rejects already exists.
   init(beside output: String, _ made: MadeFiles) throws {
     path = output + ".rejects.ndjson"
     self.made = made
@@ -46,7 +48,8 @@ final class RejectedRows {
     }
   }
 
-  /// Adds a row of a store, and the reason why it is rejected. `page` is the page on which recovery found it.
+  /// Adds a row of a store, and the reason why the row is rejected. `page` is the page on which recovery found the row;
+  /// nil for a row of a sound store.
   func add(
     entity: String?, key: Int64?, reason: String,
     values: [(name: String, value: StoredValue)], page: UInt32? = nil, isWritten: Bool = false
@@ -72,7 +75,7 @@ final class RejectedRows {
     if file.output.isBroken { try file.output.finish() }
   }
 
-  /// Adds a row of a new store, as SQL returned it: `columns` are the names of its values.
+  /// Adds a row of a new store, with the values that SQL has returned. `columns` are the names of the columns.
   func add(
     _ row: [SQLiteValue], _ columns: [String], _ layout: TableLayout, _ reason: String,
     store: String? = nil
@@ -118,7 +121,7 @@ final class RejectedRows {
     return made
   }
 
-  /// Completes the file, gives it its name, and returns its path; returns nil when there are no rows.
+  /// Completes the file, gives it its final name, and returns its path. Returns nil when no row was added.
   func publish() throws -> String? {
     guard let file else { return nil }
     try file.output.finish()
@@ -135,7 +138,7 @@ final class RejectedRows {
     return path
   }
 
-  /// Removes the file, under its private and its final name, when the new store does not get its name.
+  /// Removes the file after a failed migration, whether the file still has its private name or already its final name.
   func discard() {
     guard let file, let made = FileStatus.found(file.descriptor) else {
       return

@@ -9,15 +9,15 @@ import SQLiteForensics
 import SQLiteWriter
 import StoreFiles
 
-/// What a store keeps in a migration besides its rows: its UUID, with which object URIs begin, the app's own metadata,
-/// and the highest keys that were handed out.
+/// The parts of a store, other than its rows, that a migration keeps: the UUID, which is part of each object's URI; the
+/// app's own metadata; and the highest keys that Core Data has assigned.
 struct StoreIdentity {
   private var uuid: String?
   private var appKeys: [String: PropertyList] = [:]
   private var highestKeys: [String: Int64] = [:]
   private var hasHistory = false
   private var tables: [String] = []
-  /// Which of these facts the old store has lost, one sentence each.
+  /// Sentences about the parts that are lost in the old store.
   private(set) var leftOut: [String] = []
 
   init(_ source: Migration.Source) throws {
@@ -98,18 +98,18 @@ struct StoreIdentity {
     return notes
   }
 
-  /// The name of a root entity's table, in capitals.
+  /// The name of a root entity's table, in upper case.
   private static func table(of entity: EntityRecord) -> String {
     (entity.isHistory ? "A" : "Z") + entity.name.uppercased()
   }
 
-  /// The highest key that each table of a new store has or had, by table name.
+  /// The highest key that each table of a new store has or, in the old store, has ever had. Keyed by table name.
   func highestKeys(_ schema: FreshStoreSchema, _ plan: CopyPlan, in writer: SQLiteWriter) throws
     -> [String: Int64]
   {
     var highest: [String: Int64] = [:]
     for table in schema.layout.tables {
-      // A key that was handed out is never used again, even when its row is gone.
+      // A key that was assigned to a row is never assigned again, even if the row was deleted.
       let handedOut = plan.keptKeys[table.name].flatMap { highestKeys[$0.uppercased()] } ?? 0
       highest[table.name] = max(0, handedOut, try writer.highestKey(of: table.name))
     }
@@ -119,7 +119,7 @@ struct StoreIdentity {
     return highest
   }
 
-  /// Writes the rows of Core Data's own tables into a new store: Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE.
+  /// Writes the rows of Core Data's own tables, Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE, into a new store.
   func write(_ schema: FreshStoreSchema, _ plan: CopyPlan, to writer: SQLiteWriter) throws {
     let insert = try writer.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")
     let highest = try highestKeys(schema, plan, in: writer)
@@ -144,7 +144,7 @@ struct StoreIdentity {
 }
 
 extension SQLiteWriter {
-  /// The highest key of a table's rows; 0 when it has none.
+  /// The highest key in a table; 0 when the table has no rows.
   func highestKey(of table: String) throws -> Int64 {
     guard
       case .integer(let key)? = try rows("SELECT max(Z_PK) FROM main.\(SQLText.quoted(table))")

@@ -3,17 +3,17 @@ import SafeFiles
 import Foundation
 import SafeText
 
-/// One attempt to open a store. Between calls of the opener, this value decides what to do next.
+/// One attempt to open a store. After each call of the app's `opener` closure, this value decides what to do next.
 struct OpenFlow: Sendable {
   /// The next step of an attempt.
   enum Next: Sendable {
-    /// Call the opener with the store's URL, after a pause; nil for no pause.
+    /// Call `opener` with the store's URL after the given pause; nil for no pause.
     case call(after: Duration?)
     // Indirect, because each launch copies this value and hardly any launch ends this way.
     indirect case end(FailedOpen)
   }
 
-  /// How often an attempt may start. It starts again when another process has moved the store in the meantime.
+  /// The maximum number of starts of one attempt, which starts again when another process has moved the store.
   private static let startLimit = 3
 
   private let recovery: StoreRecovery
@@ -22,19 +22,19 @@ struct OpenFlow: Sendable {
   private var starts = 0
   /// The main file's path, as ``StoreRecovery/path()`` returns it; empty when the URL is not a file URL.
   private var path = ""
-  /// What was known about the store before the opener ran.
+  /// The facts gathered about the store before `opener` ran.
   private var facts = StoreEvidence(mainKind: nil)
-  /// The main file's status before the opener ran; nil when there was no main file.
+  /// The main file's status before `opener` ran; nil when there was no main file.
   private var main: FileStatus?
-  /// Moves of an earlier run that this attempt finished and whose incidents are not reported yet.
+  /// The moves that an earlier run began and this attempt finished. Their incidents are not reported yet.
   private var resumed: [PendingMoves.Ended] = []
-  /// The incident of the copy that was made because the opener drops a part of the log.
+  /// The incident of a copy that was kept because opening the store drops a part of its log; nil without such a copy.
   private var copied: Incident?
-  /// What the opener threw first.
+  /// The first error that `opener` threw.
   private var first: (any Error)?
   private var hasFailedTwice = false
   private var pauses: ArraySlice<Duration> = []
-  /// The set that made room for a fresh store; nil as long as the earlier store is in place.
+  /// The earlier store after it was moved away to make room for a fresh one; nil while the earlier store is in place.
   private var aside: SetAside?
 
   init(_ recovery: StoreRecovery, _ model: (any ModelExpectation)?) {
@@ -47,7 +47,8 @@ struct OpenFlow: Sendable {
 
   // MARK: Before the opener
 
-  /// Finishes or undoes pending moves and gathers cheap facts. Ends the attempt if the set must not be opened.
+  /// Finishes or undoes the moves that earlier runs left unfinished, and gathers the facts that cost little. Ends the
+  /// attempt if the store must not be opened.
   private mutating func start() {
     starts += 1
     first = nil
@@ -56,11 +57,12 @@ struct OpenFlow: Sendable {
     next = .call(after: nil)
     do {
       try gatherFacts()
+      let deadline = Deadline(seconds: policy.maximumWaitSeconds)
       for _ in 1...5 {
         guard classify(facts, policy: policy).action != .open else { return }
         // Other processes may be moving the store or making a fresh one right now, one after another.
-        DatabaseLock.isUsed(path, forMoreThan: policy.maximumWaitSeconds)
-        _ = Deadline(seconds: policy.maximumWaitSeconds).sleepsBriefly()
+        DatabaseLock.isUsed(path, until: deadline)
+        _ = deadline.sleepsBriefly()
         try gatherFacts()
       }
     } catch {
@@ -92,7 +94,8 @@ struct OpenFlow: Sendable {
     facts = FileEvidence.beforeOpening(path, files)
   }
 
-  /// Copies a set if the opener would drop its log. Returns true when the store may be opened now.
+  /// Copies the store's files first if opening the store would discard its write-ahead log. Returns whether the store
+  /// may be opened now.
   private mutating func keepsCopy(_ judgement: Judgement) -> Bool {
     guard judgement.verdict.rule == .storeWALDamaged, policy.keepsDamagedLogs,
       policy.mode == .act, facts.isUsedElsewhere == false
@@ -110,7 +113,8 @@ struct OpenFlow: Sendable {
 
   // MARK: After the opener
 
-  /// Takes the handle that the opener returned, and makes the notes that a healthy open calls for.
+  /// Called when `opener` has returned `handle`. Writes the records that follow a successful open, and returns the
+  /// handle together with what the app must learn about the store.
   mutating func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
     defer { prune() }
     if policy.mode == .act, policy.recordsHealthyOpens {
@@ -125,14 +129,14 @@ struct OpenFlow: Sendable {
       facts.wal?.unrecorded?.write(for: path)
     }
     for one in resumed {
-      // When this fails, the incident is reported once more at the next launch.
+      // If this fails, the next launch reports the incident once more.
       try? recovery.mover.close(one.folder)
     }
     let told = resumed.last { $0.incident?.kind == .setAside }?.incident
     return Opened(handle: handle, incident: copied ?? told, loss: facts.wal?.loss)
   }
 
-  /// Prunes incidents according to the policy's retention. What cannot be removed now is left for a later launch.
+  /// Prunes incidents according to ``Policy/retention``. What cannot be removed now is left for a later launch.
   private func prune() {
     guard let retention = policy.retention, policy.mode == .act else { return }
     let incidents = Incidents(
@@ -142,7 +146,7 @@ struct OpenFlow: Sendable {
     if let report, !report.removed.isEmpty { recovery.tell(.pruned(report)) }
   }
 
-  /// Takes the error that the opener threw, and sets ``next``.
+  /// Called when `opener` has thrown `error`. Sets ``next``.
   mutating func failed(_ error: any Error) {
     let first = self.first ?? error
     self.first = first
@@ -172,7 +176,7 @@ struct OpenFlow: Sendable {
 
   private mutating func freshFailed(_ error: any Error, _ aside: SetAside, _ first: any Error) {
     let facts = OpenFailure.facts(of: error, sqliteCode: policy.sqliteCode)
-    // Too little space or a cancellation says nothing about the store, so it does not count as a repetition.
+    // An error about the environment, or a cancellation, says nothing about the store, so it is not counted.
     if !(error is CancellationError), !Classifier.speaksOfSurroundings(facts) {
       recovery.note(aside.incident, in: aside.folder.incompatible)
     }
@@ -189,7 +193,7 @@ struct OpenFlow: Sendable {
         error: problem?.inUse ?? first, verdict: verdict, evidence: aside.judgement.evidence))
   }
 
-  /// Ends the attempt, or starts it again when another process has moved the store away in the meantime.
+  /// Ends the attempt with `error`, or starts it again if another process has moved the store away in the meantime.
   private mutating func end(_ error: any Error, _ judgement: Judgement) {
     if isSuperseded, starts < Self.startLimit { return start() }
     next = .end(
@@ -224,21 +228,21 @@ struct OpenFlow: Sendable {
     let verdict = classify(evidence, policy: policy)
     recovery.tell(.judged(verdict))
     var judgement = Judgement(evidence: evidence, verdict: verdict)
-    // The file that the opener was given. Its name may belong to another process's fresh store by now.
+    // The main file that `opener` was to open. By now, its name may belong to another process's fresh store.
     judgement.main = main
     return judgement
   }
 
-  /// Waits while another process holds a lock: that process may be trying to open the store too, and release the lock
-  /// when it fails.
+  /// Waits while another process holds a lock on the main file. That process may be trying to open the store too, and
+  /// release the lock when its attempt fails.
   private func waitForOtherOpeners(_ evidence: inout StoreEvidence) {
     guard evidence.isUsedElsewhere == true else { return }
     evidence.isUsedElsewhere = DatabaseLock.isUsed(
-      path, forMoreThan: policy.maximumWaitSeconds)
+      path, until: Deadline(seconds: policy.maximumWaitSeconds))
   }
 
-  /// Sets the store aside, so that the opener makes a fresh one next. Ends the attempt when the last check forbids the
-  /// move, or the move fails; the set is then where it was.
+  /// Sets the store aside, so that the next call of `opener` makes a fresh one. Ends the attempt if the last check
+  /// forbids the move or the move fails.
   private mutating func setAside(_ judgement: Judgement, _ first: any Error) {
     guard policy.mode == .act else { return end(first, judgement) }
     do {

@@ -1,8 +1,8 @@
 /// The result of an attempt to open a store.
 public enum Outcome<Handle> {
-  /// The store is open: the earlier one, or a fresh one.
+  /// A store is open, either the existing one or a fresh one.
   case opened(Opened<Handle>)
-  /// No store is open. The files are as they were, or are kept for the next open to continue.
+  /// No store is open. The store's files are in their place, or in a quarantine until the next open.
   case failed(FailedOpen)
 
   /// The open store.
@@ -20,12 +20,12 @@ extension Outcome: Sendable where Handle: Sendable {}
 
 /// A store that is open.
 public struct Opened<Handle> {
-  /// What the opener returned.
+  /// The value that the host's `opener` returned.
   public let handle: Handle
-  /// The incident of the earlier store, which says what happened to it; nil on a normal launch. Tell the user.
+  /// The record of a store that was set aside or copied; nil on a normal launch. The app should tell the user about it.
   public let incident: Incident?
-  /// Committed rows that SQLite silently left out, for example because the log was deleted. What is left of the log, or
-  /// the record of the last healthy open, proves the loss. nil when nothing proves one, which does not exclude one.
+  /// Committed rows that SQLite silently left out, for example because the log was deleted. The rest of the log, or the
+  /// record of the last healthy open, proves the loss. nil when nothing proves a loss, although rows may be lost.
   public let loss: SilentLoss?
 
   init(handle: Handle, incident: Incident?, loss: SilentLoss? = nil) {
@@ -37,13 +37,14 @@ public struct Opened<Handle> {
 
 extension Opened: Sendable where Handle: Sendable {}
 
-/// Why no store is open, and what the host can do. The store is where it was, or is kept for the next open.
+/// Why no store is open, and what the host can do. The store is in its place, or in a quarantine until the next open.
 public struct FailedOpen: Sendable {
-  /// What the opener threw first, untouched; a ``StoreRecoveryError`` when the opener did not run.
+  /// The first error that `opener` threw, unchanged; a ``StoreRecoveryError`` when `opener` did not run, or when
+  /// another process uses the store.
   public let error: any Error
   /// What the evidence says, and what to do: retry later, wait for a condition, show the failure, or go on
   /// without a store (``Action/openInMemory``).
   public let verdict: Verdict
-  /// The evidence; nil when there is none, for example because a move is unfinished or a container could not be made.
+  /// The evidence for the verdict; nil when no store was examined, for example because a move is unfinished.
   public let evidence: StoreEvidence?
 }

@@ -1,25 +1,26 @@
 import SafeFiles
+import SafeText
 import StoreFiles
 
 /// A step of the recovery, for the host's log.
 public enum RecoveryEvent: Sendable {
-  /// A move that an earlier run began was finished, or undone.
+  /// A move that an earlier run began was finished, or, if `finished` is false, undone.
   case resumed(incident: String, finished: Bool)
-  /// The store did not open, or must not be opened; this is the verdict.
+  /// The store did not open, or must not be opened, and this verdict was reached.
   case judged(Verdict)
   /// The store was set aside.
   case setAside(Incident)
   /// A store could not be set aside, copied or brought back, or the record or seal of an earlier move has a problem.
   case setAsideFailed(any Error)
-  /// The fresh store could not be opened, and the set went back.
+  /// The fresh store could not be opened, for the reason given, so the earlier store was moved back.
   case putBack(incident: String, any Error)
-  /// SQLite silently leaves out committed rows.
+  /// SQLite silently leaves out committed rows of the store.
   case rowsLost(SilentLoss)
-  /// SQLite drops a part of the log when the store is opened, so a copy was kept; the store stays in use.
+  /// Opening the store makes SQLite drop a part of the log, so a copy was kept. The store stays in use.
   case copied(Incident)
   /// Incidents were removed by the policy's ``Policy/retention``.
   case pruned(PruneReport)
-  /// Setting the store aside could not be noted for later launches; the incident itself still shows it.
+  /// The record of failures could not be updated after a store was set aside. The incident still shows the failure.
   case notNoted(any Error)
 }
 
@@ -66,8 +67,8 @@ extension RecoveryEvent {
     }
   }
 
-  /// Short values by key, for a structured log or for telemetry. They hold no paths, file names or error texts, because
-  /// these may reveal something about the user.
+  /// Values for a structured log or for telemetry, by key. They contain no paths, file names or error texts, because
+  /// such texts may reveal something about the user.
   ///
   /// | key | value | in |
   /// | --- | --- | --- |
@@ -91,7 +92,7 @@ extension RecoveryEvent {
     case .judged(let verdict): Self.add(verdict, to: &values)
     case .pruned(let report):
       values["removed"] = "\(report.removed.count)"
-      values["bytes"] = "\(report.removed.reduce(Int64(0)) { $0 &+ max(0, $1.freedBytes) })"
+      values["bytes"] = "\(report.removed.reduce(Int64(0)) { $0.addingClamped($1.freedBytes) })"
     case .rowsLost(let loss):
       values["loss"] = loss.kind.rawValue
       values["witness"] = loss.witness.rawValue
@@ -99,9 +100,9 @@ extension RecoveryEvent {
     case .setAside(let incident), .copied(let incident):
       values["incident"] = incident.id
       Self.add(incident.verdict, to: &values)
-      if let files = incident.seal?.files.filter({ $0.kind == .file }) {
-        values["files"] = "\(files.count)"
-        values["bytes"] = "\(files.reduce(Int64(0)) { $0 &+ max(0, $1.sizeBytes) })"
+      if let seal = incident.seal {
+        values["files"] = "\(seal.files.count { $0.kind == .file })"
+        values["bytes"] = "\(seal.sizeBytes)"
       }
     case .setAsideFailed(let error), .notNoted(let error): Self.add(error, to: &values)
     case .putBack(let incident, let error):
@@ -148,7 +149,7 @@ extension RecoveryEvent: CustomStringConvertible {
     case .rowsLost(let loss): "rows are lost: \(loss.sentence)"
     case .copied(let incident):
       "kept a copy of the store as \(incident.id), because SQLite drops a part of its log"
-    case .pruned(let report): "removed \(report.removed.count) old incidents"
+    case .pruned(let report): "removed \(counted(report.removed.count, "old incident"))"
     case .notNoted: "could not note the incident for later launches: \(cause)"
     case .putBack(let incident, _):
       "put the store back, because no fresh one could be opened (\(incident)): \(cause)"

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Hands the steps of a recovery to the host: to closures, to asynchronous streams, or to both. Nothing leaves
-/// the process by itself.
+/// Passes the events of a recovery to the host's closures and asynchronous streams. Lifeboat itself sends nothing out
+/// of the process.
 ///
 /// With swift-log:
 ///
@@ -19,12 +19,12 @@ import Foundation
 /// Task { for await event in stream { telemetry.count(event.name, event.metadata) } }
 /// ```
 ///
-/// There may be any number of listeners. Each gets every event after it has begun to listen. Earlier events are not
-/// repeated, so start listening before `open`. All listeners see the events of one open in the same order. A stream
-/// ends when the recovery that it belongs to is released; the stream does not keep the recovery alive.
+/// There may be any number of listeners. A listener gets the events that are sent after it was added. Earlier events
+/// are not repeated, so add listeners before you call `open`. All listeners get the events of one open in the same
+/// order. A stream ends when its recovery is released; the stream does not keep the recovery alive.
 public final class RecoveryEvents: Sendable {
-  /// How many events a stream keeps for a listener that falls behind. When there are more, the oldest are dropped. One
-  /// open sends about ten.
+  /// The maximum number of events that a stream buffers for a slow listener. When the buffer is full, the oldest event
+  /// is dropped. One open sends about ten events.
   public static let bufferLimit = 256
 
   private let state = State()
@@ -34,13 +34,13 @@ public final class RecoveryEvents: Sendable {
 
   deinit { state.finish() }
 
-  /// Calls `listener` with each event, on the thread that opens the store, before the next step. `listener` should be
-  /// quick, and must not open the store.
+  /// Calls `listener` with each event, on the thread that opens the store, before the recovery goes on. `listener`
+  /// should be quick, and must not open the store.
   public func listen(_ listener: @escaping @Sendable (RecoveryEvent) -> Void) {
     state.add(listener)
   }
 
-  /// The events from now on. Each call makes a stream of its own, for one listener.
+  /// A new stream of the events that are sent from now on. Each stream is for one listener.
   public func stream() -> AsyncStream<RecoveryEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: RecoveryEvent.self, bufferingPolicy: .bufferingNewest(Self.bufferLimit))
@@ -48,15 +48,15 @@ public final class RecoveryEvents: Sendable {
     return stream
   }
 
-  /// Tells all listeners.
+  /// Sends `event` to all listeners.
   func send(_ event: RecoveryEvent) {
     for listener in state.send(event) { listener(event) }
   }
 
-  /// How many streams still have a listener.
+  /// The number of streams that still have a listener.
   var streamCount: Int { state.streamCount }
 
-  /// Unchecked, because the lock guards everything in it.
+  /// The listeners. The class is `@unchecked Sendable` because a lock guards all its properties.
   private final class State: @unchecked Sendable {
     typealias Continuation = AsyncStream<RecoveryEvent>.Continuation
 
@@ -83,8 +83,9 @@ public final class RecoveryEvents: Sendable {
       lock.withLock { continuations[number] = nil }
     }
 
-    /// Sends the event to the streams, under the lock so that all of them see one order. Returns the closures, which
-    /// the caller calls without the lock, because one of them may listen or send itself.
+    /// Sends the event to the streams while the lock is held, so that all streams get the events in the same order.
+    /// Returns the closures that listen. The caller calls them without the lock, because a closure may itself add a
+    /// listener or send an event.
     func send(_ event: RecoveryEvent) -> [@Sendable (RecoveryEvent) -> Void] {
       lock.withLock {
         for continuation in continuations.values { continuation.yield(event) }

@@ -3,16 +3,16 @@ import SafeFiles
 import SafeText
 public import Foundation
 
-/// Opens a store. If the store does not open, the evidence decides what to do. A store that this build of the app
-/// cannot open, for a reason that will not pass, is set aside, never deleted, and the app continues with a fresh store.
+/// Opens a store, and decides from evidence what to do if opening fails. A store that this build of the app cannot
+/// open, for a reason that will not pass, is moved aside but never deleted, and the app continues with a fresh store.
 ///
 /// ```swift
 /// let recovery = StoreRecovery(storeURL, app: .init(name: "Done", version: "2.1"))
 /// let opened = try await recovery.open { url in try Database(path: url.path) }
 /// ```
 ///
-/// Call `open` once per store and process, before anything else opens the store. It reads the file's first bytes and
-/// closes the file again, which would drop the locks that SQLite holds on the file.
+/// Call `open` once per store and process, before anything else opens the store. `open` reads the start of the file and
+/// closes the file again. In a process that has the store open already, closing would drop SQLite's locks.
 public struct StoreRecovery: Sendable {
   /// The app that opens the store.
   public struct App: Sendable, Codable, Equatable {
@@ -20,7 +20,7 @@ public struct StoreRecovery: Sendable {
     public var name: String
     /// The version that users see.
     public var version: String
-    /// The build number; nil when there is none.
+    /// The build number; nil for an app without one.
     public var build: String?
 
     /// Creates a description of the app.
@@ -37,19 +37,19 @@ public struct StoreRecovery: Sendable {
   public var app: App { parts.app }
   /// The host's decisions about recovery.
   public var policy: Policy { parts.policy }
-  /// The steps of the recovery, for the host's log; ``Policy/report`` gets them too.
+  /// The events of the recovery, for the host's log. ``Policy/report`` gets the same events.
   public let events = RecoveryEvents()
 
   let parts: Parts
 
-  /// All inputs of a recovery, in one object: a launch passes them on many times, and each copy of a struct would
+  /// All inputs of a recovery, in one object. A launch passes the inputs on many times, and each copy of a struct would
   /// retain about forty references.
   final class Parts: Sendable {
     let storeURL: URL
     let app: App
     let policy: Policy
-    /// The path of the main file; nil when the URL is not a file URL. It is computed once, because that costs as much
-    /// as a system call.
+    /// The path of the main file; nil when the URL is not a file URL. The path is stored, because computing it costs as
+    /// much as a system call.
     let path: String?
     let structure: StructureReader?
     let fileSystem: FileSystem
@@ -82,45 +82,36 @@ public struct StoreRecovery: Sendable {
     self.init(storeURL, app: app, policy: policy, structure: { FileStructure.read($0, &$1) })
   }
 
-  /// Prepares to open the store with a replaceable reader, file system and clock.
+  /// Prepares to open the store with a replaceable reader, file system and clock. `isCancelled` is called while the
+  /// files of a move are read. If it returns true, the move is cancelled and the files are moved back.
   package init(
-    _ storeURL: URL, app: App, policy: Policy = .init(), structure: StructureReader?,
-    fileSystem: FileSystem = .real,
+    _ storeURL: URL, app: App, policy: Policy = .init(),
+    structure: StructureReader? = { FileStructure.read($0, &$1) }, fileSystem: FileSystem = .real,
     clock: @escaping @Sendable () -> Date = { Date() },
     isCancelled: @escaping @Sendable () -> Bool = { false }
   ) {
     parts = Parts(storeURL, app, policy, structure, fileSystem, clock, isCancelled)
   }
 
-  /// Prepares to open the store. `isCancelled` is called while the files of a move are read. When it returns true, the
-  /// move is cancelled and the set goes back.
-  package init(
-    _ storeURL: URL, app: App, policy: Policy, isCancelled: @escaping @Sendable () -> Bool
-  ) {
-    self.init(
-      storeURL, app: app, policy: policy, structure: { FileStructure.read($0, &$1) },
-      isCancelled: isCancelled)
-  }
-
   /// Opens the store with `opener`.
   ///
-  /// `opener` runs once when all is well. When it fails for a reason that may pass, it runs again after each of
-  /// ``Policy/retryPauses``; before a store is set aside it runs a second time, and then once more for the fresh
-  /// store. It must leave nothing open when it throws.
+  /// Normally `opener` runs once. After a failure that may pass by itself, `opener` runs again after each of
+  /// ``Policy/retryPauses``. Before a store is set aside, `opener` runs a second time, and afterwards once more to make
+  /// the fresh store. When `opener` throws, it must leave nothing open.
   ///
-  /// A normal launch costs microseconds. A set that is moved is first read completely, to seal it, so do not open
-  /// stores of gigabytes on the main actor.
+  /// A normal launch costs microseconds. A store that is set aside is first read completely, to hash its files, so do
+  /// not open stores of gigabytes on the main actor.
   ///
   /// - Parameters:
-  ///   - model: The model that the app opens the store with: a `ManagedObjectModel`, a `ModelCollection` (its current
-  ///     version), or an ``ExpectedModel``; nil for an app without one. A store that shares no entity with it is
-  ///     another app's, and stays where it is.
-  ///   - isolation: The actor that `opener` runs on: the caller's.
+  ///   - model: The model with which the app opens the store: a `ManagedObjectModel`, a `ModelCollection` (its current
+  ///     version), or an ``ExpectedModel``; nil for an app without a model. A store that shares no entity with the
+  ///     model is treated as another app's, and stays in place.
+  ///   - isolation: The actor on which `opener` runs, by default the caller's.
   ///   - opener: Opens the store at the given URL, or creates it.
-  /// - Returns: What `opener` returned, and the incident of the earlier store, if there is one.
-  /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is; ``StoreRecoveryError`` when
-  ///   the evidence forbids running `opener` at all, and with the code `store.inUse` when another process moves the
-  ///   store, or has it open when it should be moved.
+  /// - Returns: The value that `opener` returned, and the incident if a store was set aside or copied.
+  /// - Throws: The first error that `opener` threw, unchanged, if no store could be opened. ``StoreRecoveryError`` if
+  ///   the evidence forbids running `opener` at all, or, with the code `store.inUse`, if another process moves the
+  ///   store or has it open when it should be moved.
   public func open<Handle>(
     expecting model: (any ModelExpectation)? = nil, isolation: isolated (any Actor)? = #isolation,
     opener: (URL) async throws -> Handle
@@ -131,25 +122,25 @@ public struct StoreRecovery: Sendable {
   /// Opens the store with a synchronous `opener`, otherwise like ``open(expecting:isolation:opener:)``.
   ///
   /// - Parameters:
-  ///   - model: The model that the app opens the store with: a `ManagedObjectModel`, a `ModelCollection` (its current
-  ///     version), or an ``ExpectedModel``; nil for an app without one.
+  ///   - model: The model with which the app opens the store: a `ManagedObjectModel`, a `ModelCollection` (its current
+  ///     version), or an ``ExpectedModel``; nil for an app without a model.
   ///   - opener: Opens the store at the given URL, or creates it.
-  /// - Returns: What `opener` returned, and the incident of the earlier store, if there is one.
-  /// - Throws: What `opener` threw first, untouched, whenever the store stays where it is; ``StoreRecoveryError`` when
-  ///   the evidence forbids running `opener` at all, and with the code `store.inUse` when another process moves the
-  ///   store, or has it open when it should be moved.
+  /// - Returns: The value that `opener` returned, and the incident if a store was set aside or copied.
+  /// - Throws: The first error that `opener` threw, unchanged, if no store could be opened. ``StoreRecoveryError`` if
+  ///   the evidence forbids running `opener` at all, or, with the code `store.inUse`, if another process moves the
+  ///   store or has it open when it should be moved.
   public func openSynchronously<Handle>(
     expecting model: (any ModelExpectation)? = nil, opener: (URL) throws -> Handle
   ) throws -> Opened<Handle> {
     try attemptSynchronously(expecting: model, opener: opener).get()
   }
 
-  /// Opens the store as ``open(expecting:isolation:opener:)`` does, and returns more when that fails: the verdict,
-  /// which says whether to try again, to wait, or to go on without a store, and the evidence for it.
+  /// Opens the store as ``open(expecting:isolation:opener:)`` does, but does not throw. When no store is open, the
+  /// result holds the verdict, which says whether to try again, to wait, or to go on without a store, and its evidence.
   ///
   /// - Parameters:
-  ///   - model: The model that the app opens the store with; nil for an app without one.
-  ///   - isolation: The actor that `opener` runs on: the caller's.
+  ///   - model: The model with which the app opens the store; nil for an app without a model.
+  ///   - isolation: The actor on which `opener` runs, by default the caller's.
   ///   - opener: Opens the store at the given URL, or creates it.
   /// - Returns: The open store, or why no store is open.
   public func attempt<Handle>(
@@ -173,7 +164,7 @@ public struct StoreRecovery: Sendable {
   /// Does the same as ``attempt(expecting:isolation:opener:)`` with a synchronous `opener`. A pause blocks the thread.
   ///
   /// - Parameters:
-  ///   - model: The model that the app opens the store with; nil for an app without one.
+  ///   - model: The model with which the app opens the store; nil for an app without a model.
   ///   - opener: Opens the store at the given URL, or creates it.
   /// - Returns: The open store, or why no store is open.
   public func attemptSynchronously<Handle>(
@@ -198,7 +189,7 @@ public struct StoreRecovery: Sendable {
 package struct Judgement: Sendable {
   package let evidence: StoreEvidence
   package let verdict: Verdict
-  /// The main file that was judged. A move requires that the path still names this file; nil for no such check.
+  /// The status of the judged main file. A move requires that the path still names this file; nil to skip this check.
   var main: FileStatus?
 
   package init(evidence: StoreEvidence, verdict: Verdict) {
@@ -212,9 +203,9 @@ package struct Judgement: Sendable {
 // MARK: Building blocks, for `open` and for the command line
 
 extension StoreRecovery {
-  /// What reading the whole file shows about a store at rest. Nothing is changed.
+  /// Gathers the evidence about a store that nobody tried to open, by reading the whole main file. Nothing is changed.
   ///
-  /// - Throws: ``StoreRecoveryError`` with the code `store.missing` when there is no file of a store.
+  /// - Throws: ``StoreRecoveryError`` with the code `store.missing` when no file of the store exists.
   package func examine(
     expecting model: (any ModelExpectation)? = nil
   ) throws -> StoreEvidence {
@@ -242,7 +233,7 @@ extension StoreRecovery {
   /// | not readable to its end, or changed while it was read | unavailable | retry |
   /// | a link, a folder, a device | host error | refuse |
   ///
-  /// When a condition for a quarantine is not met (space, another process), it becomes a wait or a refusal.
+  /// If a condition for a quarantine is not met (space, another process), the action is to wait or to refuse instead.
   package func judge(_ evidence: StoreEvidence) -> Judgement {
     Judgement(evidence: evidence, verdict: classifyAtRest(evidence, policy: policy))
   }
@@ -253,12 +244,12 @@ extension StoreRecovery {
     try pending(at: path()).compactMap(\.incident)
   }
 
-  /// Finishes or undoes unfinished moves. Also makes the fresh store if a run ended after setting the old store aside
-  /// but before making a fresh one.
+  /// Finishes or undoes unfinished moves. Calls `fresh` to make the fresh store if an earlier run set the old store
+  /// aside but ended before it made a fresh one.
   ///
-  /// - Returns: The incident that the fresh store was made for; nil when none had to be made.
-  /// - Throws: What `fresh` threw, with the set still aside, so that the next run makes the fresh store; otherwise as
-  ///   ``resume()``.
+  /// - Returns: The incident of the old store if `fresh` was called; otherwise nil.
+  /// - Throws: The error that `fresh` threw. The old store then stays aside, and the next run calls `fresh` again.
+  ///   Otherwise the errors of ``resume()``.
   package func resume(makingFresh fresh: (Incident) throws -> Void) throws -> Incident? {
     let path = try path()
     let ended = try pending(at: path).filter { $0.incident?.kind == .setAside }
@@ -269,19 +260,20 @@ extension StoreRecovery {
     return isMissing ? incident : nil
   }
 
-  /// Sets a store at rest aside permanently. The caller makes a fresh one.
+  /// Sets aside a store that nobody tried to open. The move is final, and the caller makes a fresh store.
   ///
-  /// - Throws: ``StoreRecoveryError``: `store.refused` when the judgement is not a quarantine, or the store is no
-  ///   longer the one that was judged; otherwise the reason why the set could not be moved.
+  /// - Throws: ``StoreRecoveryError``: `store.refused` when the judgement is not a quarantine, or the store has changed
+  ///   since it was judged; otherwise the reason why the store could not be moved.
   package func setAside(_ judgement: Judgement) throws -> Incident {
     let set = try moveAside(try checked(judgement))
     try mover.close(set.folder)
     return set.incident
   }
 
-  /// Sets a store at rest aside and makes a fresh one; when that fails, the set goes back.
+  /// Sets aside a store that nobody tried to open, and calls `fresh` to make a fresh one. If `fresh` throws, the old
+  /// store is moved back.
   ///
-  /// - Throws: What `fresh` threw, with the set back in place; otherwise as ``setAside(_:)``.
+  /// - Throws: What `fresh` threw, after the old store was moved back; otherwise the errors of ``setAside(_:)``.
   package func recover<Handle>(
     _ judgement: Judgement, fresh: (URL) throws -> Handle
   ) throws -> Opened<Handle> {
@@ -290,18 +282,19 @@ extension StoreRecovery {
       return set.opened(try fresh(storeURL))
     } catch {
       if let problem = set.putBack(after: error) {
-        // The fresh store of another process is in place, and the set is kept.
+        // Another process has made a fresh store. That store stays in place, and the old one stays aside.
         if let inUse = problem.inUse { throw inUse }
         throw StoreRecoveryError(
           .unfinished,
-          "the fresh store could not be made, and the earlier one could not be put back now; it is kept, and the next open continues",
+          "the fresh store could not be made, and the earlier one could not be put back now; the earlier one is kept, and the next open continues",
           path: set.folder.path, underlying: problem)
       }
       throw error
     }
   }
 
-  /// Checks that the files are still those that were judged.
+  /// Throws unless the verdict is a quarantine and the store has not changed since it was judged. Returns the judgement
+  /// with the present status of the main file.
   private func checked(_ judgement: Judgement) throws -> Judgement {
     var judgement = judgement
     let verdict = judgement.verdict
@@ -336,8 +329,8 @@ extension StoreRecovery {
     return mover
   }
 
-  /// The main file's path with its folder resolved: the host may choose a folder that is a link. Code that works on the
-  /// store uses this path, not the URL's, because no link is followed below the folder.
+  /// The main file's path, with its folder resolved if the folder is a link, which the host may choose. Code that works
+  /// on the store uses this path instead of the URL's, because that code follows no link.
   func path() throws -> String {
     guard let path = parts.path else {
       throw StoreRecoveryError(
@@ -345,10 +338,11 @@ extension StoreRecovery {
     }
     let folder = PathText.folder(of: path)
     let resolved = StoreSet.resolvedFolder(folder)
-    return resolved == folder ? path : resolved + "/" + PathText.lastComponent(of: path)
+    if PathText.isSame(resolved, folder) { return path }
+    return resolved + "/" + PathText.lastComponent(of: path)
   }
 
-  /// The main file's path without any link, for code that changes files beside it.
+  /// The main file's path with all links to its folder resolved, for code that changes files beside the main file.
   func realPath() throws -> String {
     let path = try path()
     return StoreSet.realFolder(PathText.folder(of: path)) + "/" + PathText.lastComponent(of: path)

@@ -1,4 +1,4 @@
-/// An error of the recovery itself. An error of the host's opener is never wrapped in it.
+/// An error of the recovery itself. Errors that the host's `opener` throws are never wrapped in this type.
 public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
   /// The kind of failure; more kinds may be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
@@ -6,8 +6,8 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     public let rawValue: String
     /// Creates a code from its text.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// The evidence forbids what was asked for: opening would lose committed rows, or a store at rest must not be
-    /// set aside.
+    /// The evidence forbids the operation: opening the store would lose committed rows, or the verdict on a store that
+    /// nobody tried to open is not to set it aside.
     public static let refused = Code(rawValue: "store.refused")
     /// No store exists at the path.
     public static let missing = Code(rawValue: "store.missing")
@@ -23,7 +23,7 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     public static let noSpace = Code(rawValue: "quarantine.noSpace")
     /// A file-system call of a move failed; the set is where it was.
     public static let moveFailed = Code(rawValue: "quarantine.moveFailed")
-    /// A move can be neither finished nor undone now. It is tried again when the store is next opened.
+    /// A move can be neither finished nor undone now. The next open of the store tries again.
     public static let unfinished = Code(rawValue: "quarantine.unfinished")
     /// No incident has this name, or the folder of the incidents cannot be read.
     public static let noSuchIncident = Code(rawValue: "incident.missing")
@@ -31,11 +31,11 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     public static let unreadableIncident = Code(rawValue: "incident.unreadable")
     /// The kept files differ from their seal, or cannot be compared with it.
     public static let sealBroken = Code(rawValue: "incident.sealBroken")
-    /// Another file has the name of a file to restore, and nothing is overwritten.
+    /// A file to restore cannot get its name back, because another file has the name. Nothing is overwritten.
     public static let blocked = Code(rawValue: "restore.blocked")
     /// The kept files are not a store: a link or a folder has the name of a file, or the main file is not a database.
     public static let notAStore = Code(rawValue: "restore.notAStore")
-    /// The incident holds no files any more.
+    /// The incident's folder no longer holds any kept files.
     public static let nothingKept = Code(rawValue: "restore.nothingKept")
   }
 
@@ -43,11 +43,11 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   /// What is wrong, and what to do next.
   public let message: String
-  /// The file or folder concerned; nil when the error concerns no particular one.
+  /// The path of the file or folder that the error is about; nil when the error is about no particular one.
   public let path: String?
   /// The system's error number; nil when no system call failed.
   public let errno: Int32?
-  /// The error that led to this one; nil when there is none.
+  /// The error that caused this error; nil when no other error did.
   public let underlying: (any Error)?
 
   init(
@@ -61,7 +61,7 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     self.underlying = underlying
   }
 
-  /// The error as one line for a log. It may hold a path.
+  /// The error as one line for a log. The line may contain a path.
   public var description: String {
     var line = "\(code.rawValue): \(message)"
     if let path { line += " [\(path)]" }

@@ -7,82 +7,84 @@ import SafeText
 import StoreExtraction
 package import SupportBundle
 
-/// Which values of rows a page shows.
+/// The row values that a page shows.
 package enum ShownValues: Sendable {
-  /// None: the page holds no value of a row.
+  /// No values: the page holds no value of any row.
   case none
-  /// Only values of the attributes that an allow-list names.
+  /// Only the values of attributes that an allow-list names.
   case listed(AllowList)
   /// All values.
   case all
 }
 
-/// Older versions of rows that are still in the files, beside the present values of the rows. It holds values, so it is
-/// made only for readers who may see them.
+/// Older versions of rows that are still in the store's files, shown next to the present values of the rows. This type
+/// holds row values, so it is made only for readers who may see row values.
 struct ChangedRows {
   /// What a cell of the page shows for one value.
   struct Cell: Equatable {
     var text = ""
-    /// The value as a `data:` address, if it is a small image; nil for other values.
+    /// The value as a `data:` URL, if the value is a small image; nil for any other value.
     var image: String?
   }
 
-  /// An older version of a row, as the page shows it.
+  /// An older version of a row, in the form in which the page shows it.
   struct Row {
-    let entity: String
-    let key: Int64
-    /// What became of the row: `changed` or `deleted`.
+    let name: String
+    /// The present state of the row: `changed`, `deleted` or `unknown`.
     let fate: String
-    /// Where the older version was found, in words: file, page, and doubts.
+    /// Where the older version was found, in words: the file, the page, and how certain it is.
     let place: String
     let lines: [(attribute: String, before: Cell, after: Cell?)]
   }
 
-  /// The values of a row at one time: earlier, or now.
+  /// The values that a row had at one time, either earlier or at present.
   private struct Version {
-    /// The row: its entity, or its table if no entity uses the table, and its number.
+    /// The row that the values belong to: the name of its entity or, if no entity uses its table, of its table, and its
+    /// number.
     let key: Key
-    /// The values with the names of their attributes or columns.
+    /// The values, each with the name of its attribute or column.
     let values: [(name: String, value: PropertyValue)]
-    /// The values that are left only in part, or certain only in part, by attribute or column.
+    /// The values of which only a part is left or certain, keyed by the name of the attribute or column.
     var partial: [ExactText: PartialValue] = [:]
-    /// The names under which an allow-list may allow the values: the entity and its ancestors, or the table. Empty for
-    /// a table that has the name of an entity.
+    /// The names by which an allow-list may allow the values: the names of the entity and its ancestors, or the name of
+    /// the table. Empty for a table that has the same name as an entity.
     let lineage: [String]
   }
 
   private struct Key: Hashable {
     let name: ExactText
-    /// Whether the name is that of a table. An entity may have the same name.
+    /// Whether `name` is the name of a table. An entity may have the same name.
     let isOfTable: Bool
-    let number: Int64
+    /// The primary key or row id of the row; nil for an older version that has lost it.
+    let number: Int64?
   }
 
   private(set) var rows: [Row] = []
-  /// The highest possible number of older versions that are not shown. They were not compared with the present rows, so
-  /// some of them may be equal to these.
+  /// The maximum number of older versions that exist but are not shown. These were not compared with the present rows,
+  /// so some may be equal to a present row.
   private(set) var restCount = 0
-  /// The attributes and columns whose values may be shown; nil for all.
+  /// The attributes and columns whose values may be shown; nil when all values may be shown.
   private let allowed: AllowList?
   private let damaged: DamagedStore
   private let output: RecoveredRowOutput
-  /// How many bytes of images the page may still take.
+  /// The number of bytes of images that may still be added to the page.
   private var room = Self.maxImageBytes
 
-  /// The most older versions that are shown.
+  /// The maximum number of older versions that are shown.
   private static let maxRows = 200
-  /// The most bytes of all images of a page together, and of one image.
+  /// The maximum number of bytes of all images on a page together, and of a single image.
   private static let maxImageBytes = 1 << 20
   private static let maxImage = 64 << 10
 
   /// Reads the deleted and replaced rows of a store, and compares them with the present rows.
   ///
   /// - Parameters:
-  ///   - damaged: the store, read page by page.
-  ///   - isDamaged: whether the store has damage, so that the present rows are read by recovery.
-  ///   - allowed: the attributes and columns that may be shown; nil for all.
+  ///   - damaged: the store, opened for recovery. The older versions are read from it.
+  ///   - sound: the same store with the same part of its write-ahead log, opened for ordinary reading. The present rows
+  ///     of entities are read from it. Nil for a damaged store, whose present rows are read by recovery.
+  ///   - allowed: the attributes and columns whose values may be shown; nil when all values may be shown.
   /// - Throws: `SQLiteFileError` when the device fails.
-  init(_ damaged: DamagedStore, isDamaged: Bool, showing allowed: AllowList?) throws {
+  init(_ damaged: DamagedStore, _ sound: CoreDataStore?, showing allowed: AllowList?) throws {
     self.allowed = allowed
     self.damaged = damaged
     output = RecoveredRowOutput(damaged)
@@ -90,11 +92,11 @@ struct ChangedRows {
     var count = 0
     func take(_ version: Version, _ origin: RowOrigin) {
       count += 1
-      // More versions are kept than are shown, because many of them equal the present row.
+      // More older versions are kept than are shown, because many of them are equal to the present row.
       if older.count < Self.maxRows * 4 { older.append((version, origin)) }
     }
     _ = try output.forEachRow(.deleted) { row, columns, recovered in
-      if var version = version(row) {
+      if var version = version(row, hasNumber: recovered.rowID != nil || row.primaryKey != 0) {
         version.partial = Self.partial(recovered) { column in
           columns.firstIndex(of: column).map { row.properties[$0].name }
         }
@@ -106,7 +108,8 @@ struct ChangedRows {
       take($0, $1)
       return true
     }
-    let present = try present(Set(older.map(\.version.key)), isDamaged: isDamaged)
+    let keys = Set(older.map(\.version.key)).filter { $0.number != nil }
+    let present = try present(keys, sound)
     for (version, origin) in older {
       let now = present[version.key]
       let lines = lines(of: version, now)
@@ -115,18 +118,20 @@ struct ChangedRows {
         continue
       }
       guard rows.count < Self.maxRows else { break }
+      let number = version.key.number
       rows.append(
         Row(
-          entity: version.key.name.text, key: version.key.number,
-          fate: now == nil ? "deleted" : "changed", place: Self.place(origin), lines: lines))
+          name: "\(version.key.name.text) \(number.map(String.init) ?? "?")",
+          fate: number == nil ? "unknown" : now == nil ? "deleted" : "changed",
+          place: Self.place(origin), lines: lines))
     }
     restCount = max(0, count - rows.count)
   }
 
   // MARK: - Versions
 
-  /// The present versions of the rows with these keys. A row that is gone has no entry.
-  private func present(_ wanted: Set<Key>, isDamaged: Bool) throws -> [Key: Version] {
+  /// The present versions of the rows with the keys `wanted`. A row that no longer exists has no entry.
+  private func present(_ wanted: Set<Key>, _ sound: CoreDataStore?) throws -> [Key: Version] {
     var present: [Key: Version] = [:]
     func take(_ version: Version?) -> Bool {
       if let version, wanted.contains(version.key) { present[version.key] = version }
@@ -136,26 +141,27 @@ struct ChangedRows {
     let entities = Set(wanted.filter { !$0.isOfTable }.map(\.name)).map(\.text)
     if !tables.isEmpty { try forEachTableRow(.live, of: tables) { version, _ in take(version) } }
     if entities.isEmpty { return present }
-    if isDamaged {
-      _ = try output.forEachRow(.live) { row, _, _ in take(version(row)) }
+    if let sound {
+      try sound.forEachRow(of: entities) { take(version($0)) }
     } else {
-      try CoreDataStore(path: damaged.database.path, model: damaged.model)
-        .forEachRow(of: entities) { take(version($0)) }
+      _ = try output.forEachRow(.live) { row, _, _ in take(version(row)) }
     }
     return present
   }
 
-  /// A row of an entity as a version; nil when the entity is not known.
-  private func version(_ row: ManagedRow) -> Version? {
+  /// Makes a version from a row of an entity; nil when the row's entity is unknown. `hasNumber` says whether the row's
+  /// primary key is known.
+  private func version(_ row: ManagedRow, hasNumber: Bool = true) -> Version? {
     guard let name = row.entityName else { return nil }
     return Version(
-      key: Key(name: ExactText(name), isOfTable: false, number: row.primaryKey),
+      key: Key(
+        name: ExactText(name), isOfTable: false, number: hasNumber ? row.primaryKey : nil),
       values: row.properties.map { ($0.name, $0.value) },
       lineage: [name] + (damaged.model?.ancestors(of: name).map(\.name) ?? []))
   }
 
-  /// Calls `receive` with the rows of tables that no entity uses, until it returns false. Rows without a row id, and
-  /// rows whose table is not certain, are left out.
+  /// Calls `receive` with the rows of tables that no entity uses, until `receive` returns false. Rows without a row id
+  /// are left out, as are rows whose table is uncertain.
   private func forEachTableRow(
     _ selection: DamagedDatabase.Selection, of names: [String],
     _ receive: (Version, RowOrigin) -> Bool
@@ -170,7 +176,7 @@ struct ChangedRows {
       func name(_ column: Int) -> String {
         columns.indices.contains(column) ? columns[column].name : "c\(column)"
       }
-      // A permission for an entity does not cover a table with the same name.
+      // An allow-list entry for an entity does not cover a table with the same name.
       let version = Version(
         key: Key(name: ExactText(table.name), isOfTable: true, number: number),
         values: recovered.values.enumerated().map {
@@ -199,14 +205,15 @@ struct ChangedRows {
 
   // MARK: - Lines
 
-  /// The attributes that differ between an older version and the present one. For a row that is gone: the attributes
-  /// that have a value.
+  /// The attributes whose values differ between the older version `version` and the present version `now`. If there is
+  /// no present version, the attributes that have a value in the older version.
   private mutating func lines(
     of version: Version, _ now: Version?
   ) -> [(attribute: String, before: Cell, after: Cell?)] {
     var lines: [(attribute: String, before: Cell, after: Cell?)] = []
     for (name, value) in version.values where allowed?.allows(name, of: version.lineage) ?? true {
-      // The objects of a to-many relationship are read from other rows, whose older versions are not known.
+      // To-many relationships are left out: their destinations are read from other rows, whose older versions are
+      // unknown.
       if case .toMany = value { continue }
       let present = now?.values.first { ExactText.isSame($0.name, name) }?.value
       let part = version.partial[ExactText(name)].map(Self.cell)
@@ -249,7 +256,8 @@ struct ChangedRows {
     let content = BlobContent(bytes)
     var cell = Cell(
       text: VisibleText.visible(content.summary(sizeBytes: bytes.count), limit: 500))
-    // Browsers decode these image formats in a process without rights. SVG, which can hold script, is not one of them.
+    // Browsers decode these image formats in a sandboxed process. SVG, which can contain scripts, is not one of these
+    // formats.
     if case .image(let type, _, _) = content, bytes.count <= min(room, Self.maxImage) {
       room -= bytes.count
       cell.image = "data:\(type);base64,\(Data(bytes).base64EncodedString())"
@@ -271,13 +279,13 @@ struct ChangedRows {
     return [
       "note": note, "hasRows": !rows.isEmpty,
       "rows": rows.map { row -> [String: Any] in
-        [
-          "name": VisibleText.visible("\(row.entity) \(row.key)", limit: 200), "fate": row.fate,
-          "place": row.place,
+        let missing = row.fate == "deleted" ? "the row is gone" : "not known: its number is lost"
+        return [
+          "name": VisibleText.visible(row.name, limit: 200), "fate": row.fate, "place": row.place,
           "lines": row.lines.map { line -> [String: Any] in
             var context: [String: Any] = [
               "attribute": VisibleText.visible(line.attribute, limit: 200),
-              "before": line.before.text, "after": line.after?.text ?? "the row is gone",
+              "before": line.before.text, "after": line.after?.text ?? missing,
             ]
             if let image = line.before.image { context["beforeImage"] = image }
             if let image = line.after?.image { context["afterImage"] = image }
@@ -288,7 +296,7 @@ struct ChangedRows {
     ]
   }
 
-  /// Whether any of the values shown is an image.
+  /// Whether any of the shown values is an image.
   var hasImages: Bool {
     rows.contains { $0.lines.contains { $0.before.image != nil || $0.after?.image != nil } }
   }

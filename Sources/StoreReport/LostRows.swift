@@ -3,14 +3,14 @@ import SQLiteForensics
 import SafeText
 import StoreExtraction
 
-/// Rows that an index of the schema still names, although no live row with their row id can be read.
+/// Counts the rows that an index still refers to, although no live row with their row id can be read.
 struct LostRows {
-  /// The number of lost rows of each table. A table without a lost row has no entry.
+  /// The number of lost rows, keyed by table. A table without lost rows has no entry.
   private(set) var counts: [SQLName: Int] = [:]
-  /// Whether counting stopped at the limit, so that there may be more lost rows.
+  /// Whether counting stopped at the limit, so that there may be more lost rows than counted.
   private(set) var isCut = false
 
-  /// The most rows that are counted. They take about 16 MB of memory.
+  /// The maximum number of different rows that are collected from index entries. They take about 16 MB of memory.
   private static let most = 500_000
 
   private struct Row: Hashable {
@@ -34,7 +34,8 @@ struct LostRows {
     let tables = store.database.tables.map { SQLName($0.name) }
     let names = Set(rows.map(\.table))
     let wanted = store.database.tables.map(\.name).filter { names.contains(SQLName($0)) }
-    // An entry of an index may name a row that can be read, with values that differ from the entry's.
+    // Removes the rows that can be read: an index entry may refer to such a row although its values differ from the
+    // row's.
     try store.database.forEachBufferedRow(.live, of: wanted, readsAhead: false) { row in
       if let number = row.rowID, let table = row.origin.table {
         rows.remove(Row(table: tables[table], number: number))

@@ -7,10 +7,11 @@ import SafeText
 import StoreFiles
 import Terminal
 
-/// What every HTML page has in common: its content security policy, style sheet and script. A page loads nothing, works
-/// without its script, and runs nothing that a store has put into it.
+/// The parts that all HTML pages share: content security policy, style sheet and script. A page loads nothing from
+/// elsewhere, is usable without its script, and runs no code that comes from a store.
 enum PageFrame {
-  /// The start of a page, down to its content: policy, style sheet, title, and the line that names the program.
+  /// The beginning of a page, up to its content: the policy, the style sheet, the title, and the line that names the
+  /// program.
   private static let head = """
     <!DOCTYPE html>
     <html lang="en">
@@ -38,11 +39,11 @@ enum PageFrame {
 
     """
 
-  /// The part of a template that shows a sentence made by ``sentence(_:limit:)``.
+  /// The part of a template that shows one sentence. Its values are made by ``sentence(_:limit:)``.
   static let sentence =
     "{{#parts}}{{#isCode}}<code>{{text}}</code>{{/isCode}}{{^isCode}}{{text}}{{/isCode}}{{/parts}}"
 
-  /// The part of a template that shows the verdict of a page, a ``PageVerdict``.
+  /// The part of a template that shows the page's verdict. Its values are made by ``PageVerdict``.
   static let verdict = """
     <section class="verdict {{verdict.tone}}" aria-labelledby="verdict">
     <h2 id="verdict">{{verdict.sentence}}</h2>
@@ -65,7 +66,7 @@ enum PageFrame {
     </section>{{/summary}}
     """
 
-  /// The part of a template that links to the sections of the page.
+  /// The part of a template that shows links to the sections of the page.
   static let contents = """
     <nav aria-label="Sections"><ul>
     {{#sections}}<li><a href="#{{id}}">{{name}}</a></li>
@@ -73,7 +74,8 @@ enum PageFrame {
     </ul></nav>
     """
 
-  /// The part of a template that shows a table: a name in each line, and a count in each further column.
+  /// The part of a template that shows a table. Each line of the table has a name in the first column, and a count in
+  /// each further column.
   static let countTable = """
     <table class="sortable" tabindex="0">
     <thead><tr><th scope="col">{{holder}}</th>{{#columns}}<th scope="col" class="number">{{.}}</th>{{/columns}}</tr></thead>
@@ -84,11 +86,11 @@ enum PageFrame {
     </table>
     """
 
-  /// The part of a template that shows the section of findings. Its values come from ``findings(_:of:at:)``.
+  /// The part of a template that shows the section of findings. Its values are made by ``findings(_:of:at:)``.
   static let findingTable = """
     {{#findings}}<section aria-labelledby="findings">
     <h2 id="findings">Findings</h2>
-    {{#note}}<p>{{note}}</p>{{/note}}
+    {{#note}}<p>{{.}}</p>{{/note}}
     {{#hasLines}}<table class="sortable stacked" tabindex="0">
     <thead><tr><th scope="col">Kind</th><th scope="col">Id</th><th scope="col" class="number">Page</th><th scope="col" class="number">Offset</th><th scope="col">Table</th><th scope="col">What</th></tr></thead>
     <tbody>
@@ -104,17 +106,17 @@ enum PageFrame {
   /// - Parameters:
   ///   - title: the title of the page, which is also its heading.
   ///   - by: text that follows the program's name and version in the line below the title.
-  ///   - body: the template of the content. Mustache escapes values between two braces. Three braces, which escape
-  ///     nothing, are only for values that this target has made itself.
-  ///   - content: the values that the template names.
-  ///   - showsImages: whether the page has images, which are in `data:` addresses.
+  ///   - body: the Mustache template of the content. Values in double braces are escaped. Triple braces escape nothing,
+  ///     and are only for values that this target has made itself.
+  ///   - content: the values for the template.
+  ///   - showsImages: whether the page has images, which are in `data:` URLs.
   /// - Returns: the page as HTML.
   /// - Throws: an error of the template engine.
   static func page(
     _ title: String, by: String, _ body: String, _ content: PageContent,
     showsImages: Bool = false
   ) throws -> String {
-    // The hashes allow this style sheet and this script, and no other.
+    // The hashes allow only this style sheet and this script.
     let policy =
       "default-src 'none'; base-uri 'none'; form-action 'none'; style-src '\(source(ReportStyle.sheet))'; script-src '\(source(ReportStyle.script))'"
       + (showsImages ? "; img-src data:" : "")
@@ -134,13 +136,14 @@ enum PageFrame {
 
   // MARK: - Parts
 
-  /// Makes text from a store visible: characters that a browser would hide or use to reorder text are escaped. The text
-  /// is cut after `limit` scalars. The template escapes markup.
+  /// Makes text from a store safe to show: characters that a browser would hide, or would use to reorder text, are
+  /// replaced by visible escapes. The text is cut after `limit` scalars. Markup is not escaped here; the template does
+  /// that.
   static func text(_ text: String, limit: Int = 300) -> String {
     VisibleText.visible(text, limit: limit)
   }
 
-  /// Splits a sentence into the parts that ``sentence`` shows. Text between backticks is code.
+  /// Splits a sentence into the parts that the template part ``sentence`` shows. Text between backticks is code.
   static func sentence(_ sentence: String, limit: Int = 2_000) -> [String: Any] {
     let parts = text(sentence, limit: limit).utf8
       .split(separator: UInt8(ascii: "`"), omittingEmptySubsequences: false)
@@ -151,15 +154,14 @@ enum PageFrame {
     ]
   }
 
-  /// A name and its value, for a list of facts.
+  /// The values for one name and its value in a list of facts.
   static func pair(_ fact: (name: String, value: String)) -> [String: Any] {
     ["name": text(fact.name), "value": text(fact.value, limit: 1_000)]
   }
 
-  /// The values for ``findingTable``.
+  /// The values for ``findingTable``. The first `limit` findings are listed.
   ///
-  /// Of the findings, the first `limit` are listed. `count` is the number of all findings, which the note names when
-  /// some are left out.
+  /// `count` is the number of all findings. If some are not listed, a note gives this number.
   static func findings(_ findings: [Finding], of count: Int, at limit: Int) -> [String: Any] {
     let lines = findings.prefix(limit).map { finding -> [String: Any] in
       [
@@ -169,29 +171,33 @@ enum PageFrame {
         "table": text(finding.table ?? ""), "message": text(finding.message, limit: 600),
       ]
     }
-    var notes: [String] = []
-    if lines.isEmpty { notes.append("No findings.") }
-    if lines.count < count { notes.append("\(lines.count) of \(Quantity.count(count)) are shown.") }
-    return ["note": notes.joined(separator: " "), "hasLines": !lines.isEmpty, "lines": lines]
+    let note = lines.isEmpty ? ["No findings."] : cut(count, at: lines.count)
+    return ["note": note, "hasLines": !lines.isEmpty, "lines": lines]
+  }
+
+  /// A sentence that says how many of `count` lines are shown; empty when all lines are shown.
+  static func cut(_ count: Int, at limit: Int) -> [String] {
+    count > limit ? ["\(Quantity.count(limit)) of \(Quantity.count(count)) are shown."] : []
   }
 }
 
-/// The values for the template of a page, and its sections in the order in which ``PageFrame/contents`` links to them.
+/// The values for the template of a page, and the sections of the page, in the order of the links in
+/// ``PageFrame/contents``.
 struct PageContent {
   var values: [String: Any]
   private var sections: [[String: Any]] = []
 
   init(_ values: [String: Any]) { self.values = values }
 
-  /// All values for the template, with the links to the sections.
+  /// All values for the template, including the links to the sections.
   var context: [String: Any] { values.merging(["sections": sections]) { $1 } }
 
-  /// Adds a link to a section whose values are in ``values`` already.
+  /// Adds a link to a section whose values are already in ``values``.
   mutating func addSection(_ id: String, _ name: String) {
     sections.append(["id": id, "name": name])
   }
 
-  /// Adds a section: a link, and the values for its part of the template. With nil, the page does not have the section.
+  /// Adds a section: its link, and the values for its part of the template. If `part` is nil, no section is added.
   mutating func addSection(_ id: String, _ name: String, _ part: [String: Any]?) {
     guard let part else { return }
     values[id] = part
@@ -199,9 +205,9 @@ struct PageContent {
   }
 }
 
-/// The verdict at the top of a page: a sentence, explanations, and commands to run next.
+/// The verdict at the top of a page: a sentence, explanations, and the commands to run next.
 struct PageVerdict {
-  /// The class in the style sheet: `good`, `bad` or `doubt`.
+  /// The verdict's class in the style sheet: `good`, `bad` or `doubt`.
   var tone: String
   var sentence: String
   var more: [String] = []

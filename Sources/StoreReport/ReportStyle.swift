@@ -1,6 +1,6 @@
 import ModelTools
 
-/// The style sheet and the script of all pages. Neither loads anything, and the pages work without the script.
+/// The style sheet and the script of all pages. Neither loads anything, and a page is usable without the script.
 enum ReportStyle {
   static let sheet =
     DifferencePageStyle.text + names(.light)
@@ -57,7 +57,8 @@ enum ReportStyle {
     """
   }
 
-  /// Lets the user sort a table by pressing a heading, and filter the lines of a longer table by typing above it.
+  /// The script. It sorts a table when the user presses a column's heading, and filters the lines of a longer table by
+  /// a text that the user types above the table.
   static let script = """
     "use strict";
     for (const table of document.querySelectorAll(".sortable")) {

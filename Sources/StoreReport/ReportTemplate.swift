@@ -1,4 +1,4 @@
-/// The Mustache templates of reports, made of parts from ``PageFrame``.
+/// The Mustache templates of reports, which contain template parts of ``PageFrame``.
 enum ReportTemplate {
   static let text = """
     \(PageFrame.verdict)
@@ -17,7 +17,7 @@ enum ReportTemplate {
     </section>
     {{#rows}}<section aria-labelledby="rows">
     <h2 id="rows">Rows</h2>
-    {{#note}}<p>{{note}}</p>{{/note}}
+    {{#note}}<p>{{.}}</p>{{/note}}
     \(PageFrame.countTable)
     </section>{{/rows}}
     {{#changes}}<section aria-labelledby="changes">
@@ -41,17 +41,14 @@ enum ReportTemplate {
     </section>{{/pages}}
     {{#times}}<section aria-labelledby="times">
     <h2 id="times">When</h2>
-    {{#hasBins}}<p>From {{from}} to {{to}}; a bar for each {{unit}}. <span class="chip bar-changes">changes that the history records</span> <span class="chip bar-dates">dates in rows</span></p>{{/hasBins}}
+    {{#svg}}<p class="key">From {{from}} to {{to}}; a bar for each {{unit}}. {{#chips}}<span class="chip bar-{{class}}">{{name}}</span>
+    {{/chips}}</p>{{/svg}}
     {{#outOfRange}}<p>Dates before 1980, after 2080 or at the zero of the calendar are not shown: {{outOfRange}}.</p>{{/outOfRange}}
-    {{#hasBins}}<div class="strip" tabindex="0" role="group" aria-label="Histogram of dates">{{{svg}}}</div>
-    <details><summary>The same as a table</summary>
-    <table class="sortable" tabindex="0">
-    <thead><tr><th scope="col">From</th><th scope="col" class="number">Changes</th><th scope="col" class="number">Dates in rows</th></tr></thead>
-    <tbody>
-    {{#bins}}<tr><th scope="row">{{start}}</th><td class="number">{{changes}}</td><td class="number">{{dates}}</td></tr>
-    {{/bins}}
-    </tbody>
-    </table></details>{{/hasBins}}
+    {{#omitted}}<p>Dates that are too many to sort are not shown: {{omitted}}.</p>{{/omitted}}
+    {{#svg}}<div class="strip" tabindex="0" role="group" aria-label="Histogram of dates">{{{svg}}}</div>{{/svg}}
+    {{#table}}<details><summary>The same as a table</summary>
+    \(PageFrame.countTable)
+    </details>{{/table}}
     </section>{{/times}}
     {{#log}}<section aria-labelledby="log">
     <h2 id="log">Write-ahead log</h2>
@@ -66,7 +63,7 @@ enum ReportTemplate {
     </section>{{/log}}
     {{#model}}<section aria-labelledby="model">
     <h2 id="model">The model</h2>
-    <p>{{note}}</p>
+    {{#note}}<p>{{.}}</p>{{/note}}
     {{#hasChanges}}<ul>
     {{#changes}}<li>\(PageFrame.sentence)</li>
     {{/changes}}
@@ -75,6 +72,7 @@ enum ReportTemplate {
     </section>{{/model}}
     {{#hashes}}<section aria-labelledby="hashes">
     <h2 id="hashes">Version hashes</h2>
+    {{#note}}<p>{{.}}</p>{{/note}}
     <table class="sortable" tabindex="0">
     <thead><tr><th scope="col">Entity</th><th scope="col">Hash in the store</th></tr></thead>
     <tbody>
@@ -102,7 +100,7 @@ enum ReportTemplate {
     </section>
     """
 
-  /// The content of a page that lists several stores.
+  /// The template for the content of a page that lists several stores.
   static let index = """
     <table class="sortable" tabindex="0">
     <thead><tr><th scope="col">Store</th><th scope="col">What it is</th><th scope="col">Verdict</th><th scope="col" class="number">Rows</th><th scope="col" class="number">Bytes</th></tr></thead>

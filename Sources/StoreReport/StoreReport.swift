@@ -12,50 +12,52 @@ import StoreFiles
 import SupportBundle
 import Terminal
 
-/// A file that is, was or may be a store, and that the report does not read. The message says why.
+/// A file that is, was or may be a store, but that the report does not read. The message says why.
 package struct PassedOver: Error {
   let message: String
 
-  /// An error with this reason: a clause that can stand alone beside the file's name.
+  /// Creates an error. The message is a clause that is shown next to the file's name.
   package init(_ message: String) { self.message = message }
 }
 
-/// What is known about a store, as one HTML page. The page loads nothing, and works without its script and on paper.
-/// Unless values are asked for, the page holds no value of a row.
+/// An HTML page that shows what is known about a store. The page loads nothing, and is usable without its script and on
+/// paper. Unless values are requested, the page holds no value of any row.
 package struct StoreReport {
   private let name: String
   private let inspection: StoreInspection
   private let survey: RebuildResult?
   private let pages: PageStrip?
   private let times: DateHistogram?
-  /// Older versions of rows, with their values; nil for a page without values.
+  /// Older versions of rows, with their values; nil for a page that shows no values.
   private let changes: ChangedRows?
-  /// How many deleted rows of each entity are still in the files. Nil for a damaged store and for a plain SQLite
-  /// database, whose deleted rows are counted by table.
+  /// The number of deleted rows that are still in the files, keyed by entity. Nil for a damaged store and for a plain
+  /// SQLite database; their deleted rows are counted by table instead.
   private let deletedCounts: [ExactText: Int]?
-  /// Rows that only an index still names; nil for a store without damage.
+  /// The rows that only an index still refers to; nil for a store without damage.
   private let lostRows: LostRows?
   private let model: ManagedObjectModel?
   private let expected: (name: String, model: ManagedObjectModel)?
   private let incident: Incident?
   private let made: Date
-  /// Which part of the write-ahead log was read; nil for a page made from a bundle without the store's files.
+  /// Which part of the write-ahead log was read; nil for a page that is made from a bundle without the store's files.
   private let logView: SQLiteDatabase.LogView?
-  /// Warnings that the page shows first, such as one that a bundle was changed after it was packed.
+  /// The names of the bundle's records that cannot be read.
+  private let unreadRecords: [String]
+  /// Warnings at the top of the page, for example that a bundle was changed after it was packed.
   package var warnings: [String] = []
 
-  /// The most lines that a table of the page shows.
+  /// The maximum number of lines that are shown in a table.
   private static let maxLines = 2_000
 
   /// Reads a store, and keeps what the page says about it.
   ///
   /// - Parameters:
-  ///   - path: the main file.
+  ///   - path: the path of the store's main file.
   ///   - logView: which part of the write-ahead log is read.
   ///   - expected: the app's present model, and its name; nil when the model is not known.
   ///   - incident: the incident in which the store was set aside; nil for any other store.
-  ///   - values: which values are shown of older versions of rows.
-  ///   - made: the time that the page names.
+  ///   - values: which values of older versions of rows are shown.
+  ///   - made: the time at which the page is made, which the page shows.
   /// - Throws: `SQLiteFileError` when the file cannot be opened, or none of its pages is a database page.
   package init(
     storeAt path: String, logView: SQLiteDatabase.LogView = .committed,
@@ -64,41 +66,43 @@ package struct StoreReport {
   ) throws {
     name = PathText.lastComponent(of: path)
     inspection = try StoreInspection(path: path, logView: logView)
-    let store = try CoreDataStore(path: path, logView: logView)
+    let database = try SQLiteDatabase.surveyed(path: path, logView: logView)
+    let store = try CoreDataStore(database)
     model = store.cachedModel
     var rebuild = StoreRebuild()
     rebuild.includesDeleted = true
     let damaged = try DamagedStore(path: path, logView: logView)
     survey = try rebuild.survey(damaged)
-    deletedCounts = inspection.damageCount == 0 ? try Self.deletedCounts(damaged) : nil
-    lostRows = inspection.damageCount > 0 ? try LostRows(damaged) : nil
+    let isDamaged = inspection.damageCount > 0
+    deletedCounts = isDamaged ? nil : try Self.deletedCounts(damaged)
+    lostRows = isDamaged ? try LostRows(damaged) : nil
+    let sound = isDamaged ? nil : store
     changes =
       switch values {
       case .none: nil
-      case .all:
-        try ChangedRows(damaged, isDamaged: inspection.damageCount > 0, showing: nil)
-      case .listed(let list):
-        try ChangedRows(damaged, isDamaged: inspection.damageCount > 0, showing: list)
+      case .all: try ChangedRows(damaged, sound, showing: nil)
+      case .listed(let list): try ChangedRows(damaged, sound, showing: list)
       }
-    pages = try PageStrip(
-      SQLiteDatabase.surveyed(path: path, logView: logView), inspection.findings)
-    // A timeline always reads the write-ahead log up to the last commit, as SQLite does.
+    pages = try PageStrip(database, inspection.findings)
+    // A timeline needs the layout in the file's header and, like SQLite, reads the write-ahead log up to the last
+    // commit.
     times =
-      logView == .committed
-      ? try? DateHistogram(StoreTimeline(path: path, includesDates: true)) : nil
+      logView == .committed && database.votedLayout == nil
+      ? try DateHistogram(StoreTimeline(path: path, includesDates: true)) : nil
+    unreadRecords = []
     self.logView = logView
     self.expected = expected
     self.incident = incident
     self.made = made
   }
 
-  /// Takes the records of an unpacked bundle that does not hold the store's files.
+  /// Reads the records of an unpacked bundle that does not contain the store's files.
   ///
   /// - Parameters:
   ///   - folder: the folder that the bundle was unpacked into.
   ///   - expected: the app's present model, and its name; nil when the model is not known.
-  ///   - made: the time that the page names.
-  /// - Throws: an error of Foundation when `inspection.json` of the bundle is missing or cannot be decoded.
+  ///   - made: the time at which the page is made, which the page shows.
+  /// - Throws: an error of Foundation when the bundle's `inspection.json` is missing or cannot be decoded.
   package init(
     bundleIn folder: String, expected: (name: String, model: ManagedObjectModel)? = nil, made: Date
   ) throws {
@@ -109,10 +113,18 @@ package struct StoreReport {
     decoder.dateDecodingStrategy = .iso8601
     inspection = try decoder.decode(StoreInspection.self, from: content("inspection.json"))
     name = PathText.lastComponent(of: inspection.path)
-    model = (try? content("model.xcdatamodel/contents")).flatMap {
-      try? ManagedObjectModel(contentsXML: [UInt8]($0))
+    var unread: [String] = []
+    func record<Value>(_ name: String, _ read: (Data) throws -> Value) -> Value? {
+      guard let bytes = try? content(name) else { return nil }
+      let value = try? read(bytes)
+      if value == nil { unread.append(name) }
+      return value
     }
-    incident = try? decoder.decode(Incident.self, from: content("incident.json"))
+    model = record("model.xcdatamodel/contents") {
+      try ManagedObjectModel(contentsXML: [UInt8]($0))
+    }
+    incident = record("incident.json") { try decoder.decode(Incident.self, from: $0) }
+    unreadRecords = unread
     self.expected = expected
     self.made = made
     (survey, pages, times, changes, deletedCounts, lostRows) = (nil, nil, nil, nil, nil, nil)
@@ -146,12 +158,12 @@ package struct StoreReport {
       ReportTemplate.text, content, showsImages: changes?.hasImages ?? false)
   }
 
-  /// Makes a page that lists several stores, one in a line.
+  /// Makes a page that lists several stores, one per line.
   ///
   /// - Parameters:
   ///   - folder: the path of the folder that holds the stores.
-  ///   - stores: the path of each store within the folder, with its inspection, or with the error that prevented it.
-  ///   - made: the time that the page names.
+  ///   - stores: the stores, each as its path within the folder, and its inspection or the error that prevented it.
+  ///   - made: the time at which the page is made, which the page shows.
   /// - Returns: the page as HTML.
   /// - Throws: an error of the template engine.
   package static func index(
@@ -166,7 +178,7 @@ package struct StoreReport {
           "name": PageFrame.text(path), "kind": kindName(inspection.kind),
           "verdict": health.sentence, "tone": health.tone,
           "rows": Quantity.count(inspection.liveRowCount),
-          "bytes": Quantity.count(inspection.members.reduce(0) { $0 + $1.sizeBytes }),
+          "bytes": Quantity.count(size(of: inspection.members)),
         ]
       case .failure(let error):
         let message =
@@ -241,6 +253,10 @@ package struct StoreReport {
       )
     }
     if let unread = inspection.unreadFiles { verdict.more.append(unread) }
+    for name in unreadRecords {
+      verdict.more.append(
+        "The record `\(name)` of the bundle cannot be read, so this page leaves it out.")
+    }
     if !warnings.isEmpty {
       verdict.tone = "bad"
       verdict.more.insert(contentsOf: warnings, at: 0)
@@ -248,7 +264,8 @@ package struct StoreReport {
     return verdict
   }
 
-  /// The store's main file as an argument of a shell command. In an incident, the path starts in the incident's folder.
+  /// The path of the store's main file, as an argument of a shell command. For an incident, the path is relative to the
+  /// incident's folder.
   private var file: String {
     ShellText.path(incident == nil ? name : PathText.joined("store", name))
   }
@@ -269,7 +286,7 @@ package struct StoreReport {
     }
     verdict.more.append(
       "Rows that can be read in spite of the damage: \(parts.joined(separator: "; ")).")
-    // Frames after a broken one are only read on request.
+    // Without this option, frames after a broken frame are not read.
     let isBroken = inspection.findings.contains { $0.id == .walBrokenChain }
     let flags = isBroken && logView != .all ? "--wal all " : ""
     if isBroken, logView != .all {
@@ -320,7 +337,7 @@ package struct StoreReport {
     facts += [
       (
         "Size",
-        Quantity.bytes(UInt64(clamping: inspection.members.reduce(0) { $0 + $1.sizeBytes }))
+        Quantity.bytes(Self.size(of: inspection.members))
           + (inspection.members.count == 1
             ? "" : " in \(Quantity.count(inspection.members.count, "file"))")
       ),
@@ -331,6 +348,14 @@ package struct StoreReport {
       ("Text encoding", file.textEncoding), ("Journal mode", file.journalMode),
     ]
     return facts
+  }
+
+  /// The total size of the files, in bytes. The sum is clamped, because a bundle may record any sizes.
+  private static func size(of files: [StoreInspection.Member]) -> UInt64 {
+    files.reduce(0) { sum, file in
+      let (next, overflow) = sum.addingReportingOverflow(UInt64(clamping: file.sizeBytes))
+      return overflow ? .max : next
+    }
   }
 
   private static func context(_ incident: Incident) -> [String: Any] {
@@ -352,42 +377,40 @@ package struct StoreReport {
   }
 
   private var rows: [String: Any]? {
-    // What can be read of a damaged store differs from what the app would see, so the rows are counted by table.
+    // The rows of a damaged store are counted by table, because the rows that can be recovered are not those that the
+    // app would see.
     let isPlain = inspection.kind == .sqlite || inspection.entities.isEmpty
     guard let survey, isPlain || inspection.damageCount > 0 else { return entityRows }
     return tableRows(survey)
   }
 
-  /// A sentence that says how many of `count` lines are shown; empty when all are.
-  private static func cut(_ count: Int) -> String {
-    count > maxLines ? " \(maxLines) of \(Quantity.count(count)) are shown." : ""
-  }
-
   private var entityRows: [String: Any]? {
     var note =
-      "Rows of each entity as the app would see them. Rows of a subentity are counted only there."
+      "Rows of each entity as the app would see them. A row of a subentity is counted only for the subentity."
     if let deleted = survey?.deletedCount, deleted > 0 {
       note += " Deleted rows that are still in the file: \(Quantity.count(deleted))."
     }
-    note += Self.cut(inspection.entities.count)
     let hasDeleted = deletedCounts?.isEmpty == false
-    return [
-      "holder": "Entity", "columns": ["Rows"] + (hasDeleted ? ["Deleted"] : []), "note": note,
-      "lines": inspection.entities.prefix(Self.maxLines).map { entity -> [String: Any] in
+    let lines =
+      inspection.entities.map { entity -> [String: Any] in
         let deleted = deletedCounts?[ExactText(entity.name)] ?? 0
         let counts = [entity.rowCount] + (hasDeleted ? [deleted] : [])
         return ["name": PageFrame.text(entity.name), "counts": counts.map { Quantity.count($0) }]
       }
-        + (inspection.plainTables ?? []).prefix(Self.maxLines).map { table -> [String: Any] in
-          [
-            "name": PageFrame.text(table.name + " (a table)"),
-            "counts": [Quantity.count(table.rowCount)] + (hasDeleted ? [""] : []),
-          ]
-        },
+      + (inspection.plainTables ?? []).map { table -> [String: Any] in
+        [
+          "name": PageFrame.text(table.name + " (a table)"),
+          "counts": [Quantity.count(table.rowCount)] + (hasDeleted ? [""] : []),
+        ]
+      }
+    return [
+      "holder": "Entity", "columns": ["Rows"] + (hasDeleted ? ["Deleted"] : []),
+      "note": [note] + PageFrame.cut(lines.count, at: Self.maxLines),
+      "lines": Array(lines.prefix(Self.maxLines)),
     ]
   }
 
-  /// Counts the deleted and replaced rows of each entity; nil for a plain SQLite database.
+  /// Counts the deleted and replaced rows, keyed by entity; nil for a plain SQLite database.
   private static func deletedCounts(_ store: DamagedStore) throws -> [ExactText: Int]? {
     guard store.kind != .sqlite else { return nil }
     var counts: [ExactText: Int] = [:]
@@ -409,7 +432,7 @@ package struct StoreReport {
     return [
       "holder": "Table",
       "columns": ["Rows", "Partial", "Deleted"] + (lost == nil ? [] : ["Lost"]),
-      "note": note + Self.cut(survey.tables.count),
+      "note": [note] + PageFrame.cut(survey.tables.count, at: Self.maxLines),
       "lines": survey.tables.prefix(Self.maxLines).map { table -> [String: Any] in
         let counts = [table.rowCount, table.partialRowCount, table.deletedCount]
         return [
@@ -422,7 +445,9 @@ package struct StoreReport {
   }
 
   private var findings: [String: Any] {
-    PageFrame.findings(inspection.findings, of: inspection.findings.count, at: Self.maxLines)
+    PageFrame.findings(
+      inspection.findings, of: max(inspection.findings.count, inspection.damageCount),
+      at: Self.maxLines)
   }
 
   private var log: [String: Any]? {
@@ -463,29 +488,31 @@ package struct StoreReport {
 
   private var modelContext: [String: Any]? {
     guard let model else { return nil }
-    if let expected, let difference, !difference.isEmpty {
-      return [
-        "note": PageFrame.text(
-          "What differs between the model in the store and \(expected.name): \(difference.countText)",
-          limit: 600),
-        "hasChanges": true,
-        "changes": difference.changes.prefix(Self.maxLines).map { PageFrame.sentence($0.sentence) },
-        "svg": ModelDiagram(from: model, to: expected.model, difference).svg,
-      ]
+    guard let expected, let difference, !difference.isEmpty else {
+      let diagram = ModelDiagram(of: model)
+      let note =
+        "The model that is saved in the store. Its number of entities: \(Quantity.count(model.entities.count))."
+      return ["note": [note] + diagram.leftOut, "hasChanges": false, "svg": diagram.svg]
     }
+    let diagram = ModelDiagram(from: model, to: expected.model, difference)
+    let note = PageFrame.text(
+      "What differs between the model in the store and \(expected.name): \(difference.countText)",
+      limit: 600)
     return [
-      "note":
-        "The model that is saved in the store. Its number of entities: \(Quantity.count(model.entities.count)).",
-      "hasChanges": false, "svg": ModelDiagram(of: model).svg,
+      "note": [note] + PageFrame.cut(difference.changes.count, at: Self.maxLines) + diagram.leftOut,
+      "hasChanges": true,
+      "changes": difference.changes.prefix(Self.maxLines).map { PageFrame.sentence($0.sentence) },
+      "svg": diagram.svg,
     ]
   }
 
   private var hashes: [String: Any]? {
     guard let hashes = inspection.metadata?.versionHashes, !hashes.isEmpty else { return nil }
     return [
+      "note": PageFrame.cut(hashes.count, at: Self.maxLines),
       "lines": hashes.sorted { $0.key < $1.key }.prefix(Self.maxLines).map {
         ["name": PageFrame.text($0.key), "hash": PageFrame.text($0.value)]
-      }
+      },
     ]
   }
 
@@ -520,7 +547,7 @@ package struct StoreReport {
     ]
   }
 
-  /// The table of the store's files. External data files share one line, because their names and hashes would tell
+  /// The table of the store's files. All external files share one line, because their names and hashes would reveal
   /// something about values.
   private var files: [[String: Any]] {
     var lines = inspection.members.filter { !Self.isExternal($0.name) }.map {
@@ -533,13 +560,13 @@ package struct StoreReport {
     if !external.isEmpty {
       lines.append([
         "name": "external data: \(Quantity.count(external.count, "file"))",
-        "bytes": Quantity.count(external.reduce(0) { $0 + $1.sizeBytes }), "hash": "not shown",
+        "bytes": Quantity.count(Self.size(of: external)), "hash": "not shown",
       ])
     }
     return lines
   }
 
-  /// Whether a member of the store set is a file in the support folder: its name then has a folder in it.
+  /// Whether a member of the store set is in the support folder. If so, its name contains a folder.
   private static func isExternal(_ name: String) -> Bool {
     PathText.components(of: name).count > 1
   }
@@ -567,7 +594,7 @@ package struct StoreReport {
     ("Deleted row", "A row that the app no longer sees, but whose bytes are still in the file."),
     (
       "Lost row",
-      "A row whose bytes are gone. Lost rows that an index still names are counted here."
+      "A row whose bytes are gone. Only lost rows that an index still names can be counted."
     ),
   ]
 }

@@ -8,33 +8,34 @@ import SafeText
 import StoreFiles
 public import StoreRecovery
 
-/// The result of taking in a store that support has repaired.
+/// The result of putting a store that support has repaired back into use.
 public struct AcceptedReturn: Sendable {
-  /// The new incident, made for the returned store. That store is in use now.
+  /// The new incident that was made for the returned store. The returned store is now in use.
   public let incident: Incident
-  /// What the restoration did. `restoration.replaced` is the incident of the store that was in use before. To undo,
-  /// restore that incident.
+  /// The result of the restoration. `restoration.replaced` is the incident of the store that was in use before. To undo
+  /// the restoration, restore that incident.
   public let restoration: Incidents.Restoration
 }
 
 extension Incidents {
-  /// Takes in a store that support has repaired. First proves that the store belongs to an incident and fits the app's
-  /// model. Then sets the present store aside and puts the repaired one in its place. Call this before you open the
-  /// store.
+  /// Puts a store that support has repaired back into use. First checks that the store was repaired for the incident
+  /// `id`, and that it fits the app's model. Then sets the present store aside, and puts the repaired store in its
+  /// place. Call this function before you open the store.
   ///
-  /// After a kill at any moment, the present store or the repaired one is in place and complete. The next open finishes
-  /// a move that has begun. To undo, restore the incident of the store that was replaced.
+  /// If the process is killed at any time, either the present store or the repaired store is in place and complete. If
+  /// a move had begun, the next open finishes it. To undo the whole change, restore the incident of the store that was
+  /// replaced.
   ///
   /// - Parameters:
   ///   - file: the `.lifeboat-return` file from support.
-  ///   - id: the id of the incident that the store was repaired for.
-  ///   - model: the model that the app opens its store with; nil for an app without one.
-  ///   - texts: the words that the records use.
-  /// - Returns: the new incident and what the restoration did.
+  ///   - id: the id of the incident for which the store was repaired.
+  ///   - model: the model with which the app opens its store; nil for an app without a model.
+  ///   - texts: the words that are used in the records.
+  /// - Returns: the new incident, and the result of the restoration.
   /// - Throws: ``StoreReturnError`` when the file is damaged, belongs to another incident or does not fit the app's
-  ///   model; `SQLiteFileError` when it cannot be opened or read. Nothing is changed then. `StoreRecoveryError` for the
-  ///   reasons that ``Incidents/restore(_:force:app:texts:)`` has. The present store or the repaired one is in place
-  ///   then.
+  ///   model; `SQLiteFileError` when the file cannot be opened or read. After these errors, nothing has changed.
+  ///   `StoreRecoveryError` for the reasons for which ``Incidents/restore(_:force:app:texts:)`` throws it. After this
+  ///   error, either the present store or the repaired store is in place.
   public func accept(
     return file: URL, for id: String, fitting model: (any ModelExpectation)?,
     texts: IncidentTexts = IncidentTexts()
@@ -64,7 +65,8 @@ extension Incidents {
     return AcceptedReturn(incident: made, restoration: try restore(made.id, texts: texts))
   }
 
-  /// The reasons why a store cannot be used with a model, as sentences. Empty when the store is sound and fits.
+  /// The reasons why the store at `mainPath` cannot be used with a model, as sentences. Empty when the store is sound
+  /// and fits the model.
   private static func obstacles(
     to mainPath: String, with model: (any ModelExpectation)?
   ) -> [String] {
@@ -82,8 +84,8 @@ extension Incidents {
 }
 
 extension StoreReturn {
-  /// Writes the files of the set into an empty folder that only this user can reach. Throws `return.damaged` when a
-  /// file differs from its SHA-256 in the manifest.
+  /// Writes the files of the returned store into an empty folder that only this user can access. Throws
+  /// `return.damaged` when the SHA-256 of a file is not the one in the manifest.
   func unpack(into folder: String) throws {
     let archive = try ByteFile(path)
     for (file, offset) in zip(manifest.files, offsets) {
@@ -118,7 +120,7 @@ extension StoreReturn {
     }
   }
 
-  /// Whether an unpacked store has the UUID and the version hashes that the manifest gives.
+  /// Whether an unpacked store has the UUID and the version hashes that the manifest records.
   func isAsSaid(_ main: String) throws -> Bool {
     var findings = FindingList()
     let metadata = try StoreMetadata.read(from: SQLiteDatabase(path: main), &findings)

@@ -2,7 +2,7 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// A new archive. It is written under a private name in its folder, and gets its final name when it is complete.
+/// An archive that is being written. It has a private name, in the folder of its final path, until it is complete.
 final class NewArchive {
   private let path: String
   private let folder: Int32
@@ -18,9 +18,8 @@ final class NewArchive {
     name = ".lifeboat-return-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
     descriptor = SystemCalls.create(name, in: folder)
     guard descriptor >= 0 else {
-      let code = errno
-      close(folder)
-      throw StoreReturnError(.cannotCreate, "the file cannot be made", path: path, errno: code)
+      // All properties are set by now, so the deinitializer runs, and closes the folder.
+      throw StoreReturnError(.cannotCreate, "the file cannot be made", path: path, errno: errno)
     }
   }
 
@@ -33,7 +32,7 @@ final class NewArchive {
     if let code = SystemCalls.write(bytes[...], to: descriptor) { throw failure(code) }
   }
 
-  /// Makes the archive durable and gives it its name, which must be free.
+  /// Syncs the archive and gives it its final name. No file may already have this name.
   func publish() throws {
     if let code = SystemCalls.synchronize(descriptor) { throw failure(code) }
     if let code = SystemCalls.rename(
@@ -47,7 +46,7 @@ final class NewArchive {
     _ = SystemCalls.synchronize(folder)
   }
 
-  /// Removes the file under its private name, if it is still the one that was made here.
+  /// Deletes the file at the private name, but only if that name still refers to the file that this object created.
   func discard() {
     guard let made = FileStatus.found(descriptor) else { return }
     SafeRemoval.remove(name, in: folder, of: made)

@@ -1,4 +1,4 @@
-/// The manifest of a returned store: `manifest.json`, the first file of the archive.
+/// The manifest of a returned store. It is the file `manifest.json`, which comes first in the archive.
 struct ReturnManifest: Codable, Equatable {
   static let schemaName = "lifeboat.return"
   static let name = "manifest.json"
@@ -7,7 +7,7 @@ struct ReturnManifest: Codable, Equatable {
   /// The maximum size of a manifest, in bytes.
   static let maxBytes: Int64 = 32 << 20
 
-  /// The incident that the store was repaired for.
+  /// The incident for which the store was repaired.
   struct Origin: Codable, Equatable {
     let id: String
     let storeName: String
@@ -15,7 +15,7 @@ struct ReturnManifest: Codable, Equatable {
     let sha256: String
   }
 
-  /// A file of the set, with the name that it has in the incident's set.
+  /// A file of the returned store. Its name is the name that the file has in the app's store set.
   struct File: Codable, Equatable {
     let name: String
     let sizeBytes: Int64
@@ -26,7 +26,7 @@ struct ReturnManifest: Codable, Equatable {
   var version = 1
   let toolVersion: String
   let incident: Origin
-  /// The UUID in the metadata of the repaired store; nil when there is none.
+  /// The UUID in the metadata of the repaired store; nil when the metadata has none.
   let storeUUID: String?
   /// The version hashes in the metadata of the repaired store, in hexadecimal, keyed by entity name.
   let versionHashes: [String: String]

@@ -8,20 +8,20 @@ import SafeText
 import StoreFiles
 package import StoreRecovery
 
-/// A store that support has repaired or migrated, packed for the app (`.lifeboat-return`): a zip archive with a
-/// manifest, the files of the set, and a report.
+/// A store that support has repaired or migrated, packed for the app in a `.lifeboat-return` file. This is a zip
+/// archive that contains a manifest, the store's files, and a report.
 package struct StoreReturn: Sendable {
   /// The path of the `.lifeboat-return` archive.
   package let path: String
   let manifest: ReturnManifest
-  /// The offset in the archive at which each file's bytes begin, in the order of the manifest.
+  /// The offsets in the archive at which the bytes of the files begin, in the order of the files in the manifest.
   let offsets: [Int64]
 
-  /// The id of the incident that the store was repaired for.
+  /// The id of the incident for which the store was repaired.
   package var incidentID: String { manifest.incident.id }
-  /// The name of the store's main file in the app.
+  /// The name that the store's main file has in the app.
   package var storeName: String { manifest.incident.storeName }
-  /// The size of all files of the set together, in bytes.
+  /// The total size of the store's files, in bytes.
   package var sizeBytes: Int64 { manifest.files.reduce(0) { $0 + $1.sizeBytes } }
 
   // MARK: - Making
@@ -29,20 +29,21 @@ package struct StoreReturn: Sendable {
   /// Packs a repaired store into an archive.
   ///
   /// - Parameters:
-  ///   - store: the main file of the repaired store. Its log and external files are packed as well. No program may have
-  ///     the store open.
-  ///   - incident: the incident that the store was repaired for. Its set must be sealed.
-  ///   - report: a file for the app, such as the report of a migration as JSON; nil for none.
-  ///   - path: the path of the archive; nothing may exist there.
-  /// - Throws: ``StoreReturnError``, also for more files than ``init(verifying:)`` reads; `SQLiteFileError` when a file
-  ///   of the set cannot be opened or read.
+  ///   - store: the path of the repaired store's main file. The store's write-ahead log and external files are packed,
+  ///     too. No program may have the store open.
+  ///   - incident: the incident for which the store was repaired. The files that were set aside must be sealed.
+  ///   - report: the bytes of a file for the app, for example a migration report as JSON; nil for no report.
+  ///   - path: the path of the archive. No file may exist at this path.
+  /// - Throws: ``StoreReturnError``, also when the store has more files than ``init(verifying:)`` accepts;
+  ///   `SQLiteFileError` when a file of the store cannot be opened or read.
   package static func make(
     of store: String, for incident: Incident, report: [UInt8]? = nil, at path: String
   ) throws {
     try make(of: store, for: incident, report: report, at: path, maxEntries: StoredZip.maxEntries)
   }
 
-  /// Makes the archive with at most `maxEntries` entries and a manifest of at most `maxManifestBytes` bytes.
+  /// Packs a repaired store into an archive with at most `maxEntries` entries, and a manifest of at most
+  /// `maxManifestBytes` bytes.
   static func make(
     of store: String, for incident: Incident, report: [UInt8]? = nil, at path: String,
     maxEntries: Int, maxManifestBytes: Int64 = ReturnManifest.maxBytes
@@ -50,13 +51,13 @@ package struct StoreReturn: Sendable {
     guard let sealed = incident.seal?.files.first(where: { $0.role == .main })?.sha256 else {
       throw StoreReturnError(
         .otherIncident,
-        "the incident records no checksum of the main file, so nothing would prove what was repaired",
+        "the incident records no checksum of the main file, so the app could not check that the returned store is for this incident",
         path: incident.folder)
     }
     let set = StoreSet(at: store)
     if let problem = set.unread { throw StoreReturnError(.unreadable, problem, path: store) }
     let members = set.members.filter { $0.role != .sharedMemory && $0.kind != .folder }
-    // The manifest and the report are entries too.
+    // The manifest and the report also count as entries.
     let maxFiles = maxEntries - (report == nil ? 1 : 2)
     guard members.count <= maxFiles else {
       throw StoreReturnError(
@@ -109,7 +110,7 @@ package struct StoreReturn: Sendable {
     }
   }
 
-  /// The name that a member of the set has in the app, where the store is called `storeName`.
+  /// The name that a file of the repaired store has in the app, where the store's main file is named `storeName`.
   private static func name(
     of member: StoreSet.Member, in set: StoreSet, for storeName: String
   ) -> String {
@@ -131,7 +132,8 @@ package struct StoreReturn: Sendable {
     return (Hex.string(hasher.finalize()), checksum.value, file.size)
   }
 
-  /// Passes `count` bytes of a file to `body`, part by part. If the file is shorter, an error with `code` is thrown.
+  /// Passes `count` bytes of a file to `body`, in several parts. Throws an error with the code `code` if the file ends
+  /// before that.
   static func forEachPart(
     of file: ByteFile, from start: Int64, count: Int64,
     orThrow code: StoreReturnError.Code = .damaged, _ body: ([UInt8]) throws -> Void
@@ -147,7 +149,8 @@ package struct StoreReturn: Sendable {
     }
   }
 
-  /// Writes the archive under a private name, syncs it and gives it its own name. `head` is the manifest as JSON.
+  /// Writes the archive under a private name, syncs it, and then gives it its final name. `head` is the manifest as
+  /// JSON.
   private static func write(
     _ head: [UInt8], _ manifest: ReturnManifest, _ report: [UInt8]?,
     _ files: [(path: String, checksum: UInt32)], to path: String
@@ -190,7 +193,7 @@ package struct StoreReturn: Sendable {
 
   // MARK: - Reading
 
-  /// Reads an archive and checks every byte: its zip structure, its checksums, and the hashes in its manifest.
+  /// Reads an archive and checks all of its bytes: the zip structure, the checksums, and the hashes in the manifest.
   ///
   /// - Parameter path: the path of the archive.
   /// - Throws: ``StoreReturnError`` when the archive is damaged; `SQLiteFileError` when it cannot be opened or read.
@@ -218,7 +221,8 @@ package struct StoreReturn: Sendable {
     guard !places.isEmpty, file.size - place == Int64(directory.count),
       try file.bytes(at: place, count: directory.count) == directory
     else {
-      throw damaged("the file is not an archive of a returned store, or its directory was changed")
+      throw damaged(
+        "the file is not an archive of a returned store, or the archive's directory was changed")
     }
 
     var digests: [String] = []
@@ -281,8 +285,8 @@ package struct StoreReturn: Sendable {
       of: try file.bytes(at: place, count: StoredZip.headerLength(nameLength: length)))
   }
 
-  /// Whether the store was repaired for an incident: the id, the store's name and the SHA-256 of the main file that was
-  /// set aside are all the same.
+  /// Whether the store was repaired for an incident. This is true if three things are the same in the manifest and the
+  /// incident: the id, the store's name, and the SHA-256 of the main file that was set aside.
   package func isFor(_ incident: Incident) -> Bool {
     incident.id == manifest.incident.id
       && PathText.isSame(incident.storeName, manifest.incident.storeName)

@@ -1,24 +1,25 @@
-/// Why a returned store is not made, or not taken in. When this error is thrown, nothing was changed.
+/// The reason why a returned store cannot be packed or put into use. When this error is thrown, nothing has changed.
 public struct StoreReturnError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// A stable identifier, the same in messages, JSON and the manual.
+  /// A stable identifier, which messages, JSON and the manual contain unchanged.
   public struct Code: RawRepresentable, Sendable, Hashable {
-    /// The identifier as it is printed, such as `return.damaged`.
+    /// The identifier as text, for example `return.damaged`.
     public let rawValue: String
-    /// Makes a code of an identifier. An unknown identifier is kept.
+    /// Makes a code from an identifier. Unknown identifiers are allowed.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// The file is not a returned store, or its bytes were changed.
     public static let damaged = Code(rawValue: "return.damaged")
     /// The store was repaired for another incident.
     public static let otherIncident = Code(rawValue: "return.otherIncident")
-    /// The store does not fit the app's model, or is damaged itself.
+    /// The returned store does not fit the app's model, or is damaged.
     public static let unfit = Code(rawValue: "return.unfit")
-    /// The store to send back cannot be read or has too many files, or one of its files is not an ordinary file.
+    /// The repaired store cannot be packed: it cannot be read, has too many files, or has a file that is not an
+    /// ordinary file.
     public static let unreadable = Code(rawValue: "return.unreadable")
-    /// A file cannot be written, or the name of the archive is taken.
+    /// A file cannot be written, or a file already exists at the path of the archive.
     public static let cannotCreate = Code(rawValue: "return.cannotCreate")
   }
 
-  /// The code that says what kind of failure this is.
+  /// The kind of failure.
   public let code: Code
   /// What is wrong, in a sentence without a full stop.
   public let message: String
@@ -34,6 +35,6 @@ public struct StoreReturnError: Error, Sendable, Hashable, CustomStringConvertib
     self.errno = errno
   }
 
-  /// Message, path and code in one line, for a log.
+  /// The message, the path and the code in one line, for logs.
   public var description: String { "\(message), \(path) (\(code.rawValue))" }
 }

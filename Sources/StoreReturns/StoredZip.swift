@@ -1,8 +1,8 @@
-/// The headers and the directory of a zip archive without compression (APPNOTE.TXT 6.3.10, sections 4.3 and 4.4).
-/// Lifeboat writes them in only one way, so a reader compares them byte by byte.
+/// The headers and the central directory of a zip archive without compression (APPNOTE.TXT 6.3.10, sections 4.3 and
+/// 4.4). Lifeboat writes them in only one way, so a reader can compare them byte by byte.
 ///
-/// Every entry has a Zip64 extra field, with both sizes and, in the directory, the offset. So the form does not depend
-/// on the size.
+/// Every header has a Zip64 extra field, so that the headers have the same form for files of any size. The field has
+/// both sizes and, in the central directory, the offset.
 struct StoredZip {
   /// A file in the archive: its name, its size in bytes and its CRC-32.
   struct Entry: Equatable {
@@ -11,15 +11,16 @@ struct StoredZip {
     let checksum: UInt32
   }
 
-  /// The entries in their order, each with the offset of its local header in the archive.
+  /// The entries in order, each with the offset of its local header in the archive.
   private(set) var entries: [(entry: Entry, offset: Int64)] = []
-  /// The offset at which the next local header begins.
+  /// The offset in the archive at which the next local header begins.
   private(set) var end: Int64 = 0
 
   /// The maximum number of entries of an archive.
   static let maxEntries = 100_000
 
-  /// Adds an entry. Returns its local header (section 4.3.7), which the bytes of the file follow.
+  /// Adds an entry, and returns its local header (section 4.3.7). In the archive, the bytes of the file follow this
+  /// header.
   mutating func add(_ entry: Entry) -> [UInt8] {
     let header = Self.localHeader(entry)
     entries.append((entry, end))
@@ -39,14 +40,14 @@ struct StoredZip {
     return bytes
   }
 
-  /// Appends the fields that the local header and the directory header of an entry share: version, flags, method, time,
+  /// Appends the fields that an entry's local header and directory header have in common: version, flags, method, time,
   /// checksum, sizes and lengths.
   private static func append(fieldsOf entry: Entry, extra: UInt16, to bytes: inout [UInt8]) {
     bytes.append(little: UInt16(45))
-    // The flag says that names are UTF-8.
+    // This flag means that names are UTF-8.
     bytes.append(little: UInt16(0x0800))
     bytes.append(little: UInt16(0))
-    // The time is always 1980-01-01, so that the same store gives the same bytes.
+    // The time is always 1980-01-01, so that packing the same store again gives the same bytes.
     bytes.append(little: UInt16(0))
     bytes.append(little: UInt16(0x21))
     bytes.append(little: entry.checksum)
@@ -56,7 +57,7 @@ struct StoredZip {
     bytes.append(little: extra)
   }
 
-  /// The central directory and the records after it (sections 4.3.12, 4.3.14 to 4.3.16).
+  /// The central directory, and the records after it (sections 4.3.12, 4.3.14 to 4.3.16).
   var directory: [UInt8] {
     var bytes: [UInt8] = []
     for (entry, offset) in entries {
@@ -105,13 +106,15 @@ struct StoredZip {
   /// The number of bytes of a local header whose name has `nameLength` bytes.
   static func headerLength(nameLength: Int) -> Int { 30 + nameLength + 20 }
 
-  /// The length of the name in bytes, from the first 30 bytes of a local header; nil when they are not such a header.
+  /// The length in bytes of the name in a local header, read from the header's first 30 bytes; nil when these bytes do
+  /// not begin a local header.
   static func nameLength(in start: [UInt8]) -> Int? {
     guard start.count >= 30, start.starts(with: [0x50, 0x4b, 0x03, 0x04]) else { return nil }
     return Int(start[26]) | Int(start[27]) << 8
   }
 
-  /// The entry of a complete local header; nil unless the header is exactly what ``add(_:)`` returns for that entry.
+  /// The entry that a complete local header describes; nil unless the header is exactly what ``add(_:)`` returns for
+  /// this entry.
   static func entry(of header: [UInt8]) -> Entry? {
     guard let length = nameLength(in: header), header.count == headerLength(nameLength: length)
     else { return nil }
@@ -121,13 +124,14 @@ struct StoredZip {
     for byte in header[(34 + length)..<(42 + length)].reversed() { size = size << 8 | UInt64(byte) }
     var checksum: UInt32 = 0
     for byte in header[14..<18].reversed() { checksum = checksum << 8 | UInt32(byte) }
-    guard size < 1 << 50 else { return nil }
+    // A name that is not UTF-8 would become longer when decoded, so it might not fit into a header.
+    guard size < 1 << 50, name.utf8.elementsEqual(nameBytes) else { return nil }
     let entry = Entry(name: name, size: Int64(size), checksum: checksum)
     return localHeader(entry) == header ? entry : nil
   }
 }
 
-/// Computes the CRC-32 of bytes, as zip archives use it (APPNOTE.TXT, section 4.4.7).
+/// Computes the CRC-32 of bytes in the variant that zip archives use (APPNOTE.TXT, section 4.4.7).
 struct Checksum {
   private var state: UInt32 = ~0
 

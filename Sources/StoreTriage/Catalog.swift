@@ -2,9 +2,10 @@ import SQLiteFile
 package import SQLiteWriter
 import SafeText
 
-/// A catalogue: the triage lines of many runs in one SQLite file. Several runs may write to the file at once.
+/// A catalogue, which collects the triage lines of many runs in one SQLite file. Several runs may write to the file at
+/// the same time.
 package final class Catalog {
-  /// A change that is to be written to the file.
+  /// A change to the catalogue that is not yet written to the file.
   private enum Change {
     case line(TriageLine, [UInt8], identity: String?)
     case removal(path: String)
@@ -12,26 +13,26 @@ package final class Catalog {
 
   private let path: String
   private let database: SharedDatabase
-  /// The changes that are not written yet.
+  /// The changes that are not yet written to the file.
   private var pending: [Change] = []
 
-  /// The number of changes that are written in one transaction.
+  /// The maximum number of changes that are written in one transaction.
   private static let batch = 500
 
   /// Opens the catalogue at a path.
   ///
   /// - Parameters:
   ///   - path: the path of the catalogue.
-  ///   - mayMake: true to make the file if it is missing, and to open it for writing; false to open it for reading
+  ///   - mayMake: true to create the file if it is missing, and to open it for writing; false to open it for reading
   ///     only.
-  ///   - patience: the seconds that each statement waits for other programs.
+  ///   - patience: the number of seconds that each statement waits for locks of other programs.
   /// - Throws: ``CatalogError``, or `SQLiteWriterError`.
   package init(_ path: String, mayMake: Bool, patience: Int = 60) throws {
     if !ByteFile.exists(path) {
       guard mayMake else { throw CatalogError(.missing, path) }
       try Self.make(path)
     }
-    // The header is checked before SQLite opens the file, because SQLite may write to a file that it opens.
+    // The header is checked before SQLite opens the file, because SQLite may write to any file that it opens.
     try Self.check(path)
     self.path = path
     database = try Self.asking(path) {
@@ -39,7 +40,8 @@ package final class Catalog {
     }
   }
 
-  /// Runs `body`, and turns errors of SQLite into what they mean for a catalogue. Other errors are thrown as they are.
+  /// Runs `body`, and turns the errors of SQLite that have a meaning for a catalogue into a ``CatalogError``. Any other
+  /// error is thrown unchanged.
   private static func asking<Result>(
     _ path: String, _ body: () throws -> Result
   ) throws -> Result {
@@ -47,7 +49,7 @@ package final class Catalog {
       switch error.primaryResultCode {
       // SQLITE_ERROR (a table or column is missing), SQLITE_CORRUPT, SQLITE_NOTADB.
       case 1, 11, 26: throw CatalogError(.damaged, path)
-      // SQLITE_PERM, SQLITE_READONLY, SQLITE_CANTOPEN (of the rollback journal beside the catalogue).
+      // SQLITE_PERM, SQLITE_READONLY, SQLITE_CANTOPEN (the rollback journal next to the catalogue cannot be opened).
       case 3, 8, 14: throw CatalogError(.unwritable, path)
       // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL.
       case 5, 6, 15: throw CatalogError(.locked, path)
@@ -56,8 +58,8 @@ package final class Catalog {
     }
   }
 
-  /// Makes an empty catalogue. If another process makes the catalogue at the same time, the catalogue of that process
-  /// is used.
+  /// Makes an empty catalogue. If another process makes a catalogue at this path at the same time, that catalogue is
+  /// kept.
   private static func make(_ path: String) throws {
     let writer = try SQLiteWriter(creating: SQLiteWriter.privatePath(for: path))
     do throws(SQLiteWriterError) {
@@ -67,7 +69,7 @@ package final class Catalog {
       try writer.publish(as: path)
     } catch {
       writer.discard()
-      // Another process has made the catalogue.
+      // Another process has made the catalogue in the meantime.
       guard error.code == .exists, ByteFile.exists(path) else { throw error }
     }
   }
@@ -89,8 +91,8 @@ package final class Catalog {
 
   // MARK: - Lines
 
-  /// The identity that an input had when it was read last; nil when the input has to be read, because the catalogue has
-  /// no line for it, the line reports a failure, or no identity was recorded.
+  /// The identity that the files of an input had when the input was last read. Nil when the input has to be read,
+  /// because the catalogue has no line for the input, the line reports a failure, or no identity was recorded.
   package func identity(of path: String) throws -> String? {
     let rows = try Self.asking(self.path) {
       try database.rows(
@@ -100,7 +102,7 @@ package final class Catalog {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The line of an input as JSON; nil when the catalogue has none.
+  /// The line of an input as JSON; nil when the catalogue has no line for the input.
   package func line(of path: String) throws -> [UInt8]? {
     let rows = try Self.asking(self.path) {
       try database.rows("SELECT line FROM input WHERE path = ?", [.string(path)])
@@ -109,13 +111,14 @@ package final class Catalog {
     return bytes
   }
 
-  /// Adds a line and its JSON, in place of an earlier line of the same path. The line is in the file after the next
-  /// ``write()``.
+  /// Adds a line, and the same line as JSON. Replaces an earlier line with the same path. The line is written to the
+  /// file by the next ``write()``, or before.
   package func add(_ line: TriageLine, _ json: [UInt8], identity: String?) throws {
     try add(.line(line, json, identity: identity))
   }
 
-  /// Removes the line of a path, if there is one. The file changes with the next ``write()``.
+  /// Removes the line with this path, if there is one. The line is removed from the file by the next ``write()``, or
+  /// before.
   package func remove(_ path: String) throws { try add(.removal(path: path)) }
 
   private func add(_ change: Change) throws {
@@ -123,7 +126,7 @@ package final class Catalog {
     if pending.count >= Self.batch { try write() }
   }
 
-  /// Writes the changes since the last call, in one transaction.
+  /// Writes all pending changes to the file, in one transaction.
   package func write() throws {
     guard !pending.isEmpty else { return }
     try Self.asking(path) {
@@ -177,13 +180,14 @@ package final class Catalog {
 
   // MARK: - Questions
 
-  /// The rows that answer a question, and the names of their columns.
+  /// The rows that answer a question, and the names of the columns.
   package struct Answer: Sendable {
     package let columns: [String]
     package let rows: [[SQLiteValue]]
   }
 
-  /// Answers a question from the lines that are written, within some bounds.
+  /// Answers a question from the lines in the file. `bounds` restricts the lines that are used, and the number of rows
+  /// in the answer.
   package func answer(_ query: CatalogQuery, _ bounds: CatalogQuery.Bounds) throws -> Answer {
     let (sql, values) = query.statement(bounds)
     return try Self.asking(path) {
@@ -195,9 +199,9 @@ package final class Catalog {
   package var damaged: CatalogError { CatalogError(.damaged, path) }
 }
 
-/// The error for a file that cannot be used as a catalogue.
+/// The error that is thrown when a file cannot be used as a catalogue.
 package struct CatalogError: Error, Sendable, Equatable {
-  /// The kinds of reason, each with the code that commands print.
+  /// The kinds of failure. The raw value is the code that commands print.
   package enum Code: String, Sendable {
     case missing = "triage.noCatalog"
     case notACatalog = "triage.notACatalog"
@@ -216,7 +220,7 @@ package struct CatalogError: Error, Sendable, Equatable {
     self.path = path
   }
 
-  /// What is wrong, in a sentence without a full stop that follows the path.
+  /// What is wrong, in a sentence without a full stop. Commands print the sentence after the path.
   package var message: String {
     switch code {
     case .missing: "there is no catalogue at this path"

@@ -1,6 +1,6 @@
 import SQLiteWriter
 
-/// The questions that a catalogue answers by name.
+/// The questions that a catalogue can answer. Each question has a name.
 package enum CatalogQuery: String, Sendable, CaseIterable {
   case new, worse, fixes, unexplained, frequent, trend, models, places, unread, duplicates
 
@@ -20,26 +20,26 @@ package enum CatalogQuery: String, Sendable, CaseIterable {
     }
   }
 
-  /// The bounds of an answer: a first day, a build, and a number of rows.
+  /// The bounds of an answer: the first day, the build, and the maximum number of rows.
   package struct Bounds: Sendable {
-    /// The first day of the inputs that count, as `2026-11-20`; nil for all days.
+    /// The first day, for example `2026-11-20`. Only inputs from this day on are used; nil for all days.
     package var since: String?
-    /// The build of the inputs that count, as ``TriageSignature/build`` gives it; nil for all builds.
+    /// The build, in the form of ``TriageSignature/build``. Only inputs of this build are used; nil for all builds.
     package var build: String?
-    /// The maximum number of rows.
+    /// The maximum number of rows in the answer.
     package var limit = 50
 
-    /// Bounds with all days and all builds, and at most 50 rows.
+    /// Creates bounds that include all days and all builds, and allow at most 50 rows.
     package init() {}
   }
 
-  /// The SQL of a question and the values of its parameters, which are the same for all questions: ?1 the day, ?2 the
-  /// build, ?3 the limit.
+  /// The SQL statement of a question, and the values of its parameters. The parameters are the same for all questions:
+  /// ?1 is the first day, ?2 is the build, and ?3 is the maximum number of rows.
   func statement(_ bounds: Bounds) -> (String, [SQLiteValue]) {
     let since = bounds.since.map { SQLiteValue.string($0) } ?? .null
     let build = bounds.build.map { SQLiteValue.string($0) } ?? .null
-    // All three values are bound, so each statement must use ?1, ?2 and ?3. The terms with `0 *` use them without an
-    // effect on the limit.
+    // All three values are bound, so each statement must contain ?1, ?2 and ?3. The terms with `0 *` contain ?1 and ?2,
+    // and do not change the limit.
     return (
       sql.replacing(place: "LIMITED", with: "LIMIT ?3 + 0 * (?1 IS NULL) + 0 * (?2 IS NULL)")
         .replacing(
@@ -144,7 +144,7 @@ package enum CatalogQuery: String, Sendable, CaseIterable {
 }
 
 extension String {
-  /// The text with each occurrence of a word replaced, compared by bytes.
+  /// The text, with each occurrence of `word` replaced by `text`. Occurrences are found by comparing bytes.
   fileprivate func replacing(place word: String, with text: String) -> String {
     String(
       decoding: Array(utf8).replacing(Array(word.utf8), with: Array(text.utf8)), as: UTF8.self)

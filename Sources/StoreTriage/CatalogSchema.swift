@@ -1,16 +1,16 @@
-/// The tables of a catalogue. `man/lifeboat-triage.1` describes them.
+/// The tables of a catalogue. They are described in `man/lifeboat-triage.1`.
 enum CatalogSchema {
-  /// The application id in the database header: "LbTr".
+  /// The application id in the header of the database file: "LbTr".
   static let applicationID: Int32 = 0x4C62_5472
-  /// The version of the schema, which the database header has as its user version.
+  /// The version of the catalogue's schema. It is stored as the user version in the header of the database file.
   static let version: Int32 = 1
 
-  /// A column: its name, its SQL type, and a function that gives its value for a line.
+  /// A column: its name, its SQL type, and a function that returns the column's value for a triage line.
   typealias Column = (
     name: String, type: String, value: @Sendable (TriageLine) -> CatalogValue
   )
 
-  /// The columns of the table `input`, in their order. `identity` and `line` follow them.
+  /// The columns of the table `input`, in order. In the table, the columns `identity` and `line` follow.
   static let columns: [Column] = [
     ("path", "TEXT PRIMARY KEY NOT NULL", { .text($0.path) }),
     ("kind", "TEXT NOT NULL", { .text($0.kind.rawValue) }),
@@ -50,7 +50,7 @@ enum CatalogSchema {
     ("failed_message", "TEXT", { .text($0.failed?.message) }),
   ]
 
-  /// The SQL statements that make the tables, indexes and the view of an empty catalogue.
+  /// The SQL statements that create the tables, the indexes and the view of an empty catalogue.
   static var statements: [String] {
     let listed = columns.map { "  \($0.name) \($0.type)" }.joined(separator: ",\n")
     return [
@@ -84,7 +84,7 @@ enum CatalogSchema {
   }
 }
 
-/// A value of a column, before it is stored. A nil inside is stored as NULL.
+/// The value of a column for one triage line. An associated value of nil is stored as NULL.
 enum CatalogValue: Sendable {
   case text(String?)
   case number(Int64?)

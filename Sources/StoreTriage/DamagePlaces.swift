@@ -1,54 +1,64 @@
 import CoreDataStore
 import SQLiteFile
 import SafeText
+import StoreExtraction
 
-/// Where a store is damaged: the ids of findings, and the kinds of pages or tables that they are in.
+/// The places where a store is damaged, grouped by the id of the finding and by the kind of page or table that the
+/// finding is in.
 package struct DamagePlaces: Sendable, Equatable {
-  /// The maximum number of places that a line lists.
+  /// The maximum number of places that a triage line lists.
   package static let shown = 32
 
-  /// A place of damage, and how many findings are there.
-  package struct Place: Sendable, Codable, Equatable, Hashable {
-    /// The id of the finding, such as `page.badType`.
+  /// A place of damage: an id of findings, where the findings with this id are, and their number.
+  package struct Place: Sendable, Codable, Equatable {
+    /// The id of the findings, for example `page.badType`.
     package var id: String
-    /// The kind of page or table that is damaged, such as `a table of an entity`.
+    /// The kind of page or table that is damaged, for example `a table of an entity`.
     package var place: String
-    /// The name of the table or index. Nil for a database that is not a Core Data store: its table names may be any
-    /// text, even private text.
+    /// The name of the table or index. Nil for a database that is not a Core Data store, because the names of its
+    /// tables may be any text, including private text.
     package var table: String?
     /// The number of findings with this id at this place.
     package var count: Int
   }
 
-  /// The places with the most findings first, at most ``shown``.
+  /// The places with the most findings, at most ``shown``. The place with the highest number of findings comes first.
   let places: [Place]
-  /// Texts such as `page.badType in a table of an entity`, without repetitions, sorted.
+  /// Texts in the form `page.badType in a table of an entity`, sorted, without repetitions.
   let words: [String]
 
   init(_ findings: [Finding], _ kind: CoreDataStore.Kind) {
-    var counts: [Place: Int] = [:]
+    /// The properties of ``Place`` without the count. The names of tables are compared by their bytes.
+    struct Key: Hashable {
+      let id: String
+      let place: String
+      let table: ExactText?
+    }
+    var counts: [Key: Int] = [:]
     var words: Set<String> = []
     for finding in findings where finding.severity == .damage {
       let id = ShortText.word(finding.id.rawValue)
       let place = Self.place(of: finding)
       if words.count < TriageSignature.mostPlaces { words.insert("\(id) in \(place)") }
-      let table = kind == .sqlite ? nil : finding.table.map(ShortText.name)
-      let key = Place(id: id, place: place, table: table, count: 0)
-      // A damaged store may have any number of tables, so the number of places is limited.
+      let table = kind == .sqlite ? nil : finding.table.map { ExactText(ShortText.name($0)) }
+      let key = Key(id: id, place: place, table: table)
+      // The number of places is limited, because a damaged store may have any number of tables.
       guard counts[key] != nil || counts.count < 1000 else { continue }
       counts[key, default: 0] += 1
     }
     self.words = words.sorted()
-    func order(_ place: Place) -> [String] { [place.id, place.place, place.table ?? ""] }
+    func order(_ place: Place) -> [ExactText] {
+      [place.id, place.place, place.table ?? ""].map { ExactText($0) }
+    }
     places = counts.map { key, count in
-      Place(id: key.id, place: key.place, table: key.table, count: count)
+      Place(id: key.id, place: key.place, table: key.table?.text, count: count)
     }.sorted {
       $0.count != $1.count
         ? $0.count > $1.count : order($0).lexicographicallyPrecedes(order($1))
     }.prefix(Self.shown).map(\.self)
   }
 
-  /// The kind of place that a finding is in, in words: a file, a page or a kind of table.
+  /// The kind of place that a finding is in, as words: a file, a kind of page, or a kind of table.
   private static func place(of finding: Finding) -> String {
     switch finding.member {
     case .wal: return "the log"
@@ -69,7 +79,8 @@ package struct DamagePlaces: Sendable, Equatable {
     return finding.page == 1 ? "page 1" : finding.page == nil ? "the file" : "a page of no table"
   }
 
-  /// The kind of a table or index, in words, judged by how Core Data and SQLite name their tables.
+  /// The kind of a table or index, as words. It is derived from the name, because Core Data and SQLite follow rules
+  /// when they name tables.
   private static func kind(ofTable name: String) -> String {
     let own = ["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"]
     if own.contains(where: { PathText.isSame($0, name) }) { return "Core Data's tables" }
@@ -82,7 +93,7 @@ package struct DamagePlaces: Sendable, Equatable {
       return "an index"
     }
     if let rest = PathText.dropping(prefix: "Z_", from: name) {
-      // `Z_1TAGS` joins two entities, `Z_Note_byTitle` is an index.
+      // For example, `Z_1TAGS` is a join table, and `Z_Note_byTitle` is an index.
       return rest.utf8.first.map { (0x30...0x39).contains($0) } == true
         ? "a table of links" : "an index"
     }

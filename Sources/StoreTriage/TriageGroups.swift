@@ -1,18 +1,20 @@
-/// Counts inputs in groups: inputs that are the same case are one group.
+/// Counts inputs in groups. Inputs that are the same case are in the same group.
 package struct TriageGroups: Sendable {
-  /// What two inputs of one group have in common.
+  /// What the inputs of one group have in common.
   package enum Key: String, Sendable, CaseIterable {
-    /// The family: what happened, whatever the build, the models and the version of SQLite.
+    /// The family of the signature, which says what happened, regardless of the build, the models and the version of
+    /// SQLite.
     case family
-    /// The whole signature, with the build, the models and the version of SQLite.
+    /// The whole signature, which includes the build, the models and the version of SQLite.
     case signature
   }
 
-  /// A group: the inputs that share a family or a signature, with counts.
+  /// A group of inputs that have the same family or the same signature, with counts.
   package struct Group: Sendable, Codable, Equatable {
-    /// The hash of the family or of the signature, 16 hexadecimal digits.
+    /// The hash of the family or of the signature, as 16 hexadecimal digits.
     package let id: String
-    /// The signature of the group. If groups are families, it has no build, no models and no version of SQLite.
+    /// The signature of the inputs in the group. If inputs are grouped by family, this signature has no build, no
+    /// models and no version of SQLite.
     package let signature: TriageSignature
     /// What happened, in words.
     package let words: String
@@ -24,18 +26,18 @@ package struct TriageGroups: Sendable {
     package var lastSeen: String?
     /// The number of inputs in the group whose date is not known.
     package var undatedCount = 0
-    /// The paths of the first three inputs of the group.
+    /// The paths of the first inputs that were added to the group, at most three.
     package var examples: [String] = []
-    /// The builds of the app, with the number of inputs of each.
+    /// The number of inputs in the group, keyed by the build of the app.
     package var builds: [String: Int] = [:]
     package var models: [String: Int] = [:]
     package var sqlite: [String: Int] = [:]
-    /// What helps (``Fix``), with the number of inputs that it helps with.
+    /// The number of inputs in the group that a remedy (``Fix``) helps with, keyed by the remedy.
     package var fixes: [String: Int] = [:]
-    /// The days of the inputs, as `2026-11-20`, with the number of inputs of each.
+    /// The number of inputs in the group, keyed by the day of the input, for example `2026-11-20`.
     package var days: [String: Int] = [:]
-    /// The sum of the rows that SQLite would read, of the inputs for which this number is known; nil when it is known
-    /// for none.
+    /// The total number of rows that SQLite would read in the inputs of the group, clamped to `Int.max`. Inputs whose
+    /// number of rows is unknown do not count; nil when the number is unknown for all inputs.
     package var liveRows: Int?
 
     fileprivate init(_ id: String, _ signature: TriageSignature) {
@@ -49,19 +51,20 @@ package struct TriageGroups: Sendable {
   package struct Report: Sendable, Codable, Equatable {
     package var schema = "lifeboat.triageGroups"
     package var version = 1
-    /// What makes a group: `family` or `signature`.
+    /// What the inputs of a group have in common: `family` or `signature`.
     package let by: String
     package let inputCount: Int
     package let careCount: Int
     package let failedCount: Int
-    /// The number of inputs in groups for which there was no room, because there are more groups than ``groupLimit``.
+    /// The number of inputs that are in none of the report's groups, because there are more groups than ``groupLimit``.
     package let otherCount: Int
     package let groups: [Group]
   }
 
   /// The maximum number of groups.
   static let groupLimit = 100_000
-  /// The maximum number of names of each kind in a group, such as builds. Names beyond it are not counted.
+  /// The maximum number of different names of one kind in a group, for example of builds. Inputs with further names are
+  /// not counted by name.
   static let nameLimit = 1000
   /// The maximum number of examples in a group.
   static let exampleLimit = 3
@@ -73,13 +76,13 @@ package struct TriageGroups: Sendable {
   private var failedCount = 0
   private var otherCount = 0
 
-  /// Groups without inputs yet. `key` says what makes a group.
+  /// Creates an empty count. `key` says what the inputs of a group have in common.
   package init(by key: Key) { self.key = key }
 
-  /// The day of a line's date: `2026-11-20` of `2026-11-20T21:53:07Z`.
+  /// The day of a line's date; for example, `2026-11-20` for `2026-11-20T21:53:07Z`.
   package static func day(_ date: String) -> String { String(Substring(date.utf8.prefix(10))) }
 
-  /// Counts the input of a line in its group.
+  /// Counts the input of a line in the group that the input belongs to.
   package mutating func add(_ line: TriageLine) {
     inputCount += 1
     if line.needsCare { careCount += 1 }
@@ -89,12 +92,11 @@ package struct TriageGroups: Sendable {
       otherCount += 1
       return
     }
-    let empty = groups[id] == nil ? Group(id, shown(line.signature)) : nil
-    if let empty { groups[id] = empty }
+    if groups[id] == nil { groups[id] = Group(id, shown(line.signature)) }
     groups[id]?.add(line)
   }
 
-  /// The signature that a group shows. The signature of a family has no build, no models and no version of SQLite.
+  /// The signature that represents a group. For a family, the build, the models and the version of SQLite are removed.
   private func shown(_ signature: TriageSignature) -> TriageSignature {
     guard key == .family else { return signature }
     var shown = signature
@@ -105,7 +107,7 @@ package struct TriageGroups: Sendable {
     return shown
   }
 
-  /// The groups and the counts of all inputs. The group with the most inputs is first.
+  /// The groups, and the counts of all inputs. The group with the highest number of inputs comes first.
   package var report: Report {
     Report(
       by: key.rawValue, inputCount: inputCount, careCount: careCount, failedCount: failedCount,
@@ -115,7 +117,7 @@ package struct TriageGroups: Sendable {
 }
 
 extension TriageGroups.Group {
-  /// The days of the first and the last input of the group, such as `2026-11-20 to 2026-11-24`; nil when no input has a
+  /// The days of the group's first and last input, for example `2026-11-20 to 2026-11-24`; nil when no input has a
   /// date.
   package var seen: String? {
     guard let first = firstSeen.map(TriageGroups.day), let last = lastSeen.map(TriageGroups.day)
@@ -139,7 +141,9 @@ extension TriageGroups.Group {
     Self.count(line.signature.sqlite, in: &sqlite)
     Self.count(line.fix?.rawValue, in: &fixes)
     if let live = line.rows.live {
-      liveRows = (liveRows ?? 0).addingReportingOverflow(live).partialValue
+      // A bundle may record any number, so the sum may overflow.
+      let (sum, overflow) = (liveRows ?? 0).addingReportingOverflow(max(0, live))
+      liveRows = overflow ? .max : sum
     }
   }
 

@@ -1,43 +1,45 @@
 import Foundation
 
-/// What triage says about one input: a bundle, the folder of an incident, or a store. It is a line of JSON.
+/// What triage says about one input, which is a bundle, the folder of an incident, an archive, or a store. It is
+/// written as a line of JSON.
 ///
-/// A line has names of entities and tables, codes and counts. It never has a value of a row.
+/// A line contains names of entities and tables, codes and counts. It never contains a value of a row.
 package struct TriageLine: Sendable, Codable, Equatable {
-  /// The value of ``schema`` in every line.
+  /// The value of the property `schema` in every line.
   package static let schemaName = "lifeboat.triage"
-  /// The version of the form that is written.
+  /// The version of the line's JSON form that this version of Lifeboat writes.
   package static let currentVersion = 1
 
   /// The kind of an input.
   package enum Kind: String, Sendable, Codable, CaseIterable {
     /// A support bundle.
     case bundle
-    /// An archive that holds a store and is not a support bundle.
+    /// An archive that is not a support bundle, and holds a store.
     case archive
     /// The folder of an incident.
     case incident
-    /// A store: a file of its own, or one in a phone's backup.
+    /// A store, either as an ordinary file or in a phone's backup.
     case store
-    /// An input whose kind is not known: it is missing, cannot be read, or is not an ordinary file.
+    /// An input of unknown kind: it is missing, cannot be read, or is not an ordinary file.
     case unknown
   }
 
-  /// Why an input could not be read.
+  /// The reason why an input could not be read.
   package struct Failed: Sendable, Codable, Equatable {
-    /// A stable code, the same that other commands print.
+    /// A stable code. Other commands print the same code for the same reason.
     package var code: String
-    /// Why the input could not be read, in a sentence without a full stop.
+    /// The reason, in a sentence without a full stop.
     package var message: String
 
-    /// A reason with its code and message.
+    /// Creates a reason from a code and a message.
     package init(code: String, message: String) {
       self.code = code
       self.message = message
     }
 
-    /// Whether the failure may be gone when the same input is read again. This is so when time or memory ran out, a
-    /// device or the system failed, the user had no permission, or another program was writing to the input.
+    /// Whether the failure may not occur again when the same input is read later. This is the case when time or memory
+    /// ran out, a device or the system failed, the user lacked a permission, or another program was writing to the
+    /// input.
     package var mayBeGone: Bool { Self.passing.contains(code) }
 
     private static let passing: Set<String> = [
@@ -49,53 +51,56 @@ package struct TriageLine: Sendable, Codable, Equatable {
     ]
   }
 
-  /// The app that the store belongs to, as an incident names it.
+  /// The app that the store belongs to, as the record of an incident names it.
   package struct App: Sendable, Codable, Equatable {
     package var name: String
     package var version: String
     package var build: String?
   }
 
-  /// What is known about the store.
+  /// Facts about the store.
   package struct Store: Sendable, Codable, Equatable {
-    /// The kind of store: `coreData`, `coreDataShaped` or `sqlite`; nil when only an incident tells of the store.
+    /// The kind of store: `coreData`, `coreDataShaped` or `sqlite`; nil when the store itself was not read, and only
+    /// the record of an incident describes it.
     package var kind: String?
-    /// The store's UUID from its metadata; nil when it is not known.
+    /// The store's UUID, from its metadata; nil when it is not known.
     package var uuid: String?
-    /// The system version that the recorded framework version belongs to, in words; nil when it is not known.
+    /// The versions of the operating system that have the framework version in the store's metadata, in words; nil when
+    /// they are not known.
     package var system: String?
   }
 
-  /// The sizes of an input and its store. Nil means unknown.
+  /// The sizes of an input and of its store. A size that is unknown is nil.
   package struct Sizes: Sendable, Codable, Equatable {
-    /// The size of the bundle or archive, or of all files of a store, in bytes.
+    /// The size of the input in bytes. For a bundle or archive, this is the size of its file, encrypted or not; for a
+    /// store, the total size of the store's files.
     package var inputBytes: Int64?
     /// The size of the store's main file, in bytes.
     package var storeBytes: Int64?
     /// The size of the write-ahead log, in bytes; nil without a log.
     package var logBytes: Int64?
-    /// The number of pages of the database after its last commit.
+    /// The number of pages that the database has after its last commit.
     package var pages: Int64?
   }
 
-  /// The number of findings of the check, and where the damage is.
+  /// The numbers of findings of the check, and the places of the damage.
   package struct Findings: Sendable, Codable, Equatable {
     package var damage: Int
     package var notes: Int
-    /// The places with the most damage, at most ``DamagePlaces/shown``.
+    /// The places with the most findings of damage, at most ``DamagePlaces/shown``.
     package var places: [DamagePlaces.Place]
   }
 
-  /// Numbers of rows. An unknown number is nil, and null in JSON.
+  /// Numbers of rows. A number that is unknown is nil here, and null in JSON.
   package struct Rows: Sendable, Codable, Equatable {
     /// The number of rows that SQLite would read.
     package var live: Int?
     /// The number of rows that are lost; 0 for an undamaged store.
     package var lost: Int?
-    /// The number of rows that a recovery would bring into a new file.
+    /// The number of rows that a recovery would write into a new file.
     package var recoverable: Int?
 
-    /// Numbers of rows; nil for each number that is unknown.
+    /// Creates numbers of rows. A number that is unknown is nil.
     package init(live: Int? = nil, lost: Int? = nil, recoverable: Int? = nil) {
       self.live = live
       self.lost = lost
@@ -110,9 +115,9 @@ package struct TriageLine: Sendable, Codable, Equatable {
     }
   }
 
-  /// The event whose time ``date`` gives.
+  /// The event that ``date`` is the time of.
   package enum DateSource: String, Sendable, Codable {
-    /// The store was set aside: the time of the incident.
+    /// The store was set aside. The date is that of the incident.
     case incident
     /// The bundle was made.
     case bundle
@@ -122,45 +127,47 @@ package struct TriageLine: Sendable, Codable, Equatable {
 
   package var schema = schemaName
   package var version = currentVersion
-  /// The path of the input. Bytes that are not UTF-8 are written as `\xE9`.
+  /// The path of the input. Bytes that are not UTF-8 are written in the form `\xE9`.
   package var path: String
   package var kind: Kind
-  /// How much of the user's data a bundle holds, as its manifest says; nil for other inputs.
+  /// How much of the user's data a bundle holds, according to the bundle's manifest; nil for any other input.
   package var contents: String?
-  /// Whether a bundle or archive is encrypted; nil for other inputs.
+  /// Whether a bundle or archive is encrypted; nil for any other input.
   package var isEncrypted: Bool?
-  /// Why the input could not be read; nil when it was read.
+  /// The reason why the input could not be read; nil when it was read.
   package var failed: Failed?
   package var signature: TriageSignature
-  /// The remedy for what is wrong; nil when nothing is wrong or no remedy is known.
+  /// The remedy for the input; nil when nothing is wrong, or when no remedy is known.
   package var fix: Fix?
   package var app: App?
   package var store: Store?
   package var sizes: Sizes?
   package var findings: Findings?
   package var rows: Rows
-  /// The time of the event in ``dateSource``, in UTC, to the second: `2026-11-20T21:53:07Z`. Nil when it is not known.
+  /// The time of the event in ``dateSource``, in UTC, to the second, for example `2026-11-20T21:53:07Z`. Nil when the
+  /// time is not known.
   package var date: String?
   package var dateSource: DateSource?
-  /// How many seconds reading the input took. Nil unless asked for, because no two runs take the same time.
+  /// The number of seconds that reading the input took. Nil unless the caller wants it, because it differs from run to
+  /// run.
   package var seconds: Double?
 
-  /// Whether somebody has to look at the input: it is not healthy, or could not be read.
+  /// Whether somebody has to look at the input, because the input is not healthy or could not be read.
   package var needsCare: Bool { failed != nil || signature.verdict != TriageSignature.healthy }
 
-  /// Whether the same input may give a different line when it is read again, because the line reports a failure of the
-  /// machine, such as a lack of memory. For an incident, the failure may be in ``TriageSignature/problem``. The problem
-  /// of a bundle does not count: it may come from the machine that made the bundle.
+  /// Whether the same input may result in a different line when it is read again. This is true if the line reports a
+  /// failure of the machine, for example a lack of memory. For an incident, ``TriageSignature/problem`` may report such
+  /// a failure. For a bundle, the problem is ignored, because it may have occurred on the machine that made the bundle.
   package var mayDiffer: Bool {
     let problem = kind == .incident ? signature.problem : nil
     return (failed ?? problem.map { Failed(code: $0, message: "") })?.mayBeGone ?? false
   }
 
-  /// Whether a later run has to read the input again. True if the machine failed, because the failure may be gone by
-  /// then. Also true if the input needs a key, because the later run may have the key.
+  /// Whether a later run has to read the input again, either because the machine failed and the failure may be gone by
+  /// then, or because the input needs a key that the later run may have.
   package var isToBeReadAgain: Bool { mayDiffer || fix == .key }
 
-  /// A line that has only the path and the kind of its input.
+  /// Creates a line that has only the path and the kind of an input.
   package init(path: String, kind: Kind) {
     self.path = path
     self.kind = kind
@@ -168,14 +175,14 @@ package struct TriageLine: Sendable, Codable, Equatable {
     rows = Rows()
   }
 
-  /// A line for an input that could not be read. The hashes of the line's signature are computed.
+  /// Creates a line for an input that could not be read, and computes the hashes of the line's signature.
   package init(path: String, kind: Kind = .unknown, failed: Failed) {
     self.init(path: path, kind: kind)
     fail(failed)
     signature = signature.hashed()
   }
 
-  /// Records that the input could not be read, and why. Sets verdict, problem and fix accordingly.
+  /// Records the reason why the input could not be read, and sets the verdict, the problem and the remedy accordingly.
   package mutating func fail(_ reason: Failed) {
     failed = Failed(
       code: ShortText.word(reason.code), message: ShortText.sentence(reason.message))
@@ -184,7 +191,7 @@ package struct TriageLine: Sendable, Codable, Equatable {
     fix = Fix(of: self, analyses: [])
   }
 
-  /// The line as JSON: sorted keys, no spaces, no line end. Equal lines give equal bytes.
+  /// The line as JSON with sorted keys, without spaces and without a line end. Equal lines have equal bytes.
   package func json() throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -199,16 +206,16 @@ package struct TriageLine: Sendable, Codable, Equatable {
   }
 }
 
-/// Cuts texts that come from files, so that a line stays short.
+/// Shortens texts that come from files, so that a line stays short.
 enum ShortText {
-  /// The maximum number of Unicode scalars of a name and of a sentence.
+  /// The maximum numbers of Unicode scalars in a name and in a sentence.
   private static let limits = (name: 100, sentence: 500)
 
   static func name(_ text: String) -> String { cut(text, limits.name) }
   static func sentence(_ text: String) -> String { cut(text, limits.sentence) }
 
-  /// Returns the text if it is a code, which has at most 100 ASCII letters, digits, dots and hyphens. Otherwise returns
-  /// `other`.
+  /// Returns `text` if it has the form of a code: at most 100 ASCII letters, digits, dots and hyphens. Otherwise
+  /// returns `other`.
   static func word(_ text: String) -> String {
     let isWord =
       !text.utf8.isEmpty && text.utf8.count <= limits.name
@@ -220,13 +227,13 @@ enum ShortText {
   }
 
   private static func cut(_ text: String, _ limit: Int) -> String {
-    // A scalar takes at least one byte, so a text of at most `limit` bytes has at most `limit` scalars.
+    // Each scalar takes at least one byte, so a text of at most `limit` bytes has at most `limit` scalars.
     if text.utf8.count <= limit { return text }
     let cut = text.unicodeScalars.prefix(limit)
     return cut.endIndex == text.unicodeScalars.endIndex ? text : String(cut) + "…"
   }
 
-  /// Cuts a time in ISO 8601 and UTC to the second; nil when the text is not a time in this form.
+  /// Returns a time in ISO 8601 and UTC without fractions of a second; nil when the text is not a time in this form.
   static func second(_ text: String) -> String? {
     let bytes = Array(text.utf8)
     guard bytes.count >= 20, bytes.count <= 40, bytes.last == UInt8(ascii: "Z") else { return nil }
@@ -238,9 +245,9 @@ enum ShortText {
     return String(decoding: bytes[..<form.count], as: UTF8.self) + "Z"
   }
 
-  /// A date in ISO 8601 and UTC, to the second; nil for a year before 1 or after 9999.
+  /// Returns a date as ISO 8601 in UTC, to the second; nil for a year before 1 or after 9999.
   static func second(_ date: Date) -> String? {
-    // Years of more than four digits have another form.
+    // ISO 8601 writes years of more than four digits in another form.
     guard date.timeIntervalSince1970 > -62_135_596_800, date.timeIntervalSince1970 < 253_402_300_800
     else { return nil }
     return date.ISO8601Format()

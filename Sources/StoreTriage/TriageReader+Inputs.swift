@@ -8,30 +8,36 @@ import StoreFiles
 import StoreRecovery
 import SupportBundle
 
-// Reads each kind of input: folders, incidents, stores, archives and bundles.
+// Reads the kinds of input: folders, incidents, stores, archives and bundles.
 extension TriageReader {
   private static let recordName = "incident.json"
-  /// The name of the record that says why an incident's folder no longer holds its store set.
+  /// The file in an incident's folder that records why the folder no longer holds the store's files.
   private static let outcomeName = "outcome.json"
-  /// The maximum number of bytes of a record.
+  /// The maximum size of a record, in bytes.
   private static let recordBytes = 16 << 20
   /// The code for an incident whose record cannot be read.
   private static let unreadable = "incident.unreadable"
-  /// The record in a bundle that says why its store could not be read.
+  /// The file in a bundle that records why the bundle's store could not be read.
   private static let problemName = "problem.json"
 
   // MARK: - Folders
 
-  /// The incident's line if the folder is that of an incident; else the inputs that the folder holds.
+  /// Reads a folder. For the folder of an incident, returns the incident's line; for any other folder, returns the
+  /// inputs that the folder holds.
   func folder(_ path: String, _ known: String?) throws -> Answer {
     let bare = PathText.withoutTrailingSlashes(path)
     if (try FileStatus.of(PathText.joined(bare, Self.recordName)))?.kind == .file {
       return try incident(path, known)
     }
     if PhoneBackup.isBackup(bare) {
-      let (stores, others) = try PhoneBackup(bare).contents()
+      let backup = try PhoneBackup(bare)
+      let (stores, others) = backup.contents()
+      // A lost file of a store is not listed separately, because the line of the store reports it.
+      let lost = stores.flatMap { backup.problems(of: $0) }.filter { $0.code == "file.missing" }
+      let told = Set(lost.map { ExactText($0.path) })
+      let untold = others.filter { !told.contains(ExactText($0.path)) }
       return .inputs(
-        stores.map { .path(PathText.joined(bare, $0.name)) } + others.map { .line(line(of: $0)) })
+        stores.map { .path(PathText.joined(bare, $0.name)) } + untold.map { .line(line(of: $0)) })
     }
     let found = try StoreFinder.find(
       at: path,
@@ -45,15 +51,15 @@ extension TriageReader {
     return .inputs(items.map(\.1))
   }
 
-  /// Whether triage reads a file that may be a store, although its main file is empty, is encrypted or has lost its
-  /// header.
+  /// Whether triage reads a file that the search for stores has passed over. True if the file is empty, looks encrypted
+  /// or has lost its header, because such a file may be a store.
   private static func isRead(_ other: StoreFinder.PassedOver) -> Bool {
     ["file.empty", "file.notADatabase", "file.looksEncrypted"].contains(other.code)
       && !isEscaped(other.path)
   }
 
-  /// Whether a path has `\xE9` in place of bytes that are not UTF-8, so that no file can be opened by it. Every path
-  /// that does not exist counts as escaped.
+  /// Whether a path has escapes in the form `\xE9` in place of bytes that are not UTF-8, so that it cannot be used to
+  /// open the file. A path counts as escaped whenever no file exists at it.
   private static func isEscaped(_ path: String) -> Bool { !ByteFile.exists(path) }
 
   private func line(of other: StoreFinder.PassedOver, at path: String? = nil) -> TriageLine {
@@ -105,7 +111,7 @@ extension TriageReader {
     return .line(line, identity: line.failed == nil && !line.isToBeReadAgain ? identity : nil)
   }
 
-  /// The problem to report for an incident's folder without a store: the store was restored, was put back, or is
+  /// The problem to report for an incident's folder that holds no store. The store was restored, was put back, or is
   /// missing.
   private static func problem(withoutStoreIn folder: String) -> String {
     let outcome = try? decoder.decode(
@@ -123,14 +129,15 @@ extension TriageReader {
         + ["", "-wal", "-shm", "-journal"].map { store + $0 })
   }
 
-  /// The path of the only store in the folder of an incident whose record cannot be read; nil for none or several.
+  /// The path of the only store in the folder of an incident whose record cannot be read. Nil when the folder holds no
+  /// store, or several stores.
   private func storeWithoutRecord(in folder: String) -> String? {
     guard FileStatus.found(folder)?.kind == .folder else { return nil }
     return try? only(in: folder)
   }
 
-  /// Reads the store of an incident whose record cannot be read. Somebody has to look at it even if the store is sound,
-  /// because the app has set it aside.
+  /// Reads the store of an incident whose record cannot be read. Even if the store is sound, the line says that
+  /// somebody has to look at it, because the app has set the store aside.
   private func read(storeWithoutRecord store: String, into line: inout TriageLine) throws {
     try read(storeAt: store, incident: nil, into: &line)
     line.signature.problem = Self.unreadable
@@ -139,8 +146,8 @@ extension TriageReader {
     }
   }
 
-  /// Calls `read` for a store that an incident or bundle tells of. If the store cannot be read, the line keeps what it
-  /// had, and the signature gets the problem.
+  /// Calls `read`, which reads a store that was described by an incident or bundle. If the store cannot be read, the
+  /// line keeps what it said before the call, and its signature gets the problem that `read` met.
   private func tellOfProblem(
     _ line: inout TriageLine, _ read: (inout TriageLine) throws -> Void
   ) throws {
@@ -166,7 +173,7 @@ extension TriageReader {
     guard let incident = try? decoder.decode(Incident.self, from: Data(bytes)),
       incident.schema == Incident.schemaName, incident.version <= Incident.currentVersion
     else {
-      /// Decodes from any JSON value.
+      /// Can be decoded from any JSON value.
       struct Anything: Decodable { init(from decoder: any Decoder) throws {} }
       let isJSON = (try? decoder.decode(Anything.self, from: Data(bytes))) != nil
       let reason =
@@ -186,12 +193,12 @@ extension TriageReader {
 
   // MARK: - Stores
 
-  /// Reads a store file into a line.
+  /// Reads a store, and adds what is found to a line.
   ///
   /// - Parameters:
   ///   - path: the path of the store's main file.
-  ///   - incident: the record of the store's incident, as JSON; nil without one.
-  ///   - line: receives what the check and the analysers find.
+  ///   - incident: the record of the incident in which the store was set aside, as JSON; nil without an incident.
+  ///   - line: receives the results of the check and of the analysers.
   /// - Throws: an error that says why the store cannot be read.
   func read(storeAt path: String, incident: [UInt8]?, into line: inout TriageLine) throws {
     let decrypted = try key.flatMap { try DecryptedStore.ifEncrypted(path, $0) }
@@ -227,13 +234,13 @@ extension TriageReader {
     }
   }
 
-  /// How many rows a recovery would bring into a new file, including rows whose table is unknown.
+  /// The number of rows that a recovery would write into a new file. Rows whose table is unknown are included.
   private static func recoverable(_ path: String) throws -> Int {
     let found = try StoreRebuild().survey(DamagedStore(path: path))
     return found.rowCount + found.unattributedCount
   }
 
-  /// Reads a store of a phone's backup.
+  /// Reads a store in a phone's backup.
   func read(backup: String, _ name: String, into line: inout TriageLine) throws {
     let backup = try PhoneBackup(backup)
     guard let store = backup.store(named: name) else {
@@ -244,10 +251,10 @@ extension TriageReader {
     try withExtendedLifetime(unpacked) {
       try read(storeAt: unpacked.storePath, incident: nil, into: &line)
     }
-    // The date of the unpacked copy says nothing about the store.
+    // The date is removed, because it is that of the unpacked copy, not that of the store.
     line.date = nil
     line.dateSource = nil
-    // The rows of a lost log are missing without any other trace.
+    // If the write-ahead log is lost, its rows are missing without any other sign of damage.
     if let lost = backup.problems(of: store).first(where: { $0.code == "file.missing" }) {
       line.signature.verdict = TriageSignature.corrupt
       line.signature.problem = ShortText.word(lost.code)
@@ -259,24 +266,24 @@ extension TriageReader {
 
   // MARK: - Bundles
 
-  /// What reading an archive gave.
+  /// The result of reading an archive.
   enum Packed {
-    /// A bundle, or an archive with one store. The result is in the line that was passed in.
+    /// The archive is a bundle, or holds one store. The result is in the line that the caller has passed.
     case line
-    /// An archive with several stores, with a line for each.
+    /// The archive holds several stores. There is a line for each.
     case lines([TriageLine])
-    /// An archive that was found in a folder and holds no store.
+    /// The archive was found in a folder, and holds no store.
     case nothing
   }
 
-  /// Reads a bundle or another archive.
+  /// Reads a bundle, or an archive of another kind.
   func read(archive path: String, _ isFound: Bool, into line: inout TriageLine) throws -> Packed {
     let file = try BundleFile(path, secrets)
     guard let reader = try UnpackedArchive.bundle(in: file) else {
       return try read(plain: file, isFound, into: &line)
     }
     line.kind = .bundle
-    line.sizes = .init(inputBytes: Int64(clamping: reader.size))
+    line.sizes = .init(inputBytes: FileStatus.following(path)?.sizeBytes)
     let contents = try BundleContents(of: reader)
     line.contents = contents.manifest.contents.rawValue
     let records = Records(reader, contents)
@@ -290,8 +297,8 @@ extension TriageReader {
     return .line
   }
 
-  /// Puts what a bundle says about its store into the line: the recorded inspection; without one, a check of its store;
-  /// without both, the reason why the store is missing.
+  /// Adds what a bundle says about its store to the line: the recorded inspection; if there is none, the result of
+  /// checking the bundle's store; if the bundle has no store either, the reason why the store is missing.
   private func tell(
     of file: BundleFile, _ records: Records, _ incident: [UInt8]?, _ line: inout TriageLine
   ) throws {
@@ -359,12 +366,12 @@ extension TriageReader {
     }
   }
 
-  /// The maximum number of stores of an archive that get a line. The limit bounds memory, because the lines of
-  /// thousands of archives may wait for output.
+  /// The maximum number of stores in one archive that get a line. The limit bounds the use of memory, because the lines
+  /// of thousands of archives may wait for output.
   private static let maxPacked = 100
 
-  /// A line for each store of an archive, sorted by path. If there are more stores than the maximum, the last line says
-  /// so.
+  /// A line for each store in an archive, sorted by path. If the archive holds more stores than ``maxPacked``, the last
+  /// line says so.
   private func lines(
     of found: StoreFinder.Found, in folder: String, _ file: BundleFile, like archive: TriageLine
   ) throws -> [TriageLine] {
@@ -391,7 +398,7 @@ extension TriageReader {
         TriageProblem(
           code: "input.severalStores",
           message:
-            "the archive holds \(all.count) stores and former stores; unpack it to read more than \(Self.maxPacked)"
+            "the archive holds \(all.count) stores and former stores; unpack the archive to read more than \(Self.maxPacked)"
         ))
       line.signature = line.signature.hashed()
       lines.append(line)
@@ -399,14 +406,14 @@ extension TriageReader {
     return lines
   }
 
-  /// Reads the store named `name` in an archive.
+  /// Reads the store that is named `name` in an archive.
   func read(archive: String, _ name: String, into line: inout TriageLine) throws {
     let file = try BundleFile(archive, secrets)
     line.isEncrypted = file.isEncrypted
     let unpacked = try UnpackedArchive(file, only: name)
     try withExtendedLifetime(unpacked) {
       let place = PathText.joined(unpacked.folder.path, UnpackedArchive.escaped(name))
-      // The name is that of an archive inside the archive: its only store is read.
+      // If `name` is the name of an archive inside the archive, the only store in the inner archive is read.
       let isFolder = try FileStatus.of(place)?.kind == .folder
       guard let store = try isFolder ? only(in: place) : place, ByteFile.exists(store) else {
         throw TriageProblem(
@@ -419,13 +426,14 @@ extension TriageReader {
   private func read(unpacked store: String, of file: BundleFile, into line: inout TriageLine) throws
   {
     try read(storeAt: store, incident: nil, into: &line)
-    line.sizes?.inputBytes = try FileStatus.of(file.path)?.sizeBytes
-    // The date of the unpacked copy says nothing about the store.
+    line.sizes?.inputBytes = FileStatus.following(file.path)?.sizeBytes
+    // The date is removed, because it is that of the unpacked copy, not that of the store.
     line.date = nil
     line.dateSource = nil
   }
 
-  /// The path of the only store in a folder; nil when there is none. Throws `input.severalStores` for several.
+  /// The path of the only store in a folder; nil when the folder holds no store. Throws `input.severalStores` when the
+  /// folder holds several stores.
   private func only(in folder: String) throws -> String? {
     guard let found = try Self.found(in: folder) else { return nil }
     let all = found.stores + found.passedOver.map(\.path)
@@ -437,7 +445,7 @@ extension TriageReader {
     return all[0]
   }
 
-  /// The stores in a folder and the files that may be stores; nil when there are none.
+  /// The stores in a folder, and the files that may be stores; nil when the folder holds neither.
   private static func found(in folder: String) throws -> StoreFinder.Found? {
     do { return try StoreFinder.find(at: folder) } catch let error as ExtractionError
       where error.code == .noStores
@@ -445,7 +453,7 @@ extension TriageReader {
   }
 }
 
-/// The records of a bundle. Each is compared with its hash in the manifest.
+/// The records of a bundle. When a record is read, it is compared with its hash in the bundle's manifest.
 private struct Records {
   private let reader: ZipReader
   private let listed: [String: BundleManifest.Entry]
@@ -458,13 +466,13 @@ private struct Records {
     holdsStore = reader.entries.contains { PathText.starts($0.name, with: "store/") }
   }
 
-  /// The bytes of a record; nil when neither the archive nor the manifest lists it. `limit` is the maximum number of
-  /// bytes.
+  /// The bytes of a record; nil when neither the archive nor the manifest has the record. `limit` is the maximum size
+  /// of the record in bytes.
   ///
-  /// - Throws: `bundle.entryChanged` when the record is not as it was packed.
+  /// - Throws: `bundle.entryChanged` when the record was changed after it was packed.
   func bytes(_ name: String, _ limit: Int) throws -> [UInt8]? {
     let changed = BundleError(
-      .entryChanged, "\(name) is not as it was packed", path: reader.path, entry: name)
+      .entryChanged, "\(name) was changed after it was packed", path: reader.path, entry: name)
     guard let entry = reader.entry(named: name) else {
       if listed[name] != nil { throw changed }
       return nil

@@ -10,41 +10,41 @@ import StoreFiles
 import StoreRecovery
 import SupportBundle
 
-/// Reads inputs and makes the triage line of each.
+/// Reads inputs, and makes a triage line for each input.
 package struct TriageReader {
-  /// Extra work that a caller may ask for.
+  /// Additional work that a caller can request.
   package struct Options: Sendable, Codable, Equatable {
-    /// Whether to count the rows that a recovery would save. This reads a damaged store once more.
+    /// Whether to count the rows that a recovery would save. For this, a damaged store is read a second time.
     package var surveys = false
 
-    /// Options that ask for nothing extra.
+    /// Creates options that request no additional work.
     package init() {}
   }
 
-  /// What reading a path gives.
+  /// The result of reading a path.
   package enum Answer: Sendable {
-    /// The line of an input, and the identity of its files. The identity is nil when none can be taken cheaply or the
-    /// input has to be read again.
+    /// The line of an input, and the identity of the input's files. The identity is nil when it cannot be computed
+    /// cheaply, or when the input has to be read again in any case.
     case line(TriageLine, identity: String?)
-    /// The lines of an archive with several stores, one for each store.
+    /// The lines of an archive that holds several stores, one line for each store.
     case lines([TriageLine])
-    /// The inputs that a folder holds, in the order of their lines.
+    /// The inputs that a folder holds, in the order in which their lines are to be written.
     case inputs([Item])
-    /// The files of the input have the identity that was given as known, so the input was not read.
+    /// The input was not read, because its files still have the identity that the caller gave as known.
     case known
-    /// Nothing for triage: an archive that was found in a folder and holds no store.
+    /// There is nothing to report: an archive that was found in a folder holds no store.
     case nothing
   }
 
-  /// An input that a folder holds.
+  /// Something that a folder holds.
   package enum Item: Sendable, Equatable {
-    /// The path of an input to be read.
+    /// An input that is to be read, as its path.
     case path(String)
-    /// The line of a file that is not read, which says why.
+    /// A file that is not read, as a line that says why.
     case line(TriageLine)
   }
 
-  /// Describes an error as a code and a message; nil for an unknown error.
+  /// A function that describes an error by a code and a message. It returns nil for an unknown error.
   package typealias Describe = (any Error) -> TriageLine.Failed?
 
   let secrets: AgeSecrets
@@ -52,18 +52,18 @@ package struct TriageReader {
   let options: Options
   let analysers: Analysers
   let describe: Describe
-  /// A text that is part of each identity: the version, the options and the analysers. When it changes, all inputs are
-  /// read again.
+  /// A text that is included in each identity: the version of Lifeboat, the options and the analysers. When any of
+  /// these changes, all inputs are read again.
   private let salt: String
 
-  /// Makes a reader of inputs.
+  /// Creates a reader of inputs.
   ///
   /// - Parameters:
   ///   - secrets: the keys and the passphrase that open encrypted bundles.
   ///   - key: the key of stores that SQLCipher encrypts; nil for none.
-  ///   - options: the extra work to do.
+  ///   - options: the additional work to do.
   ///   - analysers: the analysers whose conditions are tested on each store.
-  ///   - describe: gives code and message of an error.
+  ///   - describe: returns the code and the message for an error.
   package init(
     secrets: AgeSecrets = AgeSecrets(), key: CipherKey? = nil, options: Options = Options(),
     analysers: Analysers = .shipped, describe: @escaping Describe
@@ -79,16 +79,16 @@ package struct TriageReader {
   /// Reads the input at a path.
   ///
   /// - Parameters:
-  ///   - path: the path of the input; it may lead into an archive or a phone's backup.
-  ///   - isFound: whether the path was found in a folder. An archive without a store is then passed over instead of
-  ///     being reported.
-  ///   - known: the identity that the files had when they were read last; nil for none. Files that still have it are
-  ///     not read.
-  /// - Returns: what the path leads to. For an input that cannot be read, this is a line with the reason.
+  ///   - path: the path of the input. It may lead into an archive or into a phone's backup.
+  ///   - isFound: whether the path was found by searching a folder. If so, an archive without a store is ignored
+  ///     instead of being reported.
+  ///   - known: the identity that the input's files had when they were last read; nil for none. If the files still have
+  ///     this identity, they are not read.
+  /// - Returns: the result of reading the path. For an input that cannot be read, this is a line with the reason.
   package func answer(to path: String, isFound: Bool, known: String? = nil) -> Answer {
     var line = TriageLine(path: path, kind: .unknown)
     do {
-      // A path that ends in a slash names a folder.
+      // A path that ends in a slash stands for a folder.
       let status = FileStatus.following(path)
       if status?.kind == .folder { return try folder(path, known) }
       let identity: String?
@@ -125,16 +125,17 @@ package struct TriageReader {
     }
   }
 
-  /// The first bytes of an ordinary file. A link to an archive is followed, as other commands do.
+  /// The first bytes of an ordinary file. A symbolic link is followed, as in other commands.
   private static func lead(of path: String) throws -> [UInt8] {
     if let status = FileStatus.following(path), status.kind != .file {
-      // Opening a special file may have effects, so it is refused.
+      // Opening a special file may have side effects, so special files are refused.
       throw SQLiteFileError(.notRegular, "not an ordinary file", path: path)
     }
     do throws(BundleError) {
       return try BundleFile.lead(of: path)
     } catch {
-      // As long as its kind is not known, the input is reported as a file, not as a bundle.
+      // The kind of the input is not yet known, so the message says that a file is missing or unreadable, not that a
+      // bundle is.
       switch error.code {
       case .inputMissing: throw SQLiteFileError(.missing, "no such file", path: path)
       case .permissionDenied: throw SQLiteFileError(.permission, "permission denied", path: path)
@@ -143,10 +144,10 @@ package struct TriageReader {
     }
   }
 
-  /// The identity of files; nil when the first of them is missing.
+  /// The identity of files; nil when the first file is missing.
   func identityOfFiles(_ paths: [String]) -> String? { FileIdentities.taken(paths, salt) }
 
-  /// Puts the reason why an input could not be read into its line.
+  /// Puts the reason why an input could not be read into the input's line.
   func fail(_ line: inout TriageLine, _ error: any Error) {
     let reason =
       (error as? TriageProblem).map { TriageLine.Failed(code: $0.code, message: $0.message) }
@@ -162,28 +163,29 @@ package struct TriageReader {
   }
 }
 
-/// A reason why an input cannot be read. Triage itself has found the reason, not a reader of stores or archives.
+/// A reason why an input cannot be read that was found by triage itself, not by a reader of stores or archives.
 struct TriageProblem: Error {
   let code: String
   let message: String
 }
 
-/// Identities of files: hashes of their paths, sizes, times and inode numbers. If the identity of a file is the same,
-/// the file was not changed, so it need not be read.
+/// Computes identities of files. An identity is a hash of the files' paths, sizes, times and inode numbers. As long as
+/// the identity stays the same, the files have not changed, and need not be read again.
 enum FileIdentities {
-  /// The identity of a file and of the `-wal`, `-shm` and `-journal` beside it; nil when the file is missing.
+  /// The identity of a file together with the files `-wal`, `-shm` and `-journal` next to it; nil when the file itself
+  /// is missing.
   static func taken(ofSetAt path: String, _ salt: String) -> String? {
     taken(["", "-wal", "-shm", "-journal"].map { path + $0 }, salt)
   }
 
-  /// The identity of files, as 32 hexadecimal digits; nil when the first file is missing. The identity changes when one
-  /// of the further files appears.
+  /// The identity of files, as 32 hexadecimal digits; nil when the first file is missing. If one of the other files is
+  /// missing now and appears later, the identity changes.
   static func taken(_ paths: [String], _ salt: String) -> String? {
     var bytes = Array(salt.utf8)
     for (index, path) in paths.enumerated() {
       bytes.append(0)
       var raw = stat()
-      // Links are followed, because their targets are read.
+      // Symbolic links are followed, because the files that are read are the targets of the links.
       guard unsafe stat(path, &raw) == 0, let status = (try? FileStatus.of(path)) ?? nil else {
         if index == 0 { return nil }
         continue

@@ -2,21 +2,22 @@ import SafeText
 import StoreExtraction
 import StoreFiles
 
-/// What two inputs of the same case share: verdict, codes, places of damage and more, and two short hashes of these.
+/// What two inputs of the same case have in common: the verdict, codes, places of damage and more, and two short hashes
+/// of these texts.
 ///
-/// The hash ``id`` is the first 16 hexadecimal digits of the SHA-256 of these texts, each followed by a zero byte:
-/// `lifeboat.triage.1`, verdict, problem, codes, model that wrote the store, model that the app expects, number of
-/// places of damage, each place, number of analysers, each analyser, build, SQLite version. An unknown text counts as
-/// an empty one. ``family`` is made in the same way without the models, the build and the SQLite version: the family
-/// says what happened, whatever the app and the system.
+/// The hash ``id`` is the first 16 hexadecimal digits of the SHA-256 of the following texts, each followed by a zero
+/// byte: `lifeboat.triage.1`, verdict, problem, codes, model that wrote the store, model that the app expects, number
+/// of places of damage, each place, number of analysers, each analyser, build, SQLite version. A text that is unknown
+/// counts as empty. The hash ``family`` is computed in the same way without the models, the build and the SQLite
+/// version. It says what happened, regardless of the app and the system.
 package struct TriageSignature: Sendable, Codable, Equatable {
-  /// The verdict on an input in which nothing wrong was found.
+  /// The verdict on an input in which no fault was found.
   package static let healthy = "healthy"
   /// The verdict on an input that could not be read.
   package static let unread = "unread"
-  /// The verdict on a damaged store if no incident gives another verdict.
+  /// The verdict on a damaged store, unless an incident records another verdict.
   package static let corrupt = "corrupt"
-  /// The problem of an incident that has its record, but not its store.
+  /// The problem of an incident whose record is there, but whose store is missing.
   static let noStore = "incident.noStore"
   /// The problem of an incident whose store the user has restored, so that only the record is left.
   static let restored = "incident.restored"
@@ -27,38 +28,40 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   /// The maximum number of places of damage in a signature.
   static let mostPlaces = 64
 
-  /// The model that wrote the store, and the model that the app expects. Each is a name, or the beginning of a
-  /// checksum.
+  /// The model that wrote the store, and the model that the app expects. Each model is given by its name, or by the
+  /// beginning of a checksum.
   package struct Model: Sendable, Codable, Equatable {
     /// The model that wrote the store; nil when it is not known.
     package var writtenBy: String?
-    /// The model that the app expects; nil unless an incident records it.
+    /// The model that the app expects; nil when no incident records this model.
     package var expected: String?
   }
 
-  /// The hash of the whole signature; empty before ``hashed()``.
+  /// The hash of the whole signature. It is empty until ``hashed()`` computes it.
   package var id = ""
-  /// The hash of the signature without models, build and SQLite version; empty before ``hashed()``.
+  /// The hash of the signature without the models, the build and the SQLite version. It is empty until ``hashed()``
+  /// computes it.
   package var family = ""
-  /// The verdict of the incident; for an input without one, `healthy`, `corrupt` or `unread`.
+  /// The verdict that the incident records. For an input without an incident: `healthy`, `corrupt` or `unread`.
   package var verdict: String
-  /// The code that says why the store, or a part of it, could not be read; nil when all was read.
+  /// The code of the reason why the store, or a part of it, could not be read; nil when everything was read.
   package var problem: String?
-  /// The error codes of the failed open, such as `sqlite.779 cocoa.259`; nil when no incident records any.
+  /// The error codes of the failed open, for example `sqlite.779 cocoa.259`; nil when no incident records error codes.
   package var codes: String?
   package var model: Model?
-  /// The kinds and places of damage, each once, sorted: `page.badType in a table of an entity`.
+  /// The findings and places of damage, sorted and without repetitions, in the form `page.badType in a table of an
+  /// entity`.
   package var damage: [String] = []
-  /// The ids of the analysers whose conditions hold, sorted.
+  /// The ids of the analysers whose conditions hold for the input, sorted.
   package var analysers: [String] = []
-  /// The app's version, with its build if that is known: `2.1 (412)`. Nil without an incident.
+  /// The app's version, followed by its build if the build is known, for example `2.1 (412)`. Nil without an incident.
   package var build: String?
   /// The version of SQLite that last wrote to the store; nil when it is not known.
   package var sqlite: String?
 
   init(verdict: String = Self.unread) { self.verdict = verdict }
 
-  /// The signature with its hashes ``id`` and ``family`` computed.
+  /// Returns the signature with the hashes ``id`` and ``family`` computed.
   package func hashed() -> Self {
     var result = self
     let damage = [String(damage.count)] + damage
@@ -82,7 +85,7 @@ package struct TriageSignature: Sendable, Codable, Equatable {
     return String(Substring(Digest.sha256(bytes).utf8.prefix(16)))
   }
 
-  /// What happened, in a few words: verdict, problem, codes, damage and analysers.
+  /// A short description of what happened: verdict, problem, codes, damage and analysers.
   package var words: String {
     var parts = [verdict]
     if let problem { parts.append(problem) }
@@ -93,24 +96,24 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   }
 }
 
-/// The remedy for an input of triage.
+/// What support or the user has to do about an input.
 package enum Fix: String, Sendable, Codable, CaseIterable {
-  /// The input is encrypted, and a key or passphrase opens it.
+  /// The input is encrypted, and can be opened with a key or passphrase.
   case key
-  /// The user has to install a newer build of the app, which opens the store.
+  /// The user has to install a newer build of the app, which can open the store.
   case update
   /// The store has to be migrated to the app's model: `lifeboat migrate`.
   case migrate
-  /// The input is not complete, and has to be sent again with all its files.
+  /// The input is incomplete, and has to be sent again with all its files.
   case resend
-  /// The rows are there, but Core Data's own tables are not: `lifeboat salvage`.
+  /// The rows can be read, but Core Data's own tables are missing: `lifeboat salvage`.
   case salvage
-  /// A new file can be made of what is readable: `lifeboat recover`.
+  /// The readable rows can be written into a new file: `lifeboat recover`.
   case recover
   /// The device or the system failed, so the app should open the store again later.
   case wait
 
-  /// What support has to do, as a sentence.
+  /// A sentence that says what support has to do.
   package var sentence: String {
     switch self {
     case .key: "Read the input with its key or passphrase."
@@ -119,12 +122,12 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
     case .resend: "Ask for the file once more, with all files that belong to it."
     case .salvage: "Put the rows of the store into a new store, with lifeboat salvage."
     case .recover: "Make a new file of what can be read, with lifeboat recover."
-    case .wait: "Try again later: the device or the system had failed."
+    case .wait: "Open the store again later: the device or the system had failed."
     }
   }
 
-  /// Chooses the remedy for the input of a line by the first rule that applies; nil when no rule applies. `analyses`
-  /// are the ids of the analysers that apply.
+  /// Chooses the remedy for the input of a line, by the first of several rules that applies; nil when no rule applies.
+  /// `analyses` are the ids of the analysers whose conditions hold.
   init?(of line: TriageLine, analyses: [String]) {
     let signature = line.signature
     let problem = signature.problem ?? ""
@@ -147,7 +150,7 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
     } else if analyses.contains(Analysis.metadataLost) {
       self = .salvage
     } else if Self.lacksOnlyFiles(signature.damage) {
-      // Missing files of external data cannot be recovered from the store.
+      // Missing external files cannot be recovered from the store.
       self = .resend
     } else if signature.verdict == TriageSignature.corrupt || !signature.damage.isEmpty {
       self = .recover
@@ -158,14 +161,14 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
     }
   }
 
-  /// Whether the only damage is that files of external data are missing.
+  /// Whether the damage consists only of missing external files.
   private static func lacksOnlyFiles(_ damage: [String]) -> Bool {
     !damage.isEmpty
       && damage.allSatisfy { PathText.starts($0, with: "coredata.externalFileMissing ") }
   }
 
-  /// Whether a code says that a bundle was changed or cut off after it was made. This includes the code for a file that
-  /// begins like a zip archive and is not one, because the end of the archive is missing.
+  /// Whether an error code means that a bundle was changed or truncated after it was made. This includes the code for a
+  /// file that begins like a zip archive but is not one, because the end of a truncated archive is missing.
   private static func isNotWhole(_ code: String) -> Bool {
     [
       "bundle.notAZip", "bundle.truncated", "bundle.entryChanged", "bundle.badData",

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import Foundation
 
-/// Checks one bundle once: seal, headers, manifest and entries.
+/// Checks the seal, the headers, the manifest and the entries of one bundle.
 struct BundleCheck {
   typealias Problem = BundleVerification.Problem
 
@@ -81,8 +81,9 @@ struct BundleCheck {
 
   // MARK: - Archive
 
-  /// Whether the file starts with the signature of a local header, or has the manifest's name where the name of the
-  /// first entry is. If so, the file counts as a bundle, even if the rest is damaged.
+  /// Whether the file starts with the signature of a local header, or has the text `manifest.json` at the offset where
+  /// a zip archive has the name of its first entry. Such a file counts as a bundle, even if the rest of the file is
+  /// damaged.
   private func startsLikeABundle() -> Bool {
     let name = Array(BundleManifest.entryName.utf8)
     var start = [UInt8](repeating: 0, count: ZipFormat.localSize + name.count)
@@ -122,7 +123,8 @@ struct BundleCheck {
     }
   }
 
-  /// Compares every header with the one that the writer makes for the same entry. No space between entries is allowed.
+  /// Reports each header that differs from the header that Lifeboat would write for the same entry, and each gap
+  /// between two entries.
   private mutating func checkLayout(of reader: ZipReader) throws(BundleError) {
     var offset: UInt64 = 0
     for entry in reader.entries {
@@ -184,7 +186,8 @@ struct BundleCheck {
       manifest = try BundleManifest(json: json)
     } catch {
       try note(error.inside(path: path, entry: entry.name))
-      // Unreadable bytes are damage. A manifest that can be read but has another meaning is not one of Lifeboat's.
+      // A manifest that cannot be read is damage if the archive's bytes were changed. Otherwise the file is not a
+      // bundle, or is a bundle of an unknown version.
       isBundle = problems.contains { $0.id == .sealBroken || $0.id == .headerChanged }
     }
   }
@@ -194,7 +197,7 @@ struct BundleCheck {
     guard let manifest else { return }
     let pairs = BundlePairs(manifest, reader.entries)
     for (entry, listed) in pairs.found {
-      // When the announced size is wrong, the bytes need not be read.
+      // If the archive's directory and the manifest disagree about the size, the bytes need not be read.
       guard let listed, listed.sizeBytes == entry.size else {
         problems.append(BundlePairs.problem(entry, listed))
         continue

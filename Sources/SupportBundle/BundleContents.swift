@@ -6,9 +6,9 @@ package struct BundleContents: Sendable, Equatable {
   package struct Entry: Sendable, Equatable {
     /// The name within the archive.
     package let name: String
-    /// The size in bytes that the archive announces, before compression.
+    /// The uncompressed size in bytes, as the archive announces it.
     package let sizeBytes: UInt64
-    /// The size in bytes within the archive.
+    /// The compressed size in bytes.
     package let compressedBytes: UInt64
     /// What the manifest says of the entry; nil when the manifest does not list the entry. The manifest itself is never
     /// listed.
@@ -17,16 +17,16 @@ package struct BundleContents: Sendable, Equatable {
 
   /// The manifest of the bundle.
   package let manifest: BundleManifest
-  /// All entries in the order of the archive, the manifest among them.
+  /// All entries in the order of the archive, including the manifest.
   package let entries: [Entry]
-  /// Contradictions between manifest and archive: entries that only one of the two has, and sizes that differ. The
-  /// bytes of entries are not compared; ``BundleVerification`` does that.
+  /// Contradictions between manifest and archive: entries that only the manifest or only the archive has, and entries
+  /// whose sizes differ between the two. The bytes of entries are not compared; ``BundleVerification`` does that.
   package let problems: [BundleVerification.Problem]
 
   /// Compares the directory of an archive with its manifest.
   ///
-  /// - Throws: `bundle.badManifest` when the archive has no manifest or one that cannot be read, and the errors of
-  ///   reading the archive.
+  /// - Throws: `bundle.badManifest` when the archive has no manifest, or when the manifest cannot be read; the errors
+  ///   of reading the archive.
   package init(of reader: ZipReader) throws(BundleError) {
     guard let own = reader.entry(named: BundleManifest.entryName) else {
       throw BundleError(
@@ -59,14 +59,15 @@ package struct BundleContents: Sendable, Equatable {
   }
 }
 
-/// The entries of an archive paired with those of its manifest, by the bytes of their names.
+/// Pairs the entries of an archive with the entries that its manifest lists. Names are compared by their bytes.
 struct BundlePairs {
-  /// The archive's entries without the manifest, each with the manifest's record of it; nil for an entry that the
-  /// manifest does not list.
+  /// The archive's entries except the manifest itself, each with its record in the manifest. The record is nil for an
+  /// entry that the manifest does not list.
   private(set) var found: [(entry: ZipReader.Entry, listed: BundleManifest.Entry?)] = []
-  /// The entries that only the manifest has.
+  /// The entries that the manifest lists and the archive lacks.
   private(set) var missing: [BundleManifest.Entry] = []
-  /// Whether archive and manifest have the same entries in the same order.
+  /// Whether the archive has exactly the entries that the manifest lists, in the same order. The manifest itself does
+  /// not count.
   let isInOrder: Bool
 
   init(_ manifest: BundleManifest, _ entries: [ZipReader.Entry]) {

@@ -5,11 +5,11 @@ import RowText
 import SafeText
 import StoreExtraction
 
-/// The result of packing a stricter copy of a bundle.
+/// The result of packing a copy of a bundle that contains less than the original.
 package struct BundleCopy: Sendable {
   /// What was packed into the copy.
   package let receipt: BundleRequest.Receipt
-  /// What the first bundle has and the copy does not, in sentences.
+  /// What the original bundle has and the copy lacks, one sentence each.
   package let removed: [String]
 
   /// Makes a result.
@@ -20,25 +20,27 @@ package struct BundleCopy: Sendable {
 }
 
 extension BundleRequest {
-  /// The names of records, which are copied as they are: all entries besides rows, the model and the files of a store.
+  /// The names of the entries that are copied unchanged. These entries are records about the store. They contain
+  /// neither rows, nor the model, nor files of the store.
   private static let records: Set<String> = [
     "incident.json", "incident.txt", StoreBundle.inspectionName, "metadata.json", "hashes.json",
     "schema.sql", "counts.json", "findings.ndjson", "problem.json",
   ]
   private static let modelName = "model.xcdatamodel/contents"
 
-  /// Packs a stricter copy of a bundle, which must not hold the store's files. Records are copied. Values of rows
-  /// become tokens unless they are allowed. Nothing is added. Like any other bundle, the copy is searched for texts
-  /// that must not be in it.
+  /// Packs a copy of a bundle that contains less than the original. The store's files are left out. A token replaces
+  /// each value of a row that the allow-list does not name. Records are copied unchanged. Like any other bundle, the
+  /// copy is searched for texts that must not be in it.
   ///
   /// - Parameters:
-  ///   - bundle: the bundle, unpacked.
-  ///   - output: the path of the copy; nil to find out what the copy would hold.
-  ///   - isCancelled: asked while bytes are packed; true ends the work with `bundle.cancelled`.
+  ///   - bundle: the original bundle, unpacked.
+  ///   - output: the path of the copy; nil to compute what the copy would hold, without writing the copy.
+  ///   - isCancelled: called repeatedly while bytes are packed. If it returns true, the work ends with
+  ///     `bundle.cancelled`.
   ///   - making: as in ``make(of:_:to:progress:isCancelled:making:)``.
   /// - Returns: what was packed, and what was removed.
-  /// - Throws: ``BundleError``: `bundle.badRecord` for rows that cannot be read, `bundle.unknownName` for an entity that
-  ///   the rows do not have, `bundle.entryChanged` for a bundle that is not as it was made.
+  /// - Throws: ``BundleError``: `bundle.badRecord` for rows that cannot be read, `bundle.unknownName` for an entity or
+  ///   attribute that the rows do not have, `bundle.entryChanged` for a damaged bundle.
   package func copy(
     of bundle: UnpackedBundle, to output: String?, isCancelled: () -> Bool = { false },
     making: @escaping OutputTree.Making = { _ = $1() }
@@ -113,7 +115,8 @@ extension BundleRequest {
       removed: removed + cut)
   }
 
-  /// Returns the largest number in a token `name-N` in an entry of a bundle. New tokens get larger numbers.
+  /// Returns the largest number N of all tokens `name-N` in the unpacked entry at a path. Tokens that the copy adds get
+  /// larger numbers.
   private static func highestToken(_ path: String) throws -> Int {
     let source = SequentialInput(try InputFile(path: path, followsLink: false))
     var highest = 0
@@ -126,8 +129,8 @@ extension BundleRequest {
     }
   }
 
-  /// Writes the rows of a file again, with tokens for values that are not allowed. Throws when the request or its
-  /// allow-list names something that the rows do not have.
+  /// Copies the rows in a file, with a token in place of each value that the allow-list does not name. Throws when the
+  /// request or its allow-list names an entity or attribute that the rows do not have.
   private func rewritten(
     _ path: String, _ model: ManagedObjectModel?, _ nameTokens: NameTokens
   ) throws -> (InputFile, RowLines) {

@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// A moment, as seconds since 1970-01-01 00:00:00 UTC, given by the caller so that bundles can be reproduced.
+/// The date of a bundle. The caller chooses the date, so that the same bundle can be made again byte for byte.
 public struct BundleDate: Sendable, Equatable {
-  /// Seconds since 1970 in UTC, with fraction.
+  /// Seconds since 1970-01-01 00:00:00 UTC, with a fraction.
   package var secondsSince1970: Double
 
-  /// Makes a moment from seconds since 1970-01-01 00:00:00 UTC.
+  /// Makes a date from the seconds since 1970-01-01 00:00:00 UTC.
   public init(secondsSince1970: Double) {
     self.secondsSince1970 = secondsSince1970
   }
 
-  /// The moment in UTC as ISO 8601 with milliseconds. Throws `bundle.badDate` outside the years 1 to 9999.
+  /// The date in UTC as ISO 8601 with milliseconds. Throws `bundle.badDate` outside the years 1 to 9999.
   func text() throws(BundleError) -> String {
     let milliseconds = (secondsSince1970 * 1000).rounded(.down)
     // From 0001-01-01 to the end of 9999.

@@ -1,14 +1,14 @@
 /// What went wrong with a bundle or with the archive that holds it.
 ///
-/// `code` is stable and documented; `message` is for people and may change. Texts taken from an archive are
-/// escaped in `message`, so that it can be printed as it is.
+/// `code` is stable and documented; `message` is for people and may change. Texts taken from an archive are escaped in
+/// `message`, so the message can be printed unchanged.
 public struct BundleError: Error, Sendable, Equatable {
   /// A stable name for a kind of error. New codes may be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
-    /// The name, such as `bundle.truncated`.
+    /// The name, for example `bundle.truncated`.
     public let rawValue: String
 
-    /// A code by its name.
+    /// Makes a code from its name.
     public init(rawValue: String) {
       self.rawValue = rawValue
     }
@@ -18,16 +18,16 @@ public struct BundleError: Error, Sendable, Equatable {
   public let code: Code
   /// What happened, in one sentence without a full stop.
   public let message: String
-  /// The file concerned, as it was given by the caller; nil when no file is concerned.
+  /// The path of the file concerned, as the caller gave it; nil when no file is concerned.
   public let path: String?
   /// The archive entry concerned; nil when the error is about the archive as a whole.
   public let entry: String?
   /// The offset in bytes from the start of the file at `path`; nil when it is not known.
   package let offset: UInt64?
-  /// The `errno` of the system call that failed; nil when none did.
+  /// The `errno` of the system call that failed; nil when no system call failed.
   package let systemError: Int32?
 
-  /// An error with its context.
+  /// Makes an error from its code, its message, and what is known about where it occurred.
   package init(
     _ code: Code, _ message: String, path: String? = nil, entry: String? = nil,
     offset: UInt64? = nil, systemError: Int32? = nil
@@ -51,17 +51,17 @@ public struct BundleError: Error, Sendable, Equatable {
 // MARK: - Codes
 
 extension BundleError.Code {
-  /// The output name is taken; nothing was replaced (exit class 73).
+  /// The output was not written, because a file with its name exists already (exit class 73).
   package static let outputExists = Self(rawValue: "bundle.outputExists")
-  /// The output cannot be created where it was asked for (exit class 73).
+  /// The output cannot be created at the given path (exit class 73).
   package static let cannotCreate = Self(rawValue: "bundle.cannotCreate")
-  /// The device refused a write, a sync or the final naming (exit class 74).
+  /// The output could not be written, synced or given its name (exit class 74).
   package static let writeFailed = Self(rawValue: "bundle.writeFailed")
-  /// The device refused a read (exit class 74).
+  /// A file could not be read (exit class 74).
   package static let readFailed = Self(rawValue: "bundle.readFailed")
-  /// No file has this name (exit class 66).
+  /// The input file does not exist (exit class 66).
   package static let inputMissing = Self(rawValue: "bundle.inputMissing")
-  /// The name belongs to a folder, a link, a pipe or a device (exit class 66).
+  /// The input is a folder, a link, a pipe or a device, not a regular file (exit class 66).
   package static let notAFile = Self(rawValue: "bundle.notAFile")
   /// The system refuses access (exit class 77).
   package static let permissionDenied = Self(rawValue: "bundle.permissionDenied")
@@ -69,28 +69,28 @@ extension BundleError.Code {
   package static let changedWhileReading = Self(rawValue: "bundle.changedWhileReading")
   /// The caller asked to stop; the unfinished output was removed (exit class 130).
   package static let cancelled = Self(rawValue: "bundle.cancelled")
-  /// The methods were called in an order that makes no sense, such as an entry after the end (exit class 70).
+  /// The calling code made a mistake, such as adding an entry to an archive that is finished (exit class 70).
   package static let misuse = Self(rawValue: "bundle.misuse")
   /// zlib reported an error that the input did not cause (exit class 70).
   package static let compressionFailed = Self(rawValue: "bundle.compressionFailed")
 
   /// A backup of a phone is encrypted (exit class 65).
   package static let encryptedBackup = Self(rawValue: "backup.encrypted")
-  /// `Manifest.db`, the list of a phone's backup, cannot be read (exit class 65).
+  /// `Manifest.db`, the list of the files in a phone's backup, cannot be read (exit class 65).
   package static let badBackup = Self(rawValue: "backup.badManifest")
-  /// The bundle is larger than the given limit, even after all parts that can be left out are left out (exit class 73).
+  /// The bundle is larger than the given limit, even without all the parts that can be left out (exit class 73).
   package static let overLimit = Self(rawValue: "bundle.overLimit")
-  /// The bundle that was written does not read back intact (exit class 74).
+  /// The finished bundle is not intact when it is read back (exit class 74).
   package static let notIntact = Self(rawValue: "bundle.notIntact")
-  /// A text is not a key of minisign, or is a secret key with a passphrase (exit class 65).
+  /// The given text is not a valid minisign key, or is a secret key that a passphrase protects (exit class 65).
   package static let badKey = Self(rawValue: "bundle.badKey")
-  /// The signature was made with a key other than the given one (exit class 65).
+  /// The signature was made with another key than the given key (exit class 65).
   package static let wrongKey = Self(rawValue: "bundle.wrongKey")
-  /// A signature cannot be read, or is not of this file (exit class 65).
+  /// A signature cannot be read, or was made of other bytes than those of the given file (exit class 65).
   package static let badSignature = Self(rawValue: "bundle.badSignature")
   /// The system could not compute a signature (exit class 70).
   package static let failed = Self(rawValue: "bundle.failed")
-  /// The finished bundle holds a text that must not be in it, so it is not given its name (exit class 65).
+  /// The finished bundle holds a text that must not be in it, so the bundle is discarded (exit class 65).
   package static let residue = Self(rawValue: "bundle.residue")
   /// An allow-list cannot be read (exit class 65).
   package static let badAllowList = Self(rawValue: "bundle.badAllowList")
@@ -108,36 +108,38 @@ extension BundleError.Code {
   package static let headerMismatch = Self(rawValue: "bundle.headerMismatch")
   /// Two entries share bytes, or an entry runs into the central directory (exit class 65).
   package static let overlap = Self(rawValue: "bundle.overlap")
-  /// An entry's name could lead out of the chosen folder, or no file system takes it (exit class 65).
+  /// An entry's name could lead out of the chosen folder, or is a name that no file system accepts (exit class 65).
   package static let badName = Self(rawValue: "bundle.badName")
   /// Two entries have names that denote the same file on some file systems (exit class 65).
   package static let duplicateName = Self(rawValue: "bundle.duplicateName")
-  /// A limit given by the caller is exceeded (exit class 65).
+  /// A count or size exceeds its limit (exit class 65).
   package static let tooLarge = Self(rawValue: "bundle.tooLarge")
   /// An entry announces more bytes than deflate can encode in its compressed size (exit class 65).
   package static let impossibleRatio = Self(rawValue: "bundle.impossibleRatio")
-  /// The entry is encrypted by the archive format itself (exit class 65).
+  /// An entry is encrypted with the encryption of the zip format (exit class 65).
   package static let encrypted = Self(rawValue: "bundle.encrypted")
-  /// The archive uses a feature that is not supported, such as a compression method besides deflate (exit class 65).
+  /// The archive uses a feature that is not supported, such as a compression method other than deflate (exit class 65).
   package static let unsupported = Self(rawValue: "bundle.unsupported")
   /// The compressed data cannot be decoded (exit class 65).
   package static let badData = Self(rawValue: "bundle.badData")
   /// The decompressed data is longer or shorter than announced (exit class 65).
   package static let sizeMismatch = Self(rawValue: "bundle.sizeMismatch")
-  /// The CRC-32 of the decompressed data differs from the announced one (exit class 65).
+  /// The CRC-32 of the decompressed data differs from the CRC-32 that the archive announces (exit class 65).
   package static let checksumMismatch = Self(rawValue: "bundle.checksumMismatch")
-  /// `manifest.json` is not a manifest of a version that this build knows (exit class 65).
+  /// `manifest.json` is not a manifest, or has a version that this build does not know (exit class 65).
   package static let badManifest = Self(rawValue: "bundle.badManifest")
-  /// A record in a bundle is not in the form of a version that this build reads (exit class 65).
+  /// A record in a bundle is not in a form that this build can read (exit class 65).
   package static let badRecord = Self(rawValue: "bundle.badRecord")
-  /// A part of a bundle is not what its manifest says (exit class 65).
+  /// An entry of a bundle differs from what the bundle's manifest says (exit class 65).
   package static let entryChanged = Self(rawValue: "bundle.entryChanged")
-  /// A date is outside the years 1 to 9999, which ISO 8601 with four digits can express (exit class 70).
+  /// A date is not in the years 1 to 9999, so it cannot be written in ISO 8601 with a year of four digits (exit class
+  /// 70).
   package static let badDate = Self(rawValue: "bundle.badDate")
 }
 
 extension BundleError.Code {
-  /// Whether an archive is refused because unpacking it would do harm or cost too much. Damage is not a refusal.
+  /// Whether the code means that an archive was refused because unpacking the archive could do harm or cost too much.
+  /// False for codes that mean damage.
   package var isRefusal: Bool {
     [.badName, .duplicateName, .impossibleRatio, .tooLarge, .encrypted].contains(self)
   }
@@ -155,7 +157,7 @@ extension BundleError: CustomStringConvertible {
     return text + " (\(code.rawValue))"
   }
 
-  /// What to do next; nil when there is nothing better to say than the message.
+  /// What to do next; nil when Lifeboat has no advice for the code.
   public var hint: String? {
     switch code {
     case .outputExists: "choose another output name; existing files are never replaced"

@@ -4,9 +4,9 @@ import Foundation
 import SafeText
 
 /// Unpacks a bundle into a new folder. The names of the entries were checked when the bundle was opened: no name leads
-/// out of the folder, and no two names denote one file on any system. Nothing that exists is written to.
+/// out of the folder, and no two names denote the same file on any system. No existing file is written to.
 package struct BundleExtraction {
-  /// An entry, and what the manifest says of it; nil for the manifest itself.
+  /// An entry, and its record in the manifest. The record is nil for the manifest itself.
   private typealias Item = (entry: ZipReader.Entry, listed: BundleManifest.Entry?)
 
   /// An entry that was not unpacked, and why.
@@ -19,26 +19,27 @@ package struct BundleExtraction {
 
   /// The manifest of the bundle.
   package let manifest: BundleManifest
-  /// How many entries will be unpacked.
+  /// The number of entries that will be unpacked.
   package var entryCount: Int { items.count }
-  /// The bytes of all entries that will be unpacked, after decompression.
+  /// The uncompressed size in bytes of all entries that will be unpacked.
   package private(set) var totalBytes: UInt64 = 0
   private var items: [Item] = []
-  /// Entries that only the archive or only the manifest has.
+  /// Entries that are only in the archive or only in the manifest.
   private var unlisted: [Skipped] = []
   private let reader: ZipReader
 
-  /// How many bytes may be unpacked for each byte of the archive, if the caller sets no other limit. Deflate can make
-  /// about 1,000 bytes of one; real stores make 20.
+  /// The maximum number of bytes that are unpacked for each byte of the archive, unless the caller sets another limit.
+  /// One byte can be decompressed to about 1,000 bytes, but in bundles of real stores to only about 20.
   package static let growthLimit: UInt64 = 100
-  /// How many bytes may be unpacked from any archive, however small: 64 MiB.
+  /// The number of bytes that may be unpacked from any archive, whatever its size: 64 MiB.
   package static let freeBytes: UInt64 = 64 << 20
 
   /// Plans to unpack a bundle; nothing is written yet.
   ///
   /// - Parameters:
   ///   - bundle: the bundle.
-  ///   - maxBytes: the most bytes that may be unpacked; nil for a limit by the size of the archive.
+  ///   - maxBytes: the maximum number of bytes that may be unpacked; nil for a limit that depends on the archive's
+  ///     size.
   /// - Throws: `bundle.tooLarge`; the errors of reading an archive that may have been made to do harm.
   package init(_ bundle: BundleFile, maxBytes: UInt64? = nil) throws(BundleError) {
     reader = try ZipReader(bundle)
@@ -72,9 +73,9 @@ package struct BundleExtraction {
   ///
   /// - Parameters:
   ///   - folder: the path of the folder.
-  ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
+  ///   - isCancelled: called about once per 256 KiB. If it returns true, the work ends with `bundle.cancelled`.
   ///   - making: called for each file and folder, as in ``OutputTree``.
-  /// - Returns: the entries that were not unpacked, because they are not what the manifest says.
+  /// - Returns: the entries that were not unpacked, because they do not match the manifest.
   /// - Throws: `bundle.outputExists`, `bundle.cannotCreate`, `bundle.writeFailed`, `bundle.cancelled`.
   package func write(
     to folder: String, isCancelled: () -> Bool, making: @escaping OutputTree.Making
@@ -94,7 +95,7 @@ package struct BundleExtraction {
     }
   }
 
-  /// Unpacks into a new folder of a tree.
+  /// Unpacks the bundle into a new folder within `tree`.
   fileprivate func write(
     to tree: OutputTree, _ name: String, _ isCancelled: () -> Bool
   ) throws -> [Skipped] {
@@ -108,13 +109,13 @@ package struct BundleExtraction {
     return skipped
   }
 
-  /// Unpacks an entry and returns nil. Returns the reason, and unpacks nothing, when the entry's bytes are not what the
-  /// manifest says.
+  /// Unpacks an entry if the entry's bytes match the manifest. Returns nil if the entry was unpacked, otherwise the
+  /// reason why not.
   private func unpack(
     _ item: Item, to tree: OutputTree, _ folder: [String], _ isCancelled: () -> Bool
   ) throws -> String? {
-    // The entry is read twice. The first reading checks the bytes, so that only bytes that match the manifest get a
-    // name.
+    // The entry is read twice. The first reading checks the bytes, so that a file is made only for bytes that match the
+    // manifest.
     do {
       let digest = try reader.read(item.entry) { _ in
         if isCancelled() { throw MeasuredBundle.cancelled }
@@ -134,19 +135,19 @@ package struct BundleExtraction {
   }
 }
 
-/// A bundle that is unpacked for reading, into a private folder that is removed with this object.
+/// A bundle that was unpacked into a private folder for reading. The folder is removed when this object is deallocated.
 package final class UnpackedBundle {
   /// The path of the private folder.
   package let path: String
   /// The manifest of the unpacked bundle.
   package let manifest: BundleManifest
-  /// The entries that were not unpacked, because they are not what the manifest says.
+  /// The entries that were not unpacked, because they do not match the manifest.
   package let skipped: [BundleExtraction.Skipped]
   private let tree: OutputTree
 
   /// Unpacks a bundle. `making` is called for each file and folder, as in ``OutputTree``.
   ///
-  /// - Throws: the errors of reading the bundle and of writing the folder; nothing is left behind then.
+  /// - Throws: the errors of reading the bundle and of writing the folder. After an error, nothing is left behind.
   package init(_ bundle: BundleFile, making: @escaping OutputTree.Making) throws {
     let place = FileManager.default.temporaryDirectory.path
     let name = "lifeboat-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)

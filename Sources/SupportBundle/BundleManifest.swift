@@ -1,16 +1,18 @@
 internal import Foundation
 
-/// The first entry of every bundle, `manifest.json`: what is inside, where it came from, and what was left out.
+/// The first entry of every bundle, `manifest.json`. The manifest says what is in the bundle, where the bytes came
+/// from, and what was left out.
 ///
-/// Other programs read the manifest. Within a version, keys are added, but never removed or given another meaning.
+/// Other programs read the manifest. As long as the version stays the same, keys may be added, but are never removed or
+/// given another meaning.
 public struct BundleManifest: Codable, Sendable, Equatable {
-  /// The value of `schema`.
+  /// The value of `schema` in every manifest.
   package static let schemaName = "lifeboat.bundle"
-  /// The version that is written, and the only one that is read.
+  /// The version of the schema that is written, and the only one that can be read.
   package static let currentVersion = 1
-  /// The name of the manifest's own entry, which comes first and is not listed.
+  /// The name of the manifest's own entry. This entry comes first, and the manifest does not list it.
   package static let entryName = "manifest.json"
-  /// The most bytes of a manifest that are read: 4 MiB, enough for tens of thousands of entries.
+  /// The maximum size of a manifest in bytes: 4 MiB, enough for tens of thousands of entries.
   package static let maxBytes = 4 << 20
 
   /// The program that made the bundle.
@@ -31,7 +33,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
   public enum Contents: String, Codable, Sendable, CaseIterable {
     /// Schema, counts and page statistics; no values.
     case structure
-    /// Values of rows, as far as they were allowed.
+    /// Rows. Tokens replace the values that were not allowed.
     case rows
     /// The store files themselves.
     case store
@@ -41,9 +43,9 @@ public struct BundleManifest: Codable, Sendable, Equatable {
   package struct Entry: Codable, Sendable, Equatable {
     /// The name within the archive.
     package var name: String
-    /// The size in bytes before compression.
+    /// The uncompressed size in bytes.
     package var sizeBytes: UInt64
-    /// The SHA-256 before compression, 64 lower-case hexadecimal digits.
+    /// The SHA-256 of the uncompressed bytes, as 64 lower-case hexadecimal digits.
     package var sha256: String
     /// Where the bytes came from, in words that are safe to pass on (not a full path).
     package var source: String
@@ -68,7 +70,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
   package var tool: Tool
   /// When the bundle was made, in UTC, as ISO 8601 with milliseconds: `2026-11-20T21:53:07.000Z`.
   package var created: String
-  /// How much of the user's data is inside.
+  /// How much of the user's data the bundle holds.
   package var contents: Contents
   /// What was left out on purpose, one sentence each.
   package var withheld: [String]
@@ -92,7 +94,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
 
   // MARK: - JSON
 
-  /// The manifest as JSON: sorted keys, indented, with a line feed at its end. Equal manifests give equal bytes.
+  /// The manifest as indented JSON with sorted keys and a line feed at the end. Equal manifests give equal bytes.
   package func json() throws(BundleError) -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

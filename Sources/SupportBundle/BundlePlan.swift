@@ -1,11 +1,11 @@
 internal import Crypto
 import SafeText
 
-/// What a bundle will hold. Sources are read when the plan is measured. The bundle is written after that.
+/// The planned content of a bundle.
 ///
-/// A bundle is written in two passes, because its first entry lists the size and SHA-256 of all others: the first pass
-/// hashes every source, and the second packs it. A source with different bytes in the second pass ends the work with
-/// `bundle.changedWhileReading`.
+/// A bundle is made in two passes, because its first entry lists the size and SHA-256 of all other entries. The first
+/// pass reads and hashes the source of every entry. The second pass reads the sources again and packs them. If the
+/// bytes of a source differ in the second pass, the work ends with `bundle.changedWhileReading`.
 public struct BundlePlan: Sendable {
   /// Where an entry's bytes come from.
   package enum Source: Sendable, Equatable {
@@ -15,11 +15,11 @@ public struct BundlePlan: Sendable {
     case file(path: String)
   }
 
-  /// Where the bytes of a planned entry are.
+  /// The location from which the bytes of a planned entry are read.
   enum Place: Sendable {
-    /// Bytes in memory, or a file by its path.
+    /// Bytes in memory, or a file that is given by its path.
     case source(Source)
-    /// A name below a folder that is open already.
+    /// A file that is given by its name in an open folder.
     case member(name: String, SourceFolder)
     /// An open file that has no name.
     case opened(InputFile)
@@ -33,7 +33,7 @@ public struct BundlePlan: Sendable {
       }
     }
 
-    /// The path that the bytes come from; nil for bytes in memory and for a file without a name.
+    /// The path of the file with the bytes; nil for bytes in memory and for a file without a name.
     var path: String? {
       switch self {
       case .source(.bytes), .opened: nil
@@ -57,7 +57,7 @@ public struct BundlePlan: Sendable {
   private var entries: [Entry] = []
   private var names = ZipNames()
 
-  /// Makes an empty plan. The same plan with the same `created` produces the same bytes.
+  /// Makes an empty plan. Plans with the same entries and the same `created` give the same bundle, byte for byte.
   package init(
     tool: BundleManifest.Tool, created: BundleDate, contents: BundleManifest.Contents
   ) throws(BundleError) {
@@ -67,12 +67,13 @@ public struct BundlePlan: Sendable {
     _ = try names.add(Array(BundleManifest.entryName.utf8))
   }
 
-  /// Plans an entry; entries keep their order.
+  /// Plans an entry. Entries are packed in the order in which they are planned.
   ///
   /// - Parameters:
   ///   - name: the name within the archive, relative, with `/` between folders.
   ///   - source: where the bytes come from.
-  ///   - origin: the manifest's `source`: where the bytes come from, in words that may be passed on.
+  ///   - origin: the entry's `source` in the manifest, which says where the bytes come from in words that are safe to
+  ///     pass on.
   ///   - why: why the entry is in the bundle.
   /// - Throws: `bundle.badName`, `bundle.duplicateName`.
   package mutating func add(
@@ -108,7 +109,7 @@ public struct BundlePlan: Sendable {
     withheld.append(sentence)
   }
 
-  /// The file with the planned rows, as JSON lines; nil when the bundle has no rows.
+  /// The file with the planned rows, as JSON lines; nil when no rows are planned.
   var rows: InputFile? {
     get throws(BundleError) {
       guard let entry = entries.first(where: { $0.name == StoreBundle.rowsName }),
@@ -118,8 +119,8 @@ public struct BundlePlan: Sendable {
     }
   }
 
-  /// A copy of the plan without the entries in `names`. If `rows` is given, it becomes the source of the entry with the
-  /// rows.
+  /// Returns a copy of the plan without the entries whose names are in `names`. If `rows` is not nil, the copy packs
+  /// this file in place of the planned rows.
   func with(rows: InputFile?, without names: Set<String>) -> BundlePlan {
     var plan = self
     plan.entries.removeAll { names.contains($0.name) }
@@ -135,8 +136,8 @@ public struct BundlePlan: Sendable {
   /// Reads and hashes every source: the first pass.
   ///
   /// - Parameters:
-  ///   - progress: called with the bytes that are hashed, and the bytes of all sources.
-  ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
+  ///   - progress: called with the number of bytes hashed so far, and the total number of bytes.
+  ///   - isCancelled: called about once per 256 KiB. If it returns true, the work ends with `bundle.cancelled`.
   /// - Returns: the finished manifest and its sources, ready to be packed.
   /// - Throws: the errors of reading, `bundle.changedWhileReading`, `bundle.cancelled`.
   public func measured(

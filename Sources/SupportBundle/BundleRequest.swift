@@ -9,21 +9,22 @@ public import StoreRecovery
 
 /// What a bundle must hold, and who can open it.
 public struct BundleRequest: Sendable {
-  /// How much of the user's data goes in. With `rows` a token stands for each value.
+  /// How much of the user's data goes into the bundle. With `rows`, a token replaces each value, unless ``redaction``
+  /// allows the value.
   public var contents: BundleManifest.Contents
-  /// The entities or tables whose rows go in; nil for all.
+  /// The names of the entities or tables whose rows go into the bundle; nil for all of them.
   package var entities: [String]?
   /// How the values of rows are redacted.
   package var redaction = Redaction.values(except: .nothing)
   /// What the token of a number tells about the number.
   package var numbers = NumberForm.ranges
-  /// Whether the model that the store carries goes in.
+  /// Whether the model that is cached in the store goes into the bundle.
   package var includesModel = true
   /// How hard the entries are compressed.
   package var level = CompressionLevel.standard
-  /// The most bytes that the bundle may have; nil for no limit. Parts are left out to keep to the limit.
+  /// The maximum size of the bundle in bytes; nil for no limit. If the bundle would be larger, parts are left out.
   package var maxBytes: UInt64?
-  /// Whom the bundle is encrypted to; nil for a bundle that everybody can read.
+  /// The recipients and the form of encryption; nil for a bundle that everybody can read.
   package var encryption: BundleEncryption?
   /// Which part of the write-ahead log is read.
   package var logView = SQLiteDatabase.LogView.committed
@@ -35,8 +36,9 @@ public struct BundleRequest: Sendable {
   /// Makes a request.
   ///
   /// - Parameters:
-  ///   - contents: how much of the user's data goes in.
-  ///   - recipients: public keys of age, `age1…`, whose owners can open the bundle; without one, everybody can.
+  ///   - contents: how much of the user's data goes into the bundle.
+  ///   - recipients: age public keys (`age1…`). Only the owners of these keys can open the bundle. If there is no key,
+  ///     everybody can.
   /// - Throws: ``BundleError`` with the code `age.badKey` for a text that is not a public key.
   public init(
     _ contents: BundleManifest.Contents = .structure, recipients: [String] = []
@@ -52,30 +54,32 @@ public struct BundleRequest: Sendable {
     encryption = BundleEncryption(to: .keys(keys))
   }
 
-  /// What a bundle that was packed holds.
+  /// What was packed into a bundle.
   package struct Receipt: Sendable {
     /// The manifest of the bundle.
     package let manifest: BundleManifest
-    /// The size of the bundle in bytes; without an output, the size that it would have.
+    /// The size of the bundle in bytes. If the bundle was not written, this is the size that it would have.
     package let sizeBytes: UInt64
-    /// The findings of reading the store.
+    /// What was found wrong or noteworthy when the store was read.
     package let findings: [Finding]
     /// Whether some files of the store could not be read.
     package let isPartial: Bool
   }
 
-  /// Packs a bundle, checks it, and gives it its name. If anything fails, nothing is left behind.
+  /// Packs a bundle, checks it, and only then gives it its name. If anything fails, nothing is left behind.
   ///
   /// - Parameters:
   ///   - storePath: the main file of the store.
-  ///   - incident: the incident in which the store was set aside; nil without one.
-  ///   - decrypted: the decrypted copy of an encrypted store, to be read in place of the store. Nil for a store that is
-  ///     not encrypted, or whose key is not known. Only the encrypted files go into the bundle.
-  ///   - output: the path of the bundle; nil to find out what it would hold.
-  ///   - progress: called with the bytes packed and the bytes in all.
-  ///   - isCancelled: asked while bytes are packed; true ends the work with `bundle.cancelled`.
-  ///   - making: called with the path of each temporary file and a closure that creates it and returns whether it exists
-  ///     afterwards.
+  ///   - incident: the incident in which the store was set aside; nil if the store was not set aside.
+  ///   - decrypted: a decrypted copy of the store, which is read in place of the encrypted store; nil if the store is
+  ///     not encrypted or its key is not known. If the store's files go into the bundle, these are the encrypted files,
+  ///     never those of the copy.
+  ///   - output: the path of the bundle; nil to compute what the bundle would hold, without writing the bundle.
+  ///   - progress: called with the number of bytes packed so far, and the total number of bytes.
+  ///   - isCancelled: called repeatedly while bytes are packed. If it returns true, the work ends with
+  ///     `bundle.cancelled`.
+  ///   - making: called with the path of each temporary file and a closure that creates the file and returns whether
+  ///     the file exists afterwards.
   /// - Returns: what was packed.
   /// - Throws: ``BundleError``, `SQLiteFileError`.
   package func make(
@@ -114,7 +118,7 @@ public struct BundleRequest: Sendable {
       try bundle.add(opened, inspection, rows: rows, includesModel: includesModel)
       findings = inspection.findings
     } catch let error as SQLiteFileError where incident != nil || contents == .store {
-      // A store that cannot be read can still be passed on.
+      // The files of a store can be passed on even if the store cannot be read.
       try bundle.add(unreadable: storePath, code: error.code.rawValue, message: error.message)
       findings = [Finding(.init(rawValue: error.code.rawValue), error.message)]
     }
@@ -141,18 +145,18 @@ public struct BundleRequest: Sendable {
 }
 
 extension Incident {
-  /// Makes a bundle of the incident and the store that was set aside, ready to be shared or sent.
+  /// Makes a bundle of the incident and of the store that was set aside. The bundle is ready to be shared or sent.
   ///
-  /// The work is done off the caller's actor, in less than 64 MB of memory. Cancelling the task ends the work. Nothing
-  /// is left behind then, nor after an error. The bundle is read back and searched for what must not be in it before it
-  /// gets its name. An existing file is never replaced.
+  /// The work is done off the caller's actor, and takes less than 64 MB of memory. Cancelling the task ends the work.
+  /// After a cancellation or an error, nothing is left behind. Before the bundle gets its name, it is read back and
+  /// searched for what must not be in it. An existing file is never replaced.
   ///
   /// - Parameters:
-  ///   - output: the bundle, a file that does not exist yet.
-  ///   - request: what the bundle must hold, and who can open it; by default structure only, for everybody.
-  ///   - place: the folder of the incident; nil for the one that the record names. An app's container may have moved
-  ///     since the record was made.
-  ///   - progress: called on another thread with the share that is packed, from 0 to 1.
+  ///   - output: the bundle to write. This file must not exist yet.
+  ///   - request: what the bundle must hold, and who can open it; nil for structure only and no encryption.
+  ///   - place: the folder of the incident; nil for the folder that the incident's record names. Give a folder if the
+  ///     app's container may have moved since the incident.
+  ///   - progress: called on another thread with the fraction that is packed so far, from 0 to 1.
   /// - Returns: what was left out on purpose, one sentence each.
   /// - Throws: ``BundleError``, `SQLiteFileError`, `CancellationError`.
   @discardableResult
@@ -185,9 +189,9 @@ extension Incident {
   }
 }
 
-/// A flag by which a task tells the thread that packs to stop.
+/// A flag with which a task tells the packing thread to stop.
 private final class CancellationFlag: @unchecked Sendable {
-  // Unchecked because the lock protects it.
+  // The lock protects `value`, so the class is `@unchecked Sendable`.
   private let lock = NSLock()
   private var value = false
 

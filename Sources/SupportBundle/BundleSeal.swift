@@ -1,13 +1,14 @@
 import SafeText
 
-/// The archive comment of a bundle, which holds a digest over all bytes before the end record. The seal shows a change
-/// anywhere, even one that no reader would notice. It guards against accidents, not against forgery.
+/// The archive comment of a bundle. The comment contains a digest of all bytes before the archive's end record. So it
+/// reveals any change to these bytes, even a change that no zip reader would notice. The seal guards against accidents,
+/// not against forgery.
 enum BundleSeal {
   static let prefix = "lifeboat.bundle/1 sha256:"
 
   static func comment(sha256: String) -> String { prefix + sha256 }
 
-  /// The digest in a comment; nil when the comment is not a seal.
+  /// The digest in an archive comment; nil when the comment is not the comment of a bundle.
   static func sha256(in comment: [UInt8]) -> String? {
     PathText.dropping(prefix: prefix, from: String(decoding: comment, as: UTF8.self))
   }

@@ -1,15 +1,15 @@
 /// The result of checking a bundle.
 ///
-/// Every byte of a bundle is covered: entries by the manifest and their CRC-32, headers by what the writer
-/// would write, and all bytes together by the seal in the archive comment. This does not prove who made the
-/// bundle: anybody can make a consistent one.
+/// Every byte of a bundle is checked: entries against the manifest and their CRC-32, headers against those that
+/// Lifeboat writes, and all bytes together against the seal in the archive comment. An intact bundle does not prove who
+/// made it: anybody can make one.
 public struct BundleVerification: Sendable, Equatable {
   /// A problem of a bundle.
   public struct Problem: Sendable, Equatable {
-    /// A stable name for a kind of problem: one of the constants of this type, or a `BundleError.Code` about the
-    /// archive.
+    /// A stable name for a kind of problem: one of the constants of this type, or the name of a `BundleError.Code`
+    /// about the archive.
     public struct ID: RawRepresentable, Sendable, Hashable {
-      /// The name, such as `bundle.entryChanged`.
+      /// The name, for example `bundle.entryChanged`.
       public let rawValue: String
 
       /// Makes the id of a problem from its name.
@@ -17,7 +17,7 @@ public struct BundleVerification: Sendable, Equatable {
         self.rawValue = rawValue
       }
 
-      /// An entry has another size or SHA-256 than the manifest says.
+      /// The size or SHA-256 of an entry differs from what the manifest says.
       package static let entryChanged = Self(rawValue: "bundle.entryChanged")
       /// An entry of the manifest is not in the archive.
       package static let entryMissing = Self(rawValue: "bundle.entryMissing")
@@ -29,7 +29,7 @@ public struct BundleVerification: Sendable, Equatable {
       package static let manifestMissing = Self(rawValue: "bundle.manifestMissing")
       /// The manifest is not the first entry at the start of the file.
       package static let manifestNotFirst = Self(rawValue: "bundle.manifestNotFirst")
-      /// A header, or the space between entries, is not what the writer of bundles makes.
+      /// A header, or the space between two entries, differs from what Lifeboat writes.
       package static let headerChanged = Self(rawValue: "bundle.headerChanged")
       /// The archive comment does not hold a digest of the archive: another program made or changed the archive.
       package static let sealMissing = Self(rawValue: "bundle.sealMissing")
@@ -48,17 +48,18 @@ public struct BundleVerification: Sendable, Equatable {
     /// The offset in bytes from the start of the archive; nil when it is not known.
     package let offset: UInt64?
 
-    /// Whether the archive is refused because of the problem, and nothing in it was read.
+    /// Whether the archive was refused because of the problem. In a refused archive, no entry except the manifest was
+    /// read.
     package var isRefusal: Bool { BundleError.Code(rawValue: id.rawValue).isRefusal }
   }
 
   /// Whether the file is an intact bundle, a damaged bundle, or not a bundle.
   public enum Outcome: Sendable, Equatable {
-    /// Complete and unchanged (exit 0).
+    /// The bundle is complete and unchanged (exit 0).
     case intact
-    /// A bundle with problems (exit 1).
+    /// The file is a bundle, but has problems (exit 1).
     case damaged
-    /// Not a bundle, or a bundle of an unknown version (exit 65).
+    /// The file is not a bundle, or is a bundle of an unknown version (exit 65).
     case notABundle
   }
 
@@ -68,23 +69,23 @@ public struct BundleVerification: Sendable, Equatable {
   package let size: UInt64?
   /// The manifest; nil when it is missing or cannot be read.
   package let manifest: BundleManifest?
-  /// How many entries of the manifest are intact.
+  /// The number of intact entries among those that the manifest lists.
   public let intactEntryCount: Int
   /// The problems that were found; empty for an intact bundle.
   public let problems: [Problem]
   /// Whether the bundle is intact, damaged, or not a bundle.
   public let outcome: Outcome
 
-  /// Checks the bundle at `path` and nothing else: no store is needed.
+  /// Checks the bundle at `path`. No store is needed.
   ///
   /// - Parameters:
   ///   - path: the bundle.
-  ///   - limits: what the archive may announce.
-  ///   - progress: called with the bytes done and the bytes in all.
-  ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
+  ///   - limits: the maximum counts and sizes that the archive's headers may announce.
+  ///   - progress: called with the number of bytes checked so far, and the total number of bytes.
+  ///   - isCancelled: called about once per 256 KiB. If it returns true, the work ends with `bundle.cancelled`.
   /// - Returns: what was found.
   /// - Throws: only errors that say nothing about the bundle: `bundle.inputMissing`, `bundle.notAFile`,
-  ///   `bundle.permissionDenied`, `bundle.readFailed`, `bundle.cancelled`. Everything else is a problem.
+  ///   `bundle.permissionDenied`, `bundle.readFailed`, `bundle.cancelled`. Everything else is returned as a problem.
   public static func verify(
     path: String, limits: ZipLimits = ZipLimits(),
     progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
@@ -95,7 +96,7 @@ public struct BundleVerification: Sendable, Equatable {
       isCancelled: isCancelled)
   }
 
-  /// Checks a bundle that is open already, decrypted if it was encrypted.
+  /// Checks a bundle that is open already. An encrypted bundle is decrypted when it is opened.
   package static func verify(_ bundle: BundleFile) throws(BundleError) -> BundleVerification {
     try verify(bundle.file)
   }

@@ -1,9 +1,9 @@
-/// A plan for a bundle whose sources have been hashed.
+/// The plan of a bundle after the first pass, in which all sources were hashed.
 public struct MeasuredBundle: Sendable {
-  /// The finished manifest, as it will be written.
+  /// The finished manifest, exactly as the bundle will have it.
   package let manifest: BundleManifest
   let sources: [BundlePlan.Place]
-  /// The bytes of all sources together; the archive is at most a little larger.
+  /// The size of all sources together, in bytes. The archive is at most a little larger.
   public let totalBytes: UInt64
 
   static let cancelled = BundleError(.cancelled, "stopped as asked; nothing was written")
@@ -13,14 +13,14 @@ public struct MeasuredBundle: Sendable {
   /// Writes the bundle. If anything fails, nothing is left behind.
   ///
   /// - Parameters:
-  ///   - path: the path of the bundle, where nothing may exist.
+  ///   - path: the path of the bundle. No file may exist at this path.
   ///   - level: how hard the entries are compressed.
-  ///   - progress: called with the bytes done and the bytes in all.
-  ///   - isCancelled: asked about once per 256 KiB; true ends the work with `bundle.cancelled`.
+  ///   - progress: called with the number of bytes packed so far, and the total number of bytes.
+  ///   - isCancelled: called about once per 256 KiB. If it returns true, the work ends with `bundle.cancelled`.
   ///   - making: called with the path of the temporary file and a closure that creates the file and returns whether it
   ///     exists afterwards.
   /// - Returns: what was written.
-  /// - Throws: `bundle.changedWhileReading` when a source differs from the first pass; otherwise as `ZipWriter`.
+  /// - Throws: `bundle.changedWhileReading` when a source has changed since the first pass; the errors of `ZipWriter`.
   public func write(
     to path: String, level: CompressionLevel = .standard,
     progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },
@@ -31,8 +31,8 @@ public struct MeasuredBundle: Sendable {
     return try write(to: writer, progress: progress, isCancelled: isCancelled)
   }
 
-  /// Packs the bundle into a file that does not have its name yet; publishing the result names it `path`. With `path`
-  /// nil, the bundle never gets a name.
+  /// Packs the bundle into a file that does not have the name `path` yet. ``PackedBundle/publish(isCancelled:making:)``
+  /// gives the file this name. If `path` is nil, the bundle never gets a name.
   package func packed(
     for path: String?, level: CompressionLevel = .standard, encryption: BundleEncryption? = nil,
     progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },

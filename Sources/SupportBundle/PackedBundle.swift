@@ -1,5 +1,5 @@
 /// A bundle that is packed but has no name yet. The caller checks the bundle, and then publishes it under its name,
-/// encrypted or not. If this object is released before that, nothing is left of the bundle.
+/// encrypted or not. If this object is deallocated before the bundle is published, nothing is left of the bundle.
 package final class PackedBundle {
   private let writer: ZipWriter
   private let path: String
@@ -17,12 +17,12 @@ package final class PackedBundle {
 
   deinit { writer.cancel() }
 
-  /// The size in bytes that the bundle will have under its name.
+  /// The size in bytes of the bundle once it is published, encrypted or not.
   var sizeBytes: UInt64 { encryption?.size(of: file.size) ?? file.size }
 
-  /// Reads the bundle back, as a reader would.
+  /// Reads the bundle back and verifies it.
   ///
-  /// - Throws: `bundle.notIntact` when the bundle does not read back as it was written.
+  /// - Throws: `bundle.notIntact` when the bundle is not intact.
   package func check() throws(BundleError) { try Self.check(file, writer.threshold) }
 
   static func check(_ file: InputFile, _ threshold: Zip64Threshold) throws(BundleError) {
@@ -37,8 +37,8 @@ package final class PackedBundle {
 
   /// Gives the bundle its name, or writes an encrypted copy of the bundle under that name.
   ///
-  /// - Returns: the size of the named file in bytes.
-  /// - Throws: as ``ZipWriter/finish(comment:)``.
+  /// - Returns: the size of the published file in bytes.
+  /// - Throws: the errors of ``ZipWriter/finish(comment:)``.
   package func publish(
     isCancelled: () -> Bool = { false }, making: (String, () -> Bool) -> Void = { _ = $1() }
   ) throws(BundleError) -> UInt64 {

@@ -1,19 +1,19 @@
 import SafeText
 
-/// What is left out of a bundle to keep to a limit on its size. A bundle never loses all of its rows, because it would
-/// then be another kind of bundle.
+/// What is left out of a bundle so that it is not larger than a limit. A bundle with rows always keeps some of them,
+/// because it would otherwise be another kind of bundle.
 struct SizeCut {
-  /// The most rows that each entity or table keeps; nil for all.
+  /// The maximum number of rows that are kept of each entity or table; nil for all rows.
   private(set) var rowsPerPart: Int?
-  /// The external files that are left out: their sizes in bytes, by the names of their entries.
+  /// The external files that are left out. The key is the name of the entry, and the value is its size in bytes.
   private(set) var files: [String: UInt64] = [:]
 
-  /// Whether an entry is one of the store's external files: only these lie below a folder beside the store.
+  /// Whether an entry is one of the store's external files. Only these are in a subfolder of the store's folder.
   private static func isExternal(_ entryName: String) -> Bool {
     entryName.utf8.starts(with: "store/".utf8) && PathText.components(of: entryName).count > 2
   }
 
-  /// Says what is left out, in sentences for the manifest.
+  /// Returns sentences for the manifest that say what is left out.
   func sentences(droppedRowCount: Int, _ maxBytes: UInt64) -> [String] {
     var sentences: [String] = []
     let why = "so that the bundle has at most \(maxBytes) bytes"
@@ -29,17 +29,17 @@ struct SizeCut {
     return sentences
   }
 
-  /// The next larger cut, when a bundle with this cut is still too large. External files are left out before rows, the
-  /// largest first.
+  /// Returns the next cut to try when a bundle with this cut is still too large. External files are left out first,
+  /// beginning with the largest. Rows are left out after that.
   ///
   /// - Parameters:
-  ///   - entries: the entries of the bundle, with the sizes that they have in it.
-  ///   - excess: by how many bytes the archive exceeds the limit.
-  ///   - parts: the rows of each entity or table before any was left out.
-  /// - Returns: nil when nothing more can be left out.
+  ///   - entries: the entries of the bundle, with their compressed sizes.
+  ///   - excess: the number of bytes by which the archive exceeds the limit.
+  ///   - parts: the counts for the rows of each entity or table, before any rows were left out.
+  /// - Returns: the next cut; nil when nothing more can be left out.
   func next(_ entries: [ZipReader.Entry], excess: UInt64, _ parts: [RowParts.Part]) -> SizeCut? {
     var cut = self
-    // The sentences about the cut take room in the manifest.
+    // The manifest needs some bytes more for the sentences about the cut.
     var excess = excess + 512
     for entry in entries.filter({ Self.isExternal($0.name) })
       .sorted(by: { ($1.compressedSize, $0.name) < ($0.compressedSize, $1.name) })
@@ -50,10 +50,11 @@ struct SizeCut {
     if cut.files.count > files.count { return cut }
     guard let rows = entries.first(where: { $0.name == StoreBundle.rowsName }) else { return nil }
     let share = 1 - min(1, Double(excess) / Double(max(1, rows.compressedSize)))
-    // The limit is lower each time, so that this ends.
+    // The number of rows is lower each time, so the attempts come to an end.
     let most =
       rowsPerPart.map { $0 - max(1, $0 / 10) } ?? max(0, (parts.map(\.rowCount).max() ?? 0) - 1)
-    // How many rows fit is an estimate, because rows differ in size. The last attempt keeps one row of each part.
+    // The number of rows that fit is an estimate, because rows differ in size. The last attempt keeps one row of each
+    // part.
     let fitting = max(1, RowParts.rowsPerPart(parts, within: Double(rows.size) * share))
     cut.rowsPerPart = min(most, fitting)
     return cut.rowsPerPart == 0 ? nil : cut
@@ -61,16 +62,17 @@ struct SizeCut {
 }
 
 extension BundleRequest {
-  /// Packs a bundle within ``maxBytes``. If the whole bundle is too large, more and more is left out.
+  /// Packs a bundle of at most ``maxBytes`` bytes. If the bundle is too large, it is packed again without some of its
+  /// parts, until it is small enough.
   ///
   /// - Returns: the bundle, its manifest, and what was left out because of the limit.
-  /// - Throws: `bundle.overLimit` when even the least that can be packed is larger; otherwise as `MeasuredBundle`.
+  /// - Throws: `bundle.overLimit` when the smallest possible bundle is still too large; the errors of `MeasuredBundle`.
   func packed(
     _ plan: BundlePlan, for output: String?,
     progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }, isCancelled: () -> Bool,
     making: (String, () -> Bool) -> Void
   ) throws -> (manifest: BundleManifest, packed: PackedBundle, cut: [String]) {
-    // The rows of each entity or table. They are counted only when a bundle turns out to be too large.
+    // The counts for the rows of each entity or table. They are computed only when a bundle is too large.
     var parts: [RowParts.Part]?
     var cut = SizeCut()
     while true {

@@ -11,17 +11,18 @@ import Foundation
 import SQLiteFile
 import SafeText
 
-/// Gathers what a support bundle says about a store, in the order in which it is packed.
+/// Gathers the entries of a support bundle about a store, in the order in which they are packed.
 ///
-/// The default is structure: metadata, hashes, the model, schema and counts, but nothing that a user typed. Rows and
-/// the store's own files go in only when asked for. Values of rows become tokens unless more is asked for.
+/// The default is structure only: metadata, hashes, the model, the schema and counts, without anything that a user
+/// typed. Rows and the store's own files are added only on request. In the rows, a token replaces each value that an
+/// allow-list does not name. Only if redaction is switched off, all values are written unchanged.
 package struct StoreBundle {
   /// The name of the entry with the inspection of the store.
   package static let inspectionName = "inspection.json"
   /// The name of the entry with the rows, as JSON lines.
   package static let rowsName = "rows.ndjson"
 
-  /// The plan of the bundle, with sentences about the names that were masked.
+  /// The plan of the bundle, including sentences about the names that were replaced by tokens.
   package var plan: BundlePlan {
     var plan = gathered
     for sentence in mask.tokens.sentences(besideFiles: contents == .store) {
@@ -32,7 +33,7 @@ package struct StoreBundle {
 
   private var gathered: BundlePlan
   private let contents: BundleManifest.Contents
-  /// The path of the main file as it was given.
+  /// The path of the main file, as the caller gave it.
   private let storePath: String
   private var mask: RecordMask
   /// The tokens for names that a user may have chosen.
@@ -51,7 +52,7 @@ package struct StoreBundle {
 
   /// Adds the record of an incident, as JSON and as plain text.
   package mutating func add(_ incident: Incident) throws {
-    // The record names the folder in which it was made, which may be on another machine.
+    // The record contains the path that the incident's folder had when the record was made, perhaps on another machine.
     mask.add(folder: incident.folder)
     try gathered.add(
       name: "incident.json", source: .bytes(json(incident)), origin: "incident",
@@ -64,10 +65,10 @@ package struct StoreBundle {
   /// Adds what is known about a store.
   ///
   /// - Parameters:
-  ///   - store: the store, opened.
+  ///   - store: the open store.
   ///   - inspection: the inspection of the store.
-  ///   - rows: the store's rows in a file of JSON lines, for a bundle with rows; otherwise nil.
-  ///   - includesModel: whether the model that the store carries goes in, without default values, user info and
+  ///   - rows: the rows of the store as JSON lines; nil for a bundle without rows.
+  ///   - includesModel: whether the model that is cached in the store is added, without default values, user info and
   ///     expressions.
   /// - Throws: ``BundleError`` when an entry has a name that is not allowed in a bundle.
   package mutating func add(
@@ -78,7 +79,7 @@ package struct StoreBundle {
   {
     mask.beginStore()
     let name = mask.storeFile()
-    // The schema is masked first, so that its names have their tokens when a record mentions them.
+    // The schema is masked first. So its names already have tokens when a record that mentions them is masked.
     let schema = MaskedSchema(store.database.schema) { mask.schemaName($0, isName: $1) }
     for entry in store.database.schema.entries + store.database.schema.repairedEntries {
       for name in [entry.name, entry.tableName] { _ = mask.schemaName(name, isName: true) }
@@ -86,7 +87,7 @@ package struct StoreBundle {
     for table in store.database.schema.tables {
       for column in table.columnNames { _ = mask.schemaName(column, isName: true) }
     }
-    // In a table that is not Core Data's, a row id may be a value of the user.
+    // In a table that does not belong to Core Data, a row id may be a value that the user entered.
     mask.hidesRowIDs = store.kind != .coreData || !store.plainTables.isEmpty
     try gathered.add(
       name: Self.inspectionName, source: .bytes(json(inspection)), origin: name,
@@ -129,7 +130,7 @@ package struct StoreBundle {
         name: Self.rowsName, file: rows.file, origin: name, why: rows.redaction.why)
       if let sentence = rows.redaction.withheld { gathered.withhold(sentence) }
     }
-    // These are the store's own files. A decrypted copy that is read in their place never goes in.
+    // The files at `storePath` are the store's own. A decrypted copy that was read instead is never added.
     try addFiles(of: storePath)
     if inspection.metadata?.otherKeys.isEmpty == false {
       gathered.withhold(
@@ -149,7 +150,7 @@ package struct StoreBundle {
     }
   }
 
-  /// Rows as JSON lines, in a file that has no name and is gone with this value.
+  /// Rows as JSON lines, in a file without a name. The file disappears when this value is no longer used.
   package struct Rows: Sendable {
     let file: InputFile
     let redaction: Redaction
@@ -158,13 +159,12 @@ package struct StoreBundle {
   /// Writes the rows of a store, to be added with ``add(_:_:rows:includesModel:)``.
   ///
   /// - Parameters:
-  ///   - store: the store, opened.
-  ///   - entities: the entities or tables wanted, with their descendants; nil for all.
+  ///   - store: the open store.
+  ///   - entities: the entities or tables whose rows are written, including rows of subentities; nil for all rows.
   ///   - redaction: how values are redacted.
   ///   - numbers: what the token of a number tells about the number.
   /// - Returns: the file with the rows.
-  /// - Throws: `SQLiteFileError`; ``BundleError`` when `entities` or an allow-list names something that the store does
-  ///   not have.
+  /// - Throws: `SQLiteFileError`; ``BundleError`` when `entities` or an allow-list has a name that is not in the store.
   package mutating func writeRows(
     of store: CoreDataStore, entities: [String]? = nil, _ redaction: Redaction,
     numbers: NumberForm = .ranges
@@ -214,7 +214,7 @@ package struct StoreBundle {
     }
   }
 
-  /// Adds the reason why a store could not be read at all. The store's files are added only when asked for.
+  /// Adds the reason why a store could not be read. The store's files are added only if they were requested.
   package mutating func add(unreadable path: String, code: String, message: String) throws {
     let words = RecordMask.quotesNothing(code) ? message : RecordMask.leftOut
     try gathered.add(
@@ -223,8 +223,8 @@ package struct StoreBundle {
     try addFiles(of: path)
   }
 
-  /// Adds the store's files if they were asked for. They are opened relative to a folder that is opened now, so that
-  /// replacing the folder later has no effect.
+  /// Adds the store's files if they were requested. Their folder is opened now and stays open, so replacing the folder
+  /// later has no effect.
   private mutating func addFiles(of path: String) throws {
     guard contents == .store else { return gathered.withhold("The files of the store itself.") }
     let folder = try SourceFolder(PathText.folder(of: path))
@@ -266,7 +266,8 @@ package struct StoreBundle {
       try text(value, as: key, [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]).utf8)
   }
 
-  /// A record as JSON. Its texts are masked before they are encoded, so that JSON's escapes cannot hide a name.
+  /// A record as JSON. The texts in the record are masked before they are encoded, because an escape in JSON could hide
+  /// a name.
   private mutating func text(
     _ value: some Encodable, as key: String, _ formatting: JSONEncoder.OutputFormatting
   ) throws -> String {
@@ -280,8 +281,8 @@ package struct StoreBundle {
 }
 
 extension JSONValue {
-  /// The record without data by which somebody could test a guess about an external file: its hash, its exact size and
-  /// its time. Sizes become the next lower power of two.
+  /// The record without the hashes, the exact sizes and the times of external files, because somebody could use them to
+  /// confirm a guess about a file. Sizes are rounded down to a power of two.
   fileprivate var withoutTracesOfExternalFiles: JSONValue {
     switch self {
     case .array(let list): return .array(list.map(\.withoutTracesOfExternalFiles))
@@ -302,7 +303,7 @@ extension JSONValue {
 }
 
 extension CoreDataStore {
-  /// What rows of the store belong to, as a word for messages.
+  /// The word for messages that says what the rows of the store belong to: a table or an entity.
   fileprivate var part: String { kind == .sqlite ? "table" : "entity" }
 }
 
@@ -316,7 +317,7 @@ extension Redaction {
     }
   }
 
-  /// What the rows lack, in a sentence for the manifest; nil when they lack nothing.
+  /// A sentence for the manifest that says what is left out of the rows; nil when nothing is left out.
   var withheld: String? {
     switch self {
     case .none: nil

@@ -1,4 +1,4 @@
-/// Cuts, pads and wraps text by the columns that it takes on a terminal.
+/// Cuts, pads and wraps text. Lengths are measured in the columns that the text takes on a terminal.
 package enum DisplayText {
   /// Returns `text` cut to at most `columns` columns. The last column holds `…` if something was cut; with 0 columns
   /// the result is empty.
@@ -17,8 +17,8 @@ package enum DisplayText {
     return result
   }
 
-  /// Returns `text` with spaces up to `columns` columns: after it, or before it if `leading` is true. Longer text stays
-  /// as it is.
+  /// Returns `text` padded with spaces to `columns` columns. The spaces follow the text, or precede it if `leading` is
+  /// true. Longer text stays as it is.
   static func padded(_ text: String, to columns: Int, leading: Bool = false) -> String {
     let missing = columns - DisplayWidth.columns(of: text)
     guard missing > 0 else { return text }
@@ -26,14 +26,14 @@ package enum DisplayText {
     return leading ? space + text : text + space
   }
 
-  /// Returns `text` as lines that are broken at spaces, each with a line feed. Lines have at least 20 columns of text,
-  /// even in a narrower terminal.
+  /// Breaks `text` at spaces into lines, and ends each line with a line feed. Lines have room for at least 20 columns
+  /// of text, even if the terminal is narrower.
   ///
   /// - Parameters:
   ///   - text: the text.
-  ///   - width: the columns of the terminal.
-  ///   - indent: the spaces before the first line.
-  ///   - rest: the spaces before all further lines.
+  ///   - width: the number of columns of the terminal.
+  ///   - indent: the number of spaces before the first line.
+  ///   - rest: the number of spaces before all further lines.
   /// - Returns: the lines as one text.
   package static func hanging(_ text: String, width: Int, indent: Int = 0, rest: Int) -> String {
     wrapped(text, to: max(20, width - rest)).enumerated().map { place, line in
@@ -42,7 +42,7 @@ package enum DisplayText {
   }
 
   /// Returns `text` as lines of at most `columns` columns, broken at spaces and without line feeds. A word that is
-  /// longer than a line is cut. Empty text is one empty line.
+  /// longer than a line is broken as well. Empty text is one empty line.
   package static func wrapped(_ text: String, to columns: Int) -> [String] {
     let columns = max(columns, 1)
     var lines: [String] = []

@@ -1,9 +1,10 @@
-/// How many columns text takes on a terminal.
+/// Computes the number of columns that text takes on a terminal.
 ///
-/// Terminals do not always agree on the width; the result is what most of them use. Wide characters, emoji and joined
-/// emoji sequences take two columns, combining marks none, all other characters one.
+/// Terminals do not always agree on the width; the result is what most terminals use. Wide characters, emoji and joined
+/// emoji sequences take two columns. Combining marks take none, and all other characters take one.
 package enum DisplayWidth {
-  /// The columns of text. Control characters must have been escaped before: they count as none here.
+  /// The number of columns that text takes. Control characters count as 0 columns, so the caller must escape them
+  /// first.
   package static func columns(of text: some StringProtocol) -> Int {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text.utf8.count }
     var sum = 0
@@ -11,7 +12,7 @@ package enum DisplayWidth {
     return sum
   }
 
-  /// The columns of one character, with all of its scalars.
+  /// The number of columns that one character takes with all of its scalars.
   package static func columns(of character: Character) -> Int {
     var sum = 0
     var isFirst = true
@@ -51,8 +52,8 @@ package enum DisplayWidth {
     return low < wideRanges.count && wideRanges[low].contains(value)
   }
 
-  /// East Asian Width W and F (EastAsianWidth.txt of Unicode 16), without the emoji, which have a property of
-  /// their own; unassigned code points within such blocks count as wide, as Annex 11 asks.
+  /// East Asian Width W and F (EastAsianWidth.txt of Unicode 16), without the emoji, which have a property of their
+  /// own. Unassigned code points within the blocks of wide characters count as wide, as Annex 11 asks.
   private static let wideRanges: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F, 0x2E80...0x303E,
     0x3041...0x3247, 0x3250...0xA4CF, 0xA960...0xA97C, 0xAC00...0xD7A3, 0xF900...0xFAFF,

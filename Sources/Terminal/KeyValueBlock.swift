@@ -2,7 +2,8 @@ import SafeText
 
 /// Facts in two columns, label and value, for the output of a command.
 ///
-/// Labels and values may come from evidence. Their control characters are escaped when they are added.
+/// Labels and values may come from the files that are examined. So control characters in them are escaped when a fact
+/// is added.
 package struct KeyValueBlock: Sendable, Equatable {
   /// A command that the user may run next, and its purpose.
   package struct Suggestion: Sendable, Equatable {
@@ -11,7 +12,7 @@ package struct KeyValueBlock: Sendable, Equatable {
     /// What the command does; nil when the command explains itself.
     package var purpose: String?
 
-    /// A command and what it does.
+    /// Makes a suggestion from a command and its purpose.
     package init(_ command: String, _ purpose: String? = nil) {
       self.command = VisibleText.visible(command)
       self.purpose = purpose.map(VisibleText.visible)
@@ -30,37 +31,37 @@ package struct KeyValueBlock: Sendable, Equatable {
 
   private var rows: [Row] = []
 
-  /// Spaces between the widest label and the values.
+  /// The number of spaces between the widest label and the values.
   private static let labelGap = 3
-  /// Spaces between the widest command and the purposes.
+  /// The number of spaces between the widest command and the purposes.
   private static let purposeGap = 6
-  /// The widest label that shares a line with its value. A longer label has a line of its own, so that it does not move
-  /// all values to the right.
+  /// The maximum width of a label that shares a line with its value. A longer label has a line of its own, so that it
+  /// does not move all values to the right.
   private static let maxLabelWidth = 24
-  /// Values always get at least this many columns.
+  /// The minimum number of columns for values.
   private static let minValueWidth = 20
 
   /// A block without facts.
   package init() {}
 
-  /// Adds a fact. Further lines of a long value are indented to its column.
+  /// Adds a fact. If a value takes several lines, all of them begin in the column of the values.
   package mutating func add(_ label: String, _ value: String, tone: Style.Tone? = nil) {
     rows.append(
       Row(label: VisibleText.visible(label), value: .text(VisibleText.visible(value), tone)))
   }
 
-  /// Adds commands to run next. A command is one line and is never broken. A purpose that does not fit beside its
-  /// command goes into the next line.
+  /// Adds commands that the user may run next. A command is one line and is never broken. A purpose that does not fit
+  /// beside its command goes into the next line.
   package mutating func add(_ label: String, _ suggestions: [Suggestion]) {
     rows.append(Row(label: VisibleText.visible(label), value: .suggestions(suggestions)))
   }
 
-  /// The lines, without line feeds.
+  /// The lines of the block, without line feeds.
   ///
   /// - Parameters:
-  ///   - width: the most columns of a line; nil for no limit, as for a file.
+  ///   - width: the maximum number of columns of a line; nil for no limit, as in a file.
   ///   - style: whether labels and values are coloured.
-  /// - Returns: the lines; none for a block without facts.
+  /// - Returns: the lines; empty for a block without facts.
   package func lines(width: Int?, style: Style = .plain) -> [String] {
     let labelWidths = rows.map { DisplayWidth.columns(of: $0.label) }
     let labelWidth = labelWidths.filter { $0 <= Self.maxLabelWidth }.max() ?? Self.maxLabelWidth

@@ -1,9 +1,10 @@
 import CLibrary
 
-/// A mutual exclusion lock. The standard library's lock needs newer systems than the oldest that this package supports.
+/// A mutual exclusion lock. The standard library's lock does not exist on the oldest systems that this package
+/// supports.
 @safe final class Lock: @unchecked Sendable {
-  /// The mutex is on the heap, because it must not move. The class is unchecked Sendable, because being shared is its
-  /// purpose.
+  /// The mutex is on the heap, because it must not move. The class is `@unchecked Sendable`, because a lock exists to
+  /// be shared between threads.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
   init() {

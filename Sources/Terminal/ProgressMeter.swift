@@ -1,8 +1,8 @@
 /// Shows the progress of some work on standard error.
 ///
 /// Call `update` as often as you like: most calls print nothing. Work that takes less than a second prints nothing,
-/// except as JSON. A standard error that accepts no bytes does not stop the work. The meter may be used from several
-/// tasks.
+/// except as JSON. If standard error accepts no bytes, the work goes on without progress. The meter may be used from
+/// several tasks.
 package final class ProgressMeter: @unchecked Sendable {
   // Unchecked because of `report` and `isSilent`, which are only touched with the lock held.
   private let lock = Lock()
@@ -11,11 +11,11 @@ package final class ProgressMeter: @unchecked Sendable {
   private let clock: @Sendable () -> UInt64
   private let print: @Sendable (String) -> Bool
 
-  /// Creates a meter; its time starts now.
+  /// Creates a meter. The work is assumed to start now.
   ///
   /// - Parameters:
   ///   - operation: what is being done, in one or two words: `Reading`.
-  ///   - total: how much there is to do, in units; nil when unknown.
+  ///   - total: the amount of work, counted in `unit`; nil when unknown.
   ///   - unit: what is counted.
   ///   - mode: the value of `--progress`.
   package convenience init(
@@ -60,12 +60,13 @@ package final class ProgressMeter: @unchecked Sendable {
   /// Whether the meter may print anything: false only with `--progress none`.
   package var isShown: Bool { lock.locked { report.form != .none } }
 
-  /// Reports how much is done in all, in units. The total stays as it was.
+  /// Reports how many units of the work are done so far. The total stays as it was.
   package func update(_ current: UInt64) {
     change { $0.update(current: current, total: $0.total, now: $1) }
   }
 
-  /// Reports how much is done in all, in units, and the total, which may be new; nil when it is unknown.
+  /// Reports how many units of the work are done so far. `total` is the number of units in all, which may have changed;
+  /// nil when it is unknown.
   package func update(_ current: UInt64, of total: UInt64?) {
     change { $0.update(current: current, total: total, now: $1) }
   }
@@ -75,8 +76,8 @@ package final class ProgressMeter: @unchecked Sendable {
     change { $0.finish(now: $1, isComplete: true) }
   }
 
-  /// Ends the meter after the work failed or was stopped: removes the bar, and prints nothing else. This also happens
-  /// when the meter is released before ``finish()``.
+  /// Ends the meter after the work failed or was stopped: removes the bar, and prints nothing else. If the meter is
+  /// released before ``finish()``, it ends in the same way.
   package func cancel() {
     change { $0.finish(now: $1, isComplete: false) }
   }

@@ -8,16 +8,16 @@ package enum ProgressMode: String, Sendable, CaseIterable {
   case plain
   /// No progress is shown.
   case none
-  /// One JSON object a line, at most two a second, for programs.
+  /// One JSON object on each line, at most two in a second, for programs.
   case json
 }
 
 /// What a progress meter counts, such as bytes or rows.
 package struct ProgressUnit: RawRepresentable, Sendable, Hashable {
-  /// The plural noun that stands in JSON and after a count: `bytes`, `rows`.
+  /// The plural noun that is written in JSON and after a count: `bytes`, `rows`.
   package let rawValue: String
 
-  /// A unit with this plural noun.
+  /// Makes a unit from its plural noun.
   package init(rawValue: String) {
     self.rawValue = rawValue
   }
@@ -39,8 +39,8 @@ package struct ProgressUnit: RawRepresentable, Sendable, Hashable {
   }
 }
 
-/// Decides what a progress meter prints, and when. It uses neither a clock nor a stream: callers pass the time in
-/// nanoseconds.
+/// Decides what a progress meter prints, and when. This type uses neither a clock nor a stream: callers pass the time
+/// in nanoseconds.
 struct ProgressReport: Sendable {
   enum Form: Sendable { case bar, plain, json, none }
 
@@ -57,13 +57,13 @@ struct ProgressReport: Sendable {
     var current: UInt64
   }
 
-  /// The progress of the last seconds, from which the rate is computed.
+  /// Earlier values of the progress, taken in the last few seconds. The rate is computed from them.
   private var samples: [Sample]
   private var lastPrint: UInt64?
   private var isFinished = false
 
   private static let second: UInt64 = 1_000_000_000
-  /// Nothing is shown before the work has taken this long, in nanoseconds.
+  /// The time in nanoseconds for which the work must have run before anything is shown.
   private static let showDelay = second
   private static let barInterval = second / 10
   private static let jsonInterval = second / 2
@@ -173,14 +173,15 @@ struct ProgressReport: Sendable {
     return unit.shortText(current) + " of " + unit.text(total)
   }
 
-  /// Whole percent, rounded down. Nil when the total is unknown or 0, or when more than the total is done.
+  /// The percentage of the work that is done, rounded down. Nil when the total is unknown or 0, or when more than the
+  /// total is done.
   private var percent: Int? {
     guard let total, total > 0, current <= total else { return nil }
     return min(Int(Double(current) / Double(total) * 100), current == total ? 100 : 99)
   }
 
-  /// The rate and then the time left, as texts. Empty when the rate is unknown or below one unit per second. Only the
-  /// rate when the total is unknown or reached, or when 100 hours or more are left.
+  /// The rate and then the time left, as texts. Empty when the rate is unknown or below one unit per second. The time
+  /// is left out when the total is unknown or reached, or when 100 hours or more are left.
   private func pace(_ now: UInt64) -> [String] {
     guard let oldest = samples.first, now > oldest.time, current > oldest.current else { return [] }
     let seconds = Double(now - oldest.time) / Double(Self.second)

@@ -1,4 +1,4 @@
-/// Numbers as people read them. The forms do not depend on the user's language, so that a report reads the same
+/// Formats numbers for people. The forms do not depend on the user's language, so that a report reads the same
 /// everywhere.
 package enum Quantity {
   /// A count with a comma between groups of three digits: `1,012`.
@@ -16,8 +16,8 @@ package enum Quantity {
   ///
   /// - Parameters:
   ///   - value: the number.
-  ///   - one: the noun after 1.
-  ///   - many: the noun after all other numbers; nil when the plural is `one` with an `s`.
+  ///   - one: the noun that follows the number 1.
+  ///   - many: the noun that follows any other number; nil when the plural is `one` with an `s`.
   /// - Returns: the number and the noun.
   package static func count(
     _ value: some BinaryInteger, _ one: String, _ many: String? = nil

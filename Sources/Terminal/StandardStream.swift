@@ -5,7 +5,7 @@ import Quoting
 package struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A stable name for a kind of error. New codes may be added.
   package struct Code: RawRepresentable, Sendable, Hashable {
-    /// The name of the code, such as `stream.closed`.
+    /// The name of the code, for example `stream.closed`.
     package let rawValue: String
 
     /// A code with this name.
@@ -41,8 +41,8 @@ package struct StreamError: Error, Sendable, Equatable, CustomStringConvertible 
 /// When the reader has closed the stream, the system sends SIGPIPE. A process must ignore this signal to get
 /// `stream.closed` instead.
 ///
-/// When the stream object is released, it writes what is left in the buffer, but cannot report an error. Call
-/// ``flush()`` first to get an error. Only one task at a time may use the object.
+/// When the stream object is released, it writes the bytes that are left in the buffer, but cannot report an error. To
+/// be told of an error, call ``flush()`` first. Only one task at a time may use the object.
 package final class StandardStream {
   /// The file descriptor, which stays open when this object is released.
   package let descriptor: Int32
@@ -52,16 +52,16 @@ package final class StandardStream {
   private var buffer: [UInt8] = []
   private var failure: StreamError?
 
-  /// A stream over an open descriptor: 1 for standard output, 2 for standard error.
+  /// Makes a stream over an open descriptor: 1 for standard output, 2 for standard error.
   ///
   /// - Parameters:
   ///   - descriptor: an open file descriptor.
-  ///   - capacity: how many bytes may wait in the buffer. With 0, each call writes at once.
+  ///   - capacity: the maximum number of bytes that wait in the buffer. If it is 0, each call writes at once.
   package convenience init(descriptor: Int32, capacity: Int = 64 * 1024) {
     self.init(descriptor: descriptor, capacity: capacity, calls: StreamCalls())
   }
 
-  /// A stream with replaceable system calls. If `isTerminal` is nil, the system says whether the descriptor is a
+  /// Makes a stream with replaceable system calls. If `isTerminal` is nil, the system says whether the descriptor is a
   /// terminal.
   init(descriptor: Int32, capacity: Int, calls: StreamCalls, isTerminal: Bool? = nil) {
     self.descriptor = descriptor
@@ -80,7 +80,7 @@ package final class StandardStream {
   }
 
   /// Writes JSON into the buffer. If the stream is a terminal, characters that a terminal would obey or hide are
-  /// written as JSON escapes, so that the JSON means the same.
+  /// written as JSON escapes, which do not change the meaning of the JSON.
   package func write(json text: String) throws(StreamError) {
     try write(isTerminal ? TerminalText.escaped(text) : text)
   }
@@ -90,7 +90,7 @@ package final class StandardStream {
     try write(text + "\n")
   }
 
-  /// Writes bytes into the buffer, and the buffer to the descriptor when it is full.
+  /// Writes bytes into the buffer. When the buffer is full, writes it to the descriptor.
   package func write(bytes: some Sequence<UInt8>) throws(StreamError) {
     if let failure { throw failure }
     buffer.append(contentsOf: bytes)
@@ -110,7 +110,7 @@ package final class StandardStream {
         done += written
         continue
       }
-      // A result of zero means no progress. It is treated as a full device, so that this loop ends.
+      // A result of zero means no progress, and is treated as a full device, so that this loop ends.
       let error = written == 0 ? ENOSPC : errno
       switch error {
       case EINTR: continue

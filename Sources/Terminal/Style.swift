@@ -35,7 +35,7 @@ package struct Style: Sendable, Equatable {
     self.isColored = isColored
   }
 
-  /// The style for a stream of this process: standard output and standard error may differ.
+  /// The style for one stream of this process: standard output and standard error may have different styles.
   ///
   /// - Parameters:
   ///   - choice: what the user asked for.

@@ -23,7 +23,7 @@ enum System {
     return Int(window.ws_col)
   }
 
-  /// The time in nanoseconds since an unspecified moment, of a clock that never goes back; 0 when the clock fails.
+  /// The time in nanoseconds since an unspecified moment, by a clock that never goes back; 0 when the clock fails.
   static func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
     guard unsafe clock_gettime(CLOCK_MONOTONIC, &time) == 0 else { return 0 }

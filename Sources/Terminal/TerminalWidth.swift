@@ -1,11 +1,12 @@
-/// How many columns a line of output may have.
+/// Decides how many columns a line of output may have.
 package enum TerminalWidth {
   /// The smallest and the largest width. Tables are unreadable in fewer columns, and lines in more.
   package static let bounds = 40...400
   /// The width when neither a terminal nor `COLUMNS` states one.
   package static let fallback = 80
 
-  /// The width of the terminal at `descriptor`, or else the variable `COLUMNS`, or else 80. The result is in 40...400.
+  /// The width in columns of the terminal at `descriptor`. If the terminal's width is not known, returns the value of
+  /// the variable `COLUMNS`, or 80 if the variable is not set. The result is limited to 40...400.
   package static func columns(of descriptor: Int32) -> Int {
     columns(
       window: System.windowColumns(descriptor), variable: System.environment("COLUMNS"))
@@ -14,7 +15,7 @@ package enum TerminalWidth {
   /// The width that follows from the terminal's answer and from `COLUMNS`.
   ///
   /// - Parameters:
-  ///   - window: the columns that the terminal reports; nil without a terminal.
+  ///   - window: the number of columns that the terminal reports; nil without a terminal.
   ///   - variable: the variable `COLUMNS`; ignored unless it is a positive number.
   /// - Returns: columns, in 40...400.
   package static func columns(window: Int?, variable: String?) -> Int {

@@ -2,7 +2,8 @@ import SafeText
 
 /// A table for people: aligned columns with a header, cut to the width of the terminal.
 ///
-/// Cells may come from evidence. Their control characters are escaped (`VisibleText.visible`) when they are added.
+/// Cells may come from the files that are examined. So control characters in them are escaped (`VisibleText.visible`)
+/// when they are added.
 package struct TextTable: Sendable, Equatable {
   /// The side of a column at which cells are aligned.
   package enum Alignment: Sendable, Equatable {
@@ -18,10 +19,10 @@ package struct TextTable: Sendable, Equatable {
     package var title: String
     /// The side at which the title and the cells of the column are aligned.
     package var alignment: Alignment
-    /// Whether cells may be cut when the table is too wide.
+    /// Whether the cells of the column may be cut when the table is too wide.
     package var isFlexible: Bool
 
-    /// A column. Use trailing alignment for numbers, and a flexible column for texts of unknown length.
+    /// Makes a column. Use trailing alignment for numbers, and a flexible column for texts of unknown length.
     package init(_ title: String, _ alignment: Alignment = .leading, isFlexible: Bool = false) {
       self.title = VisibleText.visible(title)
       self.alignment = alignment
@@ -54,7 +55,7 @@ package struct TextTable: Sendable, Equatable {
   package private(set) var rows: [[Cell]] = []
 
   private static let gap = "  "
-  /// A flexible column is never cut below this width, or below the width of its title if that is less.
+  /// The minimum width of a flexible column. If its title is narrower, the width of the title is the minimum.
   private static let minFlexibleWidth = 4
 
   /// A table without rows.
@@ -62,8 +63,8 @@ package struct TextTable: Sendable, Equatable {
     self.columns = columns
   }
 
-  /// Adds a row. If cells are missing, the last columns stay blank. The texts of surplus cells are appended to the last
-  /// column.
+  /// Adds a row. If cells are missing, the last columns stay blank. If there are more cells than columns, the texts of
+  /// the surplus cells are appended to the last column.
   package mutating func add(_ cells: [Cell]) {
     guard !columns.isEmpty else { return }
     var row = Array(cells.prefix(columns.count))
@@ -81,13 +82,13 @@ package struct TextTable: Sendable, Equatable {
     add(texts.map { Cell($0) })
   }
 
-  /// The header, a rule and the rows, without line feeds.
+  /// The lines of the table without line feeds: the header, a horizontal rule and the rows.
   ///
   /// - Parameters:
-  ///   - width: the most columns of a line; nil for no limit, as for a file. Lines are longer than this only where the
-  ///     inflexible columns leave no room.
+  ///   - width: the maximum number of columns of a line; nil for no limit, as in a file. Lines are longer only if the
+  ///     columns cannot be made narrow enough.
   ///   - style: whether titles and cells are coloured.
-  /// - Returns: the lines; none for a table without columns.
+  /// - Returns: the lines; empty for a table without columns.
   package func lines(width: Int?, style: Style = .plain) -> [String] {
     guard !columns.isEmpty else { return [] }
     let widths = fittedWidths(width)

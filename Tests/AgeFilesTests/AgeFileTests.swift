@@ -185,6 +185,10 @@ import Testing
       .tooMuchWork
     ),
     (
+      "age-encryption.org/v1\n-> scrypt AAAAAAAAAAAAAAAAAAAAAA +9\n\(String(repeating: "A", count: 43))\n--- \(String(repeating: "A", count: 43))\n",
+      .badHeader
+    ),
+    (
       "age-encryption.org/v1\n-> scrypt AAAAAAAAAAAAAAAAAAAAAA 1\n\(String(repeating: "A", count: 43))\n-> b\n\n--- \(String(repeating: "A", count: 43))\n",
       .badHeader
     ),

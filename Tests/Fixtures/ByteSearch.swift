@@ -2,8 +2,8 @@ import CLibrary
 public import Foundation
 
 extension Data {
-  /// Whether some bytes stand in these. Foundation's own search takes many times as long, and some tests look for
-  /// thousands of texts in megabytes.
+  /// Whether this data contains `bytes`. Foundation's own search takes many times longer, and some tests look for
+  /// thousands of texts in megabytes of data.
   public func holds(_ bytes: Data) -> Bool {
     guard let first = bytes.first else { return true }
     return unsafe withUnsafeBytes { whole in
@@ -23,6 +23,6 @@ extension Data {
     }
   }
 
-  /// Whether the UTF-8 form of a text stands in these bytes.
+  /// Whether this data contains the UTF-8 form of `text`.
   public func holds(_ text: String) -> Bool { holds(Data(text.utf8)) }
 }

@@ -1,7 +1,7 @@
 public import SQLiteFile
 
 extension FixtureValue {
-  /// What the reader of files gives, to be compared with what SQLite gives.
+  /// Converts a value that the file reader returned, to compare it with a value that SQLite returned.
   public init(_ value: StoredValue) {
     switch value {
     case .null: self = .null

@@ -1,20 +1,20 @@
-/// A value as libsqlite3 reports it, in its exact storage class.
+/// A value as libsqlite3 returns it, with its exact storage class.
 public enum FixtureValue: Sendable, Hashable, CustomStringConvertible {
   /// SQL NULL.
   case null
   /// A 64-bit integer.
   case integer(Int64)
-  /// A floating-point number. Two are equal when their bits are: `==` tells -0.0 from 0.0.
+  /// A floating-point number. Two numbers are equal if their bits are equal, so `==` distinguishes -0.0 from 0.0.
   case real(Double)
-  /// Text as bytes.
+  /// The bytes of a text.
   case text([UInt8])
   /// Bytes.
   case blob([UInt8])
 
-  /// Text of a Swift string as UTF-8.
+  /// Creates a text from the UTF-8 bytes of a Swift string.
   public static func string(_ string: String) -> FixtureValue { .text([UInt8](string.utf8)) }
 
-  /// Equal in storage class and in every bit.
+  /// Whether the two values are equal in storage class and in every bit.
   public static func == (left: FixtureValue, right: FixtureValue) -> Bool {
     switch (left, right) {
     case (.null, .null): true
@@ -25,7 +25,7 @@ public enum FixtureValue: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Feeds the storage class and the bits.
+  /// Hashes the storage class and the bits of the value.
   public func hash(into hasher: inout Hasher) {
     switch self {
     case .null: hasher.combine(0)
@@ -35,7 +35,7 @@ public enum FixtureValue: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// A short form for messages; long values are cut.
+  /// A short form of the value for messages. Long values are cut.
   public var description: String {
     switch self {
     case .null: return "NULL"

@@ -1,11 +1,11 @@
 public import Foundation
 
-/// Files that were made to do harm, from the shared folder. Their names hold control and combining characters, so
-/// they come in an archive and are unpacked for each test.
+/// Files that somebody made to do harm. The shared folder contains them. Their names contain control characters and
+/// combining characters, so they are kept in an archive that is unpacked for each test.
 public struct HostileFiles {
   private let folder: TemporaryFolder
 
-  /// Unpacks them; nil after saying that the named test was skipped, where they or `tar` are absent.
+  /// Unpacks the files. If the files or `tar` are missing, prints that the test `what` was skipped, and returns nil.
   public init?(_ what: String) throws {
     let archive = Shared.folder?.appendingPathComponent("stores/found/hostile.tar.xz").path
     guard let archive, FileManager.default.fileExists(atPath: archive), let tar = findTool("tar")
@@ -20,7 +20,7 @@ public struct HostileFiles {
     }
   }
 
-  /// The file or folder of this name.
+  /// The file or folder with this name.
   public subscript(_ name: String) -> URL {
     folder.url.appendingPathComponent("hostile").appendingPathComponent(name)
   }

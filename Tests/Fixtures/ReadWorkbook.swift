@@ -1,17 +1,19 @@
 public import Foundation
 
-/// A workbook as a reader sees it that knows nothing of its writer: Python's own zip and XML.
+/// A workbook as it is read by software that is independent of the writer under test: the zip and XML libraries of
+/// Python.
 public struct ReadWorkbook: Decodable {
-  /// A cell that is there.
+  /// A cell that exists in the file.
   public struct Cell: Decodable, Equatable {
-    /// `n` for a number, `b` for a truth value, `inlineStr` for text, as the file says it; `f` for a formula.
+    /// The type of the cell, as the file names it: `n` for a number, `b` for a truth value, `inlineStr` for text. For a
+    /// formula, `f`.
     public let kind: String
-    /// The place of its style.
+    /// The index of the cell's style.
     public let style: Int
-    /// The number as it is written, or the text as bytes in hexadecimal, its escapes undone.
+    /// The number as the file writes it, or the bytes of the text in hexadecimal, with all escapes undone.
     public let value: String
 
-    /// The bytes of a text.
+    /// The bytes of the cell's text.
     public var bytes: [UInt8] {
       var bytes: [UInt8] = []
       var rest = value.utf8[...]
@@ -22,7 +24,7 @@ public struct ReadWorkbook: Decodable {
       return bytes
     }
 
-    /// The text, or the number as it is written.
+    /// The text, or the number as the file writes it.
     public var text: String {
       kind == "inlineStr" ? String(decoding: bytes, as: UTF8.self) : value
     }
@@ -30,27 +32,28 @@ public struct ReadWorkbook: Decodable {
 
   /// A sheet.
   public struct Sheet: Decodable {
-    /// Its name.
+    /// The name of the sheet.
     public let name: String
-    /// The rows with the header; nil is a cell that is not there.
+    /// The rows, the header first. A cell is nil when the file does not contain it.
     public let rows: [[Cell?]]
-    /// The range of its filter; nil without one.
+    /// The range that the sheet's filter covers; nil when the sheet has no filter.
     public let filter: String?
-    /// Whether the first row stays in view.
+    /// Whether the first row stays in view when the sheet is scrolled.
     public let isFrozen: Bool
 
-    /// The texts of the header.
+    /// The texts of the cells in the header.
     public var header: [String] { (rows.first ?? []).map { $0?.text ?? "" } }
   }
 
-  /// The sheets in their order.
+  /// The sheets in the order of the workbook.
   public let sheets: [Sheet]
-  /// The number formats of the styles, by their places; the number of a format that is built in.
+  /// The number formats of the styles, by the index of the style. For a built-in format, this is the number of the
+  /// format.
   public let formats: [String]
 
-  /// Reads a workbook.
+  /// Reads the workbook at a URL.
   ///
-  /// - Throws: `FixtureError` when it is not one.
+  /// - Throws: `FixtureError` when the file is not a workbook.
   public init(_ url: URL) throws {
     guard let python = findTool("python3") else { throw FixtureError("no python3") }
     let outcome = try run(python, ["-c", Self.script, url.path])
@@ -60,7 +63,7 @@ public struct ReadWorkbook: Decodable {
     self = try JSONDecoder().decode(Self.self, from: outcome.stdout)
   }
 
-  /// The sheet of this name; nil when there is none.
+  /// The sheet with this name; nil when the workbook has none.
   public func sheet(_ name: String) -> Sheet? { sheets.first { $0.name == name } }
 
   private static let script = #"""

@@ -1,24 +1,25 @@
 public import Foundation
 
-/// A store that Core Data itself has written, from the shared folder.
+/// A store that Core Data itself has written. The shared folder contains these stores.
 public struct RealStore: Sendable, CustomStringConvertible {
-  /// The main file.
+  /// The URL of the main file.
   public let url: URL
-  /// Its path relative to the folder of real stores.
+  /// The path of the main file, relative to the folder of real stores.
   public let description: String
 
-  /// A private copy of the main file, its log and its journal.
+  /// Copies the main file, the write-ahead log and the rollback journal into `folder`. Returns the URL of the copied
+  /// main file.
   public func copy(into folder: URL) throws -> URL {
     try SQLiteConnection.copyStore(url, into: folder)
   }
 }
 
-/// The real stores: every file of the shared folder `stores/real` that starts as an SQLite database does.
+/// The real stores: all files in the folder `stores/real` of the shared folder that begin as an SQLite database does.
 public enum RealStores {
-  /// How many there are where the shared folder is complete.
+  /// The number of real stores in a complete shared folder.
   public static let expectedCount = 51
 
-  /// All of them by path; empty without the shared folder.
+  /// All real stores, sorted by path; empty without the shared folder.
   public static let all: [RealStore] = {
     guard let folder = Shared.folder?.appendingPathComponent("stores/real"),
       let names = FileManager.default.enumerator(atPath: folder.path)
@@ -36,7 +37,7 @@ public enum RealStores {
     }
   }()
 
-  /// The one whose path ends like this.
+  /// The real store whose path ends with `ending`.
   public static func named(_ ending: String) throws -> RealStore {
     guard let store = all.first(where: { $0.description.hasSuffix(ending) }) else {
       throw FixtureError("there is no real store \(ending)")

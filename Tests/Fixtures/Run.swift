@@ -1,19 +1,21 @@
 import Dispatch
 public import Foundation
 
-/// Runs a program to its end and returns what it wrote.
+/// Runs a program to its end, and returns what the program wrote.
 ///
-/// Its output goes to files and its input comes from one, so that no amount of either can make the
-/// two sides wait for each other, and no descendant that keeps a pipe open can make this wait.
+/// The program writes its output to files and reads its input from a file. So the two processes never wait for each
+/// other, however much is read or written, and a descendant that keeps a pipe open cannot make this function wait.
 ///
 /// - Parameters:
-///   - executable: an absolute path; see `findTool`.
+///   - executable: the absolute path of the program; see `findTool`.
 ///   - arguments: the arguments after the program's name.
-///   - stdin: the input; nil for none.
-///   - environment: the whole environment; nil to hand on this process's own.
-///   - timeout: seconds after which the program is killed and an error is thrown.
-/// - Returns: the exit status, or 128 + the signal's number when a signal ended it, as a shell reports it.
-/// - Throws: `FixtureError` when it had to be stopped, or Foundation's error when it cannot be started.
+///   - stdin: the input of the program; nil for no input.
+///   - environment: the complete environment of the program; nil for the environment of this process.
+///   - timeout: the number of seconds after which the program is killed and an error is thrown.
+/// - Returns: the exit status of the program. If a signal ended the program, this is 128 + the signal's number, as in a
+///   shell.
+/// - Throws: `FixtureError` when the program had to be killed, or Foundation's error when the program could not be
+///   started.
 public func run(
   _ executable: String, _ arguments: [String], stdin: Data? = nil,
   environment: [String: String]? = nil, timeout: Double = 900
@@ -40,7 +42,7 @@ public func run(
   process.terminationHandler = { _ in ended.signal() }
   try process.run()
   if ended.wait(timeout: .now() + timeout) == .timedOut {
-    // Not SIGTERM: a child inherits blocked signals.
+    // SIGTERM would not be enough, because a child process inherits blocked signals.
     kill(process.processIdentifier, SIGKILL)
     ended.wait()
     throw FixtureError("\(executable) was stopped after \(timeout) s: \(arguments)")
@@ -52,7 +54,7 @@ public func run(
   )
 }
 
-/// The path of a program in `PATH`, or nil when it is not installed.
+/// Looks for a program in `PATH`. Returns the path of the program, or nil when the program is not installed.
 public func findTool(_ name: String) -> String? {
   let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
   return path.split(separator: ":").map { "\($0)/\(name)" }.first {

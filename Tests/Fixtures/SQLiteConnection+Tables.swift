@@ -1,12 +1,13 @@
 public import Foundation
 
 extension SQLiteConnection {
-  /// A row of a table, with its row ID where the table has one that can be asked for.
+  /// A row of a table. `rowid` is nil when a statement cannot ask for the row id of the table's rows.
   public typealias FixtureRow = (rowid: Int64?, values: [FixtureValue])
 
-  /// Copies a store with its `-wal` and `-journal`, but never its `-shm`, into a folder, keeping the name.
+  /// Copies a store into a folder under the same name: the main file, the `-wal` and the `-journal`, but never the
+  /// `-shm`.
   ///
-  /// - Returns: the main file of the copy.
+  /// - Returns: the URL of the copied main file.
   @discardableResult
   public static func copyStore(_ store: URL, into folder: URL) throws -> URL {
     let copy = folder.appendingPathComponent(store.lastPathComponent)
@@ -20,18 +21,18 @@ extension SQLiteConnection {
     return copy
   }
 
-  /// Every row of every ordinary table, as SQLite sees it after it has rolled back a hot journal or
-  /// read the write-ahead log, taken from a private copy.
+  /// Returns all rows of all ordinary tables. SQLite reads them from a private copy of the store, after it has rolled
+  /// back a hot journal or read the write-ahead log.
   ///
-  /// Rows come in the order of the table's own b-tree: by row ID, or by primary key WITHOUT ROWID.
-  /// Virtual tables are left out, their shadow tables are not. The row ID is nil for a table WITHOUT
-  /// ROWID, and for one whose columns hide all three names of the row ID without standing for it.
+  /// The rows of a table are in the order of the table's own b-tree: by row id or, in a WITHOUT ROWID table, by primary
+  /// key. Virtual tables are left out, but their shadow tables are not. The row id is nil in a WITHOUT ROWID table, and
+  /// in a table where other columns have all three names of the row id.
   ///
   /// - Parameters:
-  ///   - storePath: the main file.
-  ///   - text: how text is fetched; see `TextForm`.
-  ///   - virtualColumns: whether VIRTUAL generated columns, which are not in the file, are among the values.
-  /// - Returns: the rows by table name.
+  ///   - storePath: the path of the main file.
+  ///   - text: the form in which text is returned; see `TextForm`.
+  ///   - virtualColumns: whether the values include those of VIRTUAL generated columns, which are not in the file.
+  /// - Returns: the rows, keyed by the name of their table.
   /// - Throws: `FixtureError`, or Foundation's error when the copy fails.
   public static func rowsOfEveryTable(
     inCopyOf storePath: String, text: TextForm = .utf8, virtualColumns: Bool = true
@@ -41,7 +42,7 @@ extension SQLiteConnection {
     let connection = try SQLiteConnection(copy)
     defer { connection.close() }
     var result: [String: [FixtureRow]] = [:]
-    // Of two tables whose names differ in bytes but not for SQLite there is only ever one.
+    // SQLite never has two tables whose names differ in bytes and are equal for SQLite.
     for table in try connection.ordinaryTables() {
       result[table] = try connection.rowsOfTable(
         table, text: text, virtualColumns: virtualColumns)
@@ -49,14 +50,14 @@ extension SQLiteConnection {
     return result
   }
 
-  /// The same for a file URL.
+  /// Returns all rows of all ordinary tables of the store at a file URL.
   public static func rowsOfEveryTable(
     inCopyOf store: URL, text: TextForm = .utf8, virtualColumns: Bool = true
   ) throws -> [String: [FixtureRow]] {
     try rowsOfEveryTable(inCopyOf: store.path, text: text, virtualColumns: virtualColumns)
   }
 
-  /// The names of the tables that have a b-tree, SQLite's own included, in the order of the schema.
+  /// The names of all tables that have a b-tree, including SQLite's own tables, in the order of the schema.
   public func ordinaryTables() throws -> [String] {
     try rows(
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY rowid"
@@ -66,7 +67,7 @@ extension SQLiteConnection {
     }
   }
 
-  /// Every row of one ordinary table; see `rowsOfEveryTable`.
+  /// Returns all rows of one ordinary table, as `rowsOfEveryTable` does.
   public func rowsOfTable(
     _ table: String, text: TextForm = .utf8, virtualColumns: Bool = true
   ) throws -> [FixtureRow] {
@@ -82,7 +83,7 @@ extension SQLiteConnection {
         ]
       ).first?.first == .integer(1)
     var result: [FixtureRow] = []
-    // NOT INDEXED, so that the table's own b-tree is read and not an index that covers it.
+    // With NOT INDEXED, SQLite reads the table's own b-tree, and not an index that contains all columns.
     if withoutRowid {
       try forEachRow("SELECT \(list) FROM \(name) NOT INDEXED", text: text) {
         result.append((nil, $0))
@@ -101,7 +102,7 @@ extension SQLiteConnection {
       return result
     }
     if chosen.count >= 2000 {
-      // A result has at most 2,000 columns, and the row ID would be one more.
+      // A result has at most 2,000 columns, so a table of 2,000 columns leaves no room for the row id.
       let ids = try rows("SELECT \(rowid) FROM \(name) NOT INDEXED ORDER BY \(rowid)")
       let lists = try rows(
         "SELECT \(list) FROM \(name) NOT INDEXED ORDER BY \(rowid)", text: text)
@@ -121,7 +122,7 @@ extension SQLiteConnection {
     return result
   }
 
-  /// A name between double quotes.
+  /// Quotes a name for use in an SQL statement, between double quotes.
   public static func quoted(_ name: String) -> String {
     "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
   }
@@ -145,7 +146,8 @@ extension SQLiteConnection {
     }
   }
 
-  /// The column that stands for the row ID: a sole key of type INTEGER that needs no index.
+  /// The index of the column that stands for the row id: the only column of the primary key, of type INTEGER, without
+  /// an index.
   private func rowidAlias(of table: String, _ columns: [Column]) throws -> Int? {
     let keys = columns.indices.filter { columns[$0].isKey }
     guard keys.count == 1, columns[keys[0]].type.uppercased() == "INTEGER" else { return nil }

@@ -1,24 +1,25 @@
 public import CSQLite
 public import Foundation
 
-/// A thin layer over libsqlite3 for tests: the reference that the byte reader is held against.
+/// A thin layer over libsqlite3 for tests. The results of the file reader are compared with those of this class.
 @safe public final class SQLiteConnection {
-  /// The path that was opened.
+  /// The path of the database file.
   public let path: String
   private var handle: OpaquePointer?
 
-  /// How text columns are fetched.
+  /// The form in which text is returned.
   public enum TextForm: Sendable {
-    /// As UTF-8. SQLite converts the text of a UTF-16 database, and loses lone surrogates in doing so.
+    /// The text as UTF-8. SQLite converts the text of a UTF-16 database, and thereby loses lone surrogates.
     case utf8
-    /// The bytes in the database's own encoding, unconverted.
+    /// The bytes of the text in the encoding of the database, without conversion.
     case stored
   }
 
-  /// Opens a database, by default for reading and writing, made when missing.
+  /// Opens a database. By default, the database can be read and written, and is made when it does not exist.
   ///
-  /// SQLite does not wait until what it writes is on the disk: thousands of small transactions would take minutes. That shows in
-  /// a rollback journal that is copied while it is open; `PRAGMA synchronous` changes it.
+  /// SQLite does not wait until its writes are on the disk, because thousands of small transactions would then take
+  /// minutes. A rollback journal that is copied while it is open shows the difference. `PRAGMA synchronous` changes
+  /// this setting.
   public init(
     _ path: String, flags: Int32 = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
   ) throws {
@@ -28,7 +29,7 @@ public import Foundation
     unsafe handle = opened
     guard result == SQLITE_OK else { throw FixtureError("open \(path): \(result)") }
     unsafe sqlite3_extended_result_codes(opened, 1)
-    // What cannot be read answers the first statement of the test.
+    // If the database cannot be read, it is the first statement of the test that must fail.
     if flags & SQLITE_OPEN_READWRITE != 0 {
       unsafe sqlite3_exec(opened, "PRAGMA synchronous = OFF", nil, nil, nil)
     }
@@ -43,33 +44,33 @@ public import Foundation
     close()
   }
 
-  /// Opens a database; the same as the initialiser.
+  /// Opens a database; does the same as the initializer.
   public static func open(
     _ path: String, flags: Int32 = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
   ) throws -> SQLiteConnection {
     try SQLiteConnection(path, flags: flags)
   }
 
-  /// Closes the connection; harmless when repeated.
+  /// Closes the connection. Does nothing if the connection is closed already.
   public func close() {
     guard let open = unsafe handle else { return }
     unsafe handle = nil
     unsafe sqlite3_close_v2(open)
   }
 
-  /// Runs one or more statements and drops their rows.
+  /// Runs one or more statements, and ignores the rows that they return.
   public func exec(_ sql: String) throws {
     let result = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
     guard result == SQLITE_OK else { throw failure(result, sql) }
   }
 
-  /// The rows of one statement.
+  /// Runs one statement and returns the statement's rows.
   ///
   /// - Parameters:
-  ///   - sql: one statement; a second one is ignored.
-  ///   - values: one for each `?`.
-  ///   - text: how text is fetched.
-  /// - Returns: the rows, in the order SQLite gives them.
+  ///   - sql: the statement; any further statement is ignored.
+  ///   - values: the values for the statement's `?`, in their order.
+  ///   - text: the form in which text is returned.
+  /// - Returns: the rows, in the order in which SQLite returns them.
   /// - Throws: `FixtureError`.
   @discardableResult
   public func rows(
@@ -80,7 +81,7 @@ public import Foundation
     return rows
   }
 
-  /// Calls `body` with each row of one statement.
+  /// Runs one statement, and calls `body` with each of the statement's rows.
   public func forEachRow(
     _ sql: String, _ values: [FixtureValue] = [], text: TextForm = .utf8,
     _ body: ([FixtureValue]) throws -> Void
@@ -102,7 +103,7 @@ public import Foundation
     }
   }
 
-  /// Runs one statement once for each list of values, in one transaction.
+  /// Runs a statement once for each list of values, all in one transaction.
   public func insert(_ sql: String, _ rows: some Sequence<[FixtureValue]>) throws {
     try exec("SAVEPOINT fixture")
     let statement = unsafe try prepare(sql)
@@ -119,19 +120,19 @@ public import Foundation
     try exec("RELEASE fixture")
   }
 
-  /// The first value of the first row, as an integer; nil when it is something else.
+  /// The first value of the first row as an integer; nil when the value is not an integer.
   public func integer(_ sql: String) throws -> Int64? {
     guard case .integer(let number)? = try rows(sql).first?.first else { return nil }
     return number
   }
 
-  /// The first value of the first row, as text; nil when it is something else.
+  /// The first value of the first row as a text; nil when the value is not a text.
   public func string(_ sql: String) throws -> String? {
     guard case .text(let bytes)? = try rows(sql).first?.first else { return nil }
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// What `PRAGMA integrity_check` says; `["ok"]` for a sound database.
+  /// The rows that `PRAGMA integrity_check` returns; `["ok"]` for a sound database.
   public func integrityCheck() throws -> [String] {
     try rows("PRAGMA integrity_check").map { row in
       guard case .text(let bytes)? = row.first else { return "" }
@@ -139,9 +140,9 @@ public import Foundation
     }
   }
 
-  /// Asks for bytes at the end of each page that SQLite leaves alone; before the first table.
+  /// Reserves bytes at the end of each page that SQLite does not use. Call this before the first table is made.
   ///
-  /// - Parameter count: 0 to 255; SQLite caps it at 32 for pages of 512 bytes.
+  /// - Parameter count: the number of bytes, 0 to 255. SQLite allows at most 32 for pages of 512 bytes.
   /// - Throws: `FixtureError`.
   public func reserve(bytes count: Int32) throws {
     var count = count
@@ -172,7 +173,7 @@ public import Foundation
     try string("PRAGMA encoding") == "UTF-16be"
   }
 
-  /// SQLITE_TRANSIENT (-1), which asks SQLite to copy the bytes before it returns.
+  /// SQLITE_TRANSIENT (-1) makes SQLite copy the bytes before it returns.
   private static func bind(
     _ value: FixtureValue, _ statement: OpaquePointer, _ index: Int32
   ) -> Int32 {
@@ -182,7 +183,7 @@ public import Foundation
     case .integer(let number): return unsafe sqlite3_bind_int64(statement, index, number)
     case .real(let number): return unsafe sqlite3_bind_double(statement, index, number)
     case .text(let bytes):
-      // One more byte than bound, so that the pointer is never null, which would bind NULL.
+      // The array has one byte more than is bound, so the pointer is never null. A null pointer would bind NULL.
       return unsafe (bytes + [0]).withUnsafeBufferPointer { buffer in
         unsafe buffer.withMemoryRebound(to: CChar.self) { characters in
           unsafe sqlite3_bind_text64(
@@ -208,7 +209,8 @@ public import Foundation
       let start = unsafe sqlite3_column_text16(statement, index)
       let count = Int(unsafe sqlite3_column_bytes16(statement, index))
       var bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: start, count: count))
-      // SQLite hands out UTF-16 in the machine's order, and every machine here is little-endian.
+      // SQLite returns UTF-16 in the byte order of the machine, and all machines that run these tests are
+      // little-endian.
       if swaps {
         for low in stride(from: 0, to: bytes.count - 1, by: 2) { bytes.swapAt(low, low + 1) }
       }

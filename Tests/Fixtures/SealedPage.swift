@@ -5,9 +5,10 @@ import Foundation
   import FoundationXML
 #endif
 
-/// What a page for a browser and a picture must keep to, whatever the store is.
+/// The rules that HTML pages and SVG pictures must follow, whatever is in the store.
 public enum SealedPage {
-  /// What is wrong with a page: it runs nothing but its own script, loads nothing, and can be read by everybody.
+  /// The rules that an HTML page breaks. A page must run only its own script, load nothing, and be readable by
+  /// everybody.
   public static func faults(in html: String, maxBytes: Int = 2_000_000) -> [String] {
     var faults: [String] = []
     let bytes = Data(html.utf8)
@@ -51,7 +52,7 @@ public enum SealedPage {
     return faults
   }
 
-  /// What is wrong with an SVG file.
+  /// The rules that an SVG file breaks.
   public static func faults(inSVG svg: String, maxBytes: Int = 2_000_000) -> [String] {
     var faults: [String] = []
     if let problem = xmlProblem(svg) { faults.append(problem) }
@@ -68,10 +69,11 @@ public enum SealedPage {
     return faults + unreadable(svg)
   }
 
-  /// Bytes are searched: a search in a text compares characters, and some of these pages have megabytes.
+  /// Whether the bytes contain a word. Bytes are searched, because a search in a text compares characters, which takes
+  /// long in pages of several megabytes.
   private static func holds(_ bytes: Data, _ word: String) -> Bool { bytes.holds(word) }
 
-  /// Whether a tag has an attribute whose name begins as those of events do.
+  /// Whether any tag has an attribute whose name begins as the names of event handlers do.
   private static func hasEvent(_ bytes: Data) -> Bool {
     bytes.split(separator: UInt8(ascii: "<")).contains { piece in
       let tag = piece.prefix { $0 != UInt8(ascii: ">") }
@@ -79,7 +81,7 @@ public enum SealedPage {
     }
   }
 
-  /// Characters that hide, reorder or control text.
+  /// The characters in a text that hide, reorder or control other characters.
   private static func unreadable(_ text: String) -> [String] {
     let bad = text.unicodeScalars.first { scalar in
       switch scalar.value {
@@ -93,7 +95,7 @@ public enum SealedPage {
     return bad.map { ["it has the character \($0.value)"] } ?? []
   }
 
-  /// Why a text is not XML; nil when it is.
+  /// The reason why a text is not XML; nil when it is XML.
   private static func xmlProblem(_ text: String) -> String? {
     let parser = XMLParser(data: Data(text.utf8))
     return parser.parse()
@@ -101,7 +103,7 @@ public enum SealedPage {
       : "line \(parser.lineNumber), column \(parser.columnNumber): no XML: \(String(describing: parser.parserError))"
   }
 
-  /// A page as XML: without what HTML alone has.
+  /// Removes the parts of an HTML page that are not XML.
   private static func elements(_ html: String) -> String {
     var text = html.replacingOccurrences(of: "<!DOCTYPE html>\n", with: "")
     for match in html.matches(of: #/<meta [^>]*>/#) {
@@ -115,24 +117,25 @@ public enum SealedPage {
     return text
   }
 
-  /// What stands between two marks; nil when the first is not there once.
+  /// The part of a page between the texts `start` and `end`. Nil when the page does not contain `start` exactly once.
   public static func part(_ html: String, _ start: String, _ end: String) -> String? {
     let parts = html.components(separatedBy: start)
     guard parts.count == 2 else { return nil }
     return parts[1].components(separatedBy: end).first
   }
 
-  /// The section of a page with this id, without other sections; nil when there is none.
+  /// The section of a page that has this id; nil when there is none. Sections are not nested.
   public static func section(_ html: String, _ id: String) -> String? {
     part(html, "<section aria-labelledby=\"\(id)\">", "</section>")
   }
 
-  /// A fact of a page, by its name.
+  /// The value of a fact on a page, found by the name of the fact.
   public static func fact(_ html: String, _ name: String) -> String? {
     part(html, "<dt>\(name)</dt><dd>", "</dd>")
   }
 
-  /// Opens a page in a browser. Returns what it became, and what the browser complained about; nil without a browser.
+  /// Opens a page in a browser. Returns the page as the browser has changed it, and the complaints of the browser. Nil
+  /// when no browser is installed.
   public static func opened(_ html: String) throws -> (dom: String, complaints: String)? {
     guard
       let browser = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].first(where: {

@@ -1,8 +1,9 @@
 public import Foundation
 
-/// The folder of real stores and other programs' output that tests read where it is present.
+/// The folder with real stores and with the output of other programs. Tests use this folder if it exists.
 public struct Shared {
-  /// The folder named by `LIFEBOAT_SHARED`, else `shared` beside the package's own folder; nil when there is none.
+  /// The folder that `LIFEBOAT_SHARED` names, or else the folder `shared` beside the folder of the package; nil when
+  /// neither exists.
   public static var folder: URL? {
     let environment = ProcessInfo.processInfo.environment["LIFEBOAT_SHARED"]
     // Tests/Fixtures/Shared.swift is three levels below the package's root.
@@ -16,13 +17,14 @@ public struct Shared {
     return exists && isFolder.boolValue ? folder : nil
   }
 
-  /// Whether the folder is there: the condition of tests that read it, so that a run without it counts them as skipped.
+  /// Whether the folder exists. This is the condition of tests that use the folder, so that a run without the folder
+  /// counts these tests as skipped.
   public static var isThere: Bool { folder != nil }
 
-  /// The folder, or nil after saying that the named test was skipped.
+  /// Returns the folder. If it does not exist, prints that a test was skipped, and returns nil.
   ///
-  /// - Parameter what: what is skipped, for the message.
-  /// - Returns: the folder; nil where it is absent.
+  /// - Parameter what: the name of the test, for the message.
+  /// - Returns: the folder; nil when it does not exist.
   public static func require(_ what: String) -> URL? {
     guard let folder else {
       print("skipped: \(what): no shared folder")

@@ -1,11 +1,12 @@
 public import Foundation
 
-/// Makes a store of small rows in Core Data's shape, for comparisons of speed: `ZNOTE` with eight
-/// columns, about 100 bytes a row, and an index on one of them.
+/// Makes a store with many small rows, for comparisons of speed. The store has the tables of Core Data. Its table
+/// `ZNOTE` has eight columns, about 100 bytes in each row, and an index on one column.
 ///
 /// - Parameters:
-///   - megabytes: the least size of the file, in units of 1,000,000 bytes; it is passed by at most one batch of rows.
-///   - url: where to make it; nothing may be there.
+///   - megabytes: the minimum size of the file, in units of 1,000,000 bytes. The file is larger by at most one batch of
+///     rows.
+///   - url: the URL of the new file; no file may exist there.
 /// - Throws: `FixtureError`.
 public func smallRows(megabytes: Int, at url: URL) throws {
   guard !FileManager.default.fileExists(atPath: url.path) else {
@@ -16,7 +17,7 @@ public func smallRows(megabytes: Int, at url: URL) throws {
   try connection.exec("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF")
   let target = Int64(megabytes) * 1_000_000
   try StoreFixtures.fillNotes(connection, count: 1000)
-  // A row takes about 125 bytes with its index entry: never ask for much more than is missing.
+  // A row and its index entry take about 125 bytes. No batch is much larger than what is missing.
   while true {
     let pages = try connection.integer("PRAGMA page_count") ?? 0
     let missing = target - pages * 4096
@@ -26,7 +27,7 @@ public func smallRows(megabytes: Int, at url: URL) throws {
 }
 
 extension StoreFixtures {
-  /// Core Data's tables for one entity, and rows for it.
+  /// Makes Core Data's tables for one entity, and adds `count` rows.
   static func fillNotes(_ connection: SQLiteConnection, count: Int) throws {
     try connection.exec(
       """
@@ -54,7 +55,7 @@ extension StoreFixtures {
     try addNotes(connection, count: count)
   }
 
-  /// Rows after the last; the values are a function of the key alone.
+  /// Adds rows after the last row. All values of a row are computed from the row's key alone.
   static func addNotes(_ connection: SQLiteConnection, count: Int) throws {
     let last = try connection.integer("SELECT coalesce(max(Z_PK), 0) FROM ZNOTE") ?? 0
     try connection.exec(

@@ -1,13 +1,13 @@
-/// A seeded generator: the same seed gives the same numbers on every platform.
+/// A random number generator with a seed. The same seed gives the same numbers on every platform.
 public struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// Starts from a seed; print it with a failure.
+  /// Creates a generator. A test that fails should print the seed.
   public init(seed: UInt64) {
     state = seed
   }
 
-  /// The next 64 bits.
+  /// Returns the next 64 random bits.
   public mutating func next() -> UInt64 {
     state &+= 0x9e37_79b9_7f4a_7c15
     var mixed = state
@@ -16,7 +16,7 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// The given number of bytes.
+  /// Returns `count` random bytes.
   public mutating func bytes(_ count: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count + 8)

@@ -1,24 +1,24 @@
 import CSQLite
 public import Foundation
 
-/// A kind of SQLite file that the byte reader must read, and how to make one with libsqlite3.
+/// A kind of SQLite file that the file reader must be able to read. libsqlite3 makes the file.
 public struct StoreFixture: Sendable, CustomStringConvertible {
-  /// What is special about it; also the file's name without `.sqlite`.
+  /// A name that says what is special about the file. With `.sqlite`, it is also the name of the file.
   public let name: String
-  /// Makes the file, and what belongs beside it, in a folder; returns the main file.
+  /// Makes the file, and its log or journal, in a folder. Returns the URL of the main file.
   public let make: @Sendable (_ folder: URL) throws -> URL
 
-  /// The name.
+  /// The same as ``name``.
   public var description: String { name }
 
-  /// Builds a database that is closed when it is done.
+  /// Creates a fixture for a database that is closed after `build` has filled it.
   ///
   /// - Parameters:
-  ///   - name: what is special about it.
-  ///   - pageSize: bytes, a power of two from 512 to 65,536.
-  ///   - reserved: bytes at the end of each page that SQLite leaves alone.
-  ///   - pragmas: what must be set before the first table, such as the encoding.
-  ///   - build: fills the database.
+  ///   - name: a name that says what is special about the file.
+  ///   - pageSize: the page size in bytes, a power of two from 512 to 65,536.
+  ///   - reserved: the number of bytes at the end of each page that SQLite does not use.
+  ///   - pragmas: statements that must run before the first table is made, for example to set the encoding.
+  ///   - build: a closure that fills the database.
   init(
     _ name: String, pageSize: Int = 4096, reserved: Int32 = 0, pragmas: String = "",
     _ build: @escaping @Sendable (SQLiteConnection) throws -> Void
@@ -33,8 +33,8 @@ public struct StoreFixture: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Builds a database elsewhere and copies it, its write-ahead log and its journal as they stand at
-  /// the end of `build`, with the connection still open: the state that a killed process leaves.
+  /// Creates a fixture for a database whose writer was killed. The database is made in another folder. At the end of
+  /// `build`, while the connection is still open, the main file, the write-ahead log and the journal are copied.
   init(
     killed name: String, pageSize: Int = 4096, pragmas: String = "",
     alter: @escaping @Sendable (URL) throws -> Void = { _ in },
@@ -62,20 +62,20 @@ public struct StoreFixture: Sendable, CustomStringConvertible {
     let connection = try SQLiteConnection(url)
     try connection.exec("PRAGMA page_size = \(pageSize)")
     if reserved > 0 { try connection.reserve(bytes: reserved) }
-    // Debian builds SQLite with secure_delete on, which leaves nothing to carve.
+    // Debian builds SQLite with secure_delete on, which overwrites deleted rows with zeros.
     try connection.exec("PRAGMA synchronous = OFF; PRAGMA secure_delete = OFF; \(pragmas)")
     return connection
   }
 }
 
-/// Every kind of store. Not among them: a database past 1 GiB, whose lock-byte page (the one at
-/// offset 2^30, which holds no data) would take too long to make for every test.
+/// All fixtures. They do not include a database larger than 1 GiB, because it would take too long to make for every
+/// test. Only such a database has a lock-byte page (the page at offset 2^30, which holds no data).
 public enum StoreFixtures {
-  /// All of them; names are unique, so that all fit into one folder.
+  /// All fixtures. Their names are unique, so that all files can be in one folder.
   public static let all: [StoreFixture] =
     layout + values + schema + tables + writeAheadLog + journal
 
-  /// The one with the given name.
+  /// The fixture with this name.
   public static func named(_ name: String) throws -> StoreFixture {
     guard let fixture = all.first(where: { $0.name == name }) else {
       throw FixtureError("there is no fixture \(name)")
@@ -84,14 +84,14 @@ public enum StoreFixtures {
   }
 }
 
-/// Bytes that look random, differ everywhere and are the same in each run.
+/// Bytes that look random and are the same in each run.
 enum Noise {
   private static let pool: [UInt8] = {
     var generator = SplitMix64(seed: 0x11fe_b0a7)
     return generator.bytes(1 << 18)
   }()
 
-  /// Noise of any length. Different `salt` give different bytes.
+  /// Returns `count` bytes. A different `salt` gives different bytes.
   static func bytes(_ count: Int, salt: Int = 0) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(count)
@@ -99,7 +99,7 @@ enum Noise {
     var block: UInt8 = 0
     while result.count < count {
       let length = min(count - result.count, pool.count - offset)
-      // The last byte of each block of the pool differs, so that swapped blocks show.
+      // The last byte of each block of the pool is changed, so that a test notices when blocks are swapped.
       result.append(contentsOf: pool[offset..<offset + length])
       result[result.count - 1] ^= block
       block &+= 1
@@ -108,7 +108,7 @@ enum Noise {
     return result
   }
 
-  /// Lower-case letters from noise.
+  /// Returns `count` lower-case letters that look random.
   static func text(_ count: Int, salt: Int = 0) -> [UInt8] {
     bytes(count, salt: salt).map { 97 + $0 % 26 }
   }

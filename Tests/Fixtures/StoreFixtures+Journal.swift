@@ -1,14 +1,14 @@
 import Foundation
 
 extension StoreFixtures {
-  /// A few pages of cache, so that SQLite writes changed pages into the main file before the commit.
+  /// A small page cache, so that SQLite writes changed pages into the main file before the commit.
   private static let spill = "PRAGMA cache_size = 5; PRAGMA cache_spill = 5"
 
-  /// Stores with a rollback journal beside them.
+  /// Stores that have a rollback journal.
   static let journal: [StoreFixture] = [
     StoreFixture(killed: "journal-hot", pageSize: 1024, pragmas: spill) {
       try numberedRows($0, count: 2000)
-      // Without syncs the journal's record count would say -1 ("up to the end of the file").
+      // Without syncs, the record count in the journal would be -1, which means "up to the end of the file".
       try $0.exec("PRAGMA synchronous = FULL; BEGIN")
       try $0.exec("UPDATE numbered SET note = 'half-way ' || id || ' of an update'")
       try $0.exec("DELETE FROM numbered WHERE id % 3 = 0")
@@ -42,7 +42,7 @@ extension StoreFixtures {
       try $0.exec("PRAGMA incremental_vacuum(50); UPDATE numbered SET note = 'half-way'")
     },
     StoreFixture(killed: "journal-hot-from-nothing", pageSize: 1024, pragmas: spill) {
-      // The file was empty before: rolling back cuts it to nothing.
+      // The file was empty before the transaction, so the rollback cuts the file to 0 bytes.
       try $0.exec("PRAGMA synchronous = FULL; BEGIN")
       try numberedRows($0, count: 4000)
     },
@@ -50,7 +50,8 @@ extension StoreFixtures {
       killed: "journal-hot-over-old", pageSize: 1024,
       pragmas: spill + "; PRAGMA journal_mode = PERSIST"
     ) {
-      // The long journal of one transaction stays on disk behind the short one of the next.
+      // The long journal of the first transaction stays on disk, after the end of the short journal of the next
+      // transaction.
       try numberedRows($0, count: 3000)
       try $0.exec("UPDATE numbered SET note = 'committed ' || id")
       try $0.exec("PRAGMA synchronous = FULL; BEGIN")

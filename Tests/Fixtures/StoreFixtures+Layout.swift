@@ -1,7 +1,7 @@
 import Foundation
 
 extension StoreFixtures {
-  /// Page sizes, reserved bytes, vacuum modes, depth, free space.
+  /// Databases with different page sizes, reserved bytes, vacuum modes, depths of b-trees and free space.
   static let layout: [StoreFixture] =
     [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536].map { size in
       StoreFixture("page-\(size)", pageSize: size) { try fillAroundThresholds($0, usable: size) }
@@ -59,7 +59,7 @@ extension StoreFixtures {
         try $0.exec("DELETE FROM numbered")
       },
       StoreFixture("empty-header-only") {
-        // A transaction that writes nothing still writes the header of an empty database.
+        // A transaction that writes no row still writes the header of an empty database.
         try $0.exec("BEGIN IMMEDIATE; COMMIT")
       },
       StoreFixture("emptied") { connection in
@@ -67,15 +67,16 @@ extension StoreFixtures {
       },
     ]
 
-  /// A table and an index b-tree with payloads on both sides of each length at which SQLite moves a
-  /// payload, or one more page of it, to overflow pages (<https://sqlite.org/fileformat2.html#b_tree_pages>).
+  /// Fills a table b-tree and an index b-tree. SQLite moves a payload, or one page more of it, to overflow pages at
+  /// certain lengths (<https://sqlite.org/fileformat2.html#b_tree_pages>). The rows have payloads just below and just
+  /// above each of these lengths.
   static func fillAroundThresholds(_ connection: SQLiteConnection, usable: Int) throws {
     let local = usable - 35
     let indexLocal = (usable - 12) * 64 / 255 - 23
     let least = (usable - 12) * 32 / 255 - 23
     var lengths = [0, 1, 2, 60, 61, 126, 127, 128, 129]
     for center in [least, indexLocal, local, usable, least + usable - 4, least + 2 * (usable - 4)] {
-      // Large pages get fewer rows around each threshold, to keep the file below 10 MB or so.
+      // For large pages, there are fewer rows around each threshold, so that the file stays below about 10 MB.
       let reach = usable > 8192 ? 1 : 8
       lengths += (-reach...reach).map { max(0, center + $0) }
     }
@@ -101,7 +102,7 @@ extension StoreFixtures {
       numbered.map { [.text(Noise.text($0.element, salt: 900 + $0.offset))] })
   }
 
-  /// `numbered(id, note, half)`: small rows that are easy to recognise.
+  /// Fills a table `numbered(id, note, half)` with small rows that are easy to recognise.
   static func numberedRows(
     _ connection: SQLiteConnection, count: Int, table: String = "numbered", mark: String = "note"
   ) throws {

@@ -1,7 +1,7 @@
 import Foundation
 
 extension StoreFixtures {
-  /// What a schema can hold besides plain tables, and how oddly it can be written.
+  /// Databases whose schemas contain more than plain tables, or are written in unusual ways.
   static let schema: [StoreFixture] = [
     StoreFixture("big-schema", pageSize: 512) { connection in
       try connection.exec("BEGIN")
@@ -15,7 +15,7 @@ extension StoreFixtures {
           INSERT INTO table_number_\(number)(name) VALUES('row in \(number)');
           """)
       }
-      // One whose definition alone needs overflow pages.
+      // A table whose definition alone needs overflow pages.
       let columns = (0..<300).map { "a_rather_long_column_name_\($0) INTEGER" }
       try connection.exec("CREATE TABLE long_definition(\(columns.joined(separator: ", ")))")
       try connection.exec("INSERT INTO long_definition(a_rather_long_column_name_7) VALUES(7)")

@@ -1,7 +1,7 @@
 import Foundation
 
 extension StoreFixtures {
-  /// What a row's key can be: row ID, alias of it, or a key of its own.
+  /// Databases with all kinds of keys: a row id, a column that stands for the row id, and a primary key WITHOUT ROWID.
   static let tables: [StoreFixture] = [
     StoreFixture("rowid-alias") {
       try $0.exec(
@@ -137,7 +137,7 @@ extension StoreFixtures {
         """)
     },
     StoreFixture("wide-2000-columns", wide),
-    // The header of the record alone is longer than a page.
+    // In this database, the header of a record alone is longer than a page.
     StoreFixture("wide-page-512", pageSize: 512, wide),
   ]
 

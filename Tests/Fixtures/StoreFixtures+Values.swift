@@ -1,7 +1,7 @@
 import Foundation
 
 extension StoreFixtures {
-  /// Encodings, storage classes, long values, row IDs.
+  /// Databases with different encodings, storage classes, long values and row ids.
   static let values: [StoreFixture] =
     [("utf8", "UTF-8"), ("utf16le", "UTF-16le"), ("utf16be", "UTF-16be")].map { name, encoding in
       StoreFixture("text-" + name, pageSize: 1024, pragmas: "PRAGMA encoding = '\(encoding)'") {
@@ -70,7 +70,7 @@ extension StoreFixtures {
       CREATE INDEX value_none ON value(none);
       """)
     var integers: [Int64] = [0, 1, 2, -1, -2, .min, .max]
-    // The widths of serial types 1 to 6: 8, 16, 24, 32, 48 and 64 bits.
+    // These values need the widths of serial types 1 to 6: 8, 16, 24, 32, 48 and 64 bits.
     for bits in [7, 15, 23, 31, 47] as [Int64] {
       integers += [(1 << bits) - 1, 1 << bits, -(1 << bits), -(1 << bits) - 1]
     }

@@ -3,7 +3,7 @@ import Foundation
 extension StoreFixtures {
   private static let begin = "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0"
 
-  /// Stores whose newest content is in the write-ahead log, as a killed process leaves them.
+  /// Stores whose newest content is in the write-ahead log, because the writer was killed.
   static let writeAheadLog: [StoreFixture] = [
     StoreFixture("wal-mode-clean", pageSize: 1024, pragmas: "PRAGMA journal_mode = WAL") {
       try numberedRows($0, count: 300)
@@ -18,7 +18,7 @@ extension StoreFixtures {
     },
     StoreFixture(killed: "wal-uncommitted-tail", pageSize: 1024, pragmas: begin) {
       try severalCommits($0)
-      // A cache of a few pages makes SQLite write frames long before the commit.
+      // With a cache of a few pages, SQLite writes frames long before the commit.
       try $0.exec("PRAGMA cache_size = 5; PRAGMA cache_spill = 5; BEGIN")
       try $0.exec("UPDATE numbered SET note = 'never committed, and rather long ' || id")
       try numberedRows($0, count: 2000, mark: "lost")
@@ -33,7 +33,7 @@ extension StoreFixtures {
       try numberedRows($0, count: 3000)
       try $0.exec("UPDATE numbered SET note = 'first generation ' || id")
       try $0.exec("PRAGMA wal_checkpoint(RESTART)")
-      // The next commit starts over at the head of the log, with new salts.
+      // The next commit is written at the start of the log again, with new salts.
       try $0.exec("UPDATE numbered SET note = 'second generation' WHERE id < 20")
       try $0.exec("DELETE FROM numbered WHERE id = 21")
     },
@@ -87,7 +87,7 @@ extension StoreFixtures {
     StoreFixture(
       killed: "wal-torn-last-frame", pageSize: 1024, pragmas: begin,
       alter: { copy in
-        // The commit frame of the last transaction loses its last bytes: SQLite drops all of it.
+        // The commit frame of the last transaction loses its last bytes, so SQLite ignores the whole transaction.
         let log = URL(fileURLWithPath: copy.path + "-wal")
         try truncate(log, to: try bytes(of: log).count - 100)
       },
@@ -100,7 +100,8 @@ extension StoreFixtures {
     },
   ]
 
-  /// A checkpointed base, then five commits in the log that change, add, delete and alter.
+  /// Makes a database that is checkpointed, followed by five commits in the log. The commits change, add and delete
+  /// rows, and alter a table.
   private static func severalCommits(_ connection: SQLiteConnection) throws {
     try numberedRows(connection, count: 400)
     try connection.exec("PRAGMA wal_checkpoint(TRUNCATE)")

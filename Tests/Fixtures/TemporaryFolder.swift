@@ -1,11 +1,11 @@
 public import Foundation
 
-/// A private folder that is removed, with all that is in it, when the last reference goes.
+/// A private folder. It is removed with everything in it when the last reference to this object is released.
 public final class TemporaryFolder: Sendable {
-  /// The folder, without symbolic links in its path.
+  /// The path of the folder, without symbolic links.
   public let url: URL
 
-  /// Makes the folder in the system's temporary place.
+  /// Makes the folder in the system's folder for temporary files.
   public init() throws {
     let base = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
     url = base.appendingPathComponent("lifeboat-test-" + UUID().uuidString, isDirectory: true)

@@ -2,14 +2,14 @@ import CLibrary
 import Crypto
 public import Foundation
 
-/// What can be seen of one entry of a folder without following links.
+/// The state of one file, folder or link, without following links.
 public struct TreeEntry: Hashable, Sendable {
-  /// The size in bytes; 0 for folders, whose size says nothing.
+  /// The size in bytes; 0 for a folder, because the size of a folder has no meaning here.
   public let size: Int
-  /// The SHA-256 of a file's content, or of the target of a link, in lower-case hex; empty for
-  /// other kinds; `unreadable` when the file could not be read.
+  /// The SHA-256 of the content of a file or of the target of a link, in lower-case hexadecimal. Empty for any other
+  /// kind of entry. `unreadable` when the file could not be read.
   public let sha256: String
-  /// The time of the last change, in nanoseconds since 1970.
+  /// The time of the last modification, in nanoseconds since 1970.
   public let modified: Int64
   /// The inode number.
   public let inode: UInt64
@@ -17,11 +17,11 @@ public struct TreeEntry: Hashable, Sendable {
   public let mode: UInt32
 }
 
-/// The state of every entry below a folder, hidden ones included, and of the folder itself as `.`,
-/// by relative path: two equal states mean that nothing was changed.
+/// The states of a folder (as `.`) and of everything in it, including hidden files, keyed by relative path. If two
+/// states are equal, nothing in the folder was changed in between.
 ///
-/// Reading a file and closing it drops this process's locks on it, so no SQLite connection of this
-/// process should be in the middle of a transaction.
+/// Closing a file that was read drops all locks of this process on the file. So no SQLite connection of this process
+/// should be in a transaction.
 public func treeState(of folder: URL) -> [String: TreeEntry] {
   var result: [String: TreeEntry] = [".": entry(folder.path)].compactMapValues { $0 }
   guard let names = FileManager.default.enumerator(atPath: folder.path) else { return result }
@@ -58,7 +58,7 @@ private func entry(_ path: String) -> TreeEntry? {
     inode: UInt64(state.st_ino), mode: UInt32(state.st_mode))
 }
 
-/// The SHA-256 of bytes, in lower-case hex.
+/// The SHA-256 of bytes, in lower-case hexadecimal.
 public func hex(of data: Data) -> String {
   let digits = Array("0123456789abcdef")
   return SHA256.hash(data: data).map { "\(digits[Int($0 >> 4)])\(digits[Int($0 & 15)])" }.joined()

@@ -1,13 +1,14 @@
 import Foundation
 
 extension WALFile {
-  /// A frame to be written.
+  /// A frame for ``write(_:pageSize:to:)``.
   public struct NewFrame: Sendable {
     let page: UInt32
     let commit: UInt32
     let content: [UInt8]
 
-    /// A page, and the size of the database in pages where the frame commits.
+    /// Creates a frame. `page` is the number of the page. `commit` is the size of the database in pages if the frame
+    /// ends a transaction, else 0.
     public init(page: UInt32, commit: UInt32, content: [UInt8]) {
       self.page = page
       self.commit = commit
@@ -15,7 +16,7 @@ extension WALFile {
     }
   }
 
-  /// Writes a log whose salts and checksums are right, whatever its page numbers say.
+  /// Writes a log with correct salts and checksums. The page numbers need not make sense.
   public static func write(_ frames: [NewFrame], pageSize: Int, to path: String) throws {
     var sum: (UInt32, UInt32) = (0, 0)
     func add(_ bytes: [UInt8]) {

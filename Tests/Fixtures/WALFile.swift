@@ -1,17 +1,17 @@
 public import Foundation
 
-/// A write-ahead log as bytes, by <https://sqlite.org/fileformat2.html#walformat>: enough to prove
-/// what a fixture holds, and independent of the reader under test.
+/// The content of a write-ahead log, read as <https://sqlite.org/fileformat2.html#walformat> describes. Tests use it to
+/// prove what a fixture contains. It shares no code with the reader under test.
 public struct WALFile: Sendable {
   /// A frame: a 24-byte header and a page.
   public struct Frame: Sendable {
-    /// The page's number, from 1.
+    /// The number of the page, from 1.
     public let page: UInt32
-    /// The size of the database in pages after a commit; 0 for a frame that does not commit.
+    /// The size of the database in pages after the commit; 0 for a frame that does not end a transaction.
     public let commit: UInt32
-    /// Whether the salts are those of the log's header.
+    /// Whether the salts of the frame are those in the header of the log.
     public let isCurrent: Bool
-    /// Whether the frame and all before it have the right salts and checksums.
+    /// Whether this frame and all frames before it have the right salts and checksums.
     public let isValid: Bool
   }
 
@@ -19,10 +19,10 @@ public struct WALFile: Sendable {
   public let magic: UInt32
   /// The page size in bytes.
   public let pageSize: Int
-  /// Every whole frame in the file, old generations included.
+  /// All complete frames in the file, including frames of earlier generations.
   public let frames: [Frame]
 
-  /// Reads a log.
+  /// Reads the log at a URL.
   public init(_ url: URL) throws {
     let bytes = try Fixtures.bytes(of: url)
     guard bytes.count >= 32 else { throw FixtureError("\(url.path) is no write-ahead log") }
@@ -50,8 +50,8 @@ public struct WALFile: Sendable {
     self.frames = frames
   }
 
-  /// Gives a log the other magic number and recomputes the checksums of its current frames, as a
-  /// big-endian machine would have written them.
+  /// Changes a log to the form that a big-endian machine writes: sets the other magic number, and recomputes the
+  /// checksums of the current frames.
   public static func useBigEndianChecksums(in path: String) throws {
     let url = URL(fileURLWithPath: path)
     var bytes = try Fixtures.bytes(of: url)

@@ -1,6 +1,7 @@
 import Foundation
 
-/// What something writes to an open file descriptor, which is closed afterwards.
+/// Returns the bytes that `write` writes to the open file descriptor that it is given. The descriptor is closed
+/// afterwards.
 public func bytesWritten(by write: (Int32) throws -> Void) throws -> [UInt8] {
   let folder = try TemporaryFolder()
   let file = folder.url.appendingPathComponent("out")

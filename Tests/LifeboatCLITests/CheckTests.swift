@@ -197,4 +197,22 @@ import Testing
     }
     #expect(try bytes(of: log).count { $0 == 10 } == 2)
   }
+
+  /// What is suggested next opens the store, too.
+  @Test func suggestionsNameTheKey() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let key = folder.url.appendingPathComponent("key").path
+    try Data("the sea is calm\n".utf8).write(to: URL(fileURLWithPath: key))
+    let store = demo.kept.path
+    for (arguments, command) in [
+      (["inspect"], "lifeboat rows"), (["check"], "lifeboat inspect"),
+      (["recover", "--dry-run"], "lifeboat recover"),
+    ] {
+      let outcome = try Program.run(arguments + [store, "--key-file", key], columns: 400)
+      #expect(
+        outcome.text.contains("\(command) \(store) --key-file \(key)"),
+        "\(arguments): \(outcome.text)\(outcome.errors)")
+    }
+  }
 }

@@ -140,4 +140,104 @@ import Testing
       #expect(record?["previousSHA256"] as? String == hex(of: Data(one)))
     }
   }
+
+  /// A log names what a run has made, not what was there before.
+  @Test func anOutputThatWasThereIsNotRecorded() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    let log = place.url.appendingPathComponent("custody.ndjson")
+    let output = place.url.appendingPathComponent("there.zip")
+    try Data("x".utf8).write(to: output)
+    let runs = [
+      ["bundle", "create", demo.kept.path, "--dry-run", "-o", output.path],
+      ["recover", demo.kept.path, "-o", output.path],
+    ]
+    #expect(
+      try runs.map { try Program.run($0 + ["--custody-log", log.path]).status } == [0, 73])
+    let lines = try Data(contentsOf: log).split(separator: UInt8(ascii: "\n"))
+    for line in lines {
+      let record = try JSONDecoder().decode(JSON.self, from: Data(line))
+      #expect(record["outputs"]?.object?.isEmpty == true, "\(record)")
+    }
+    try Data("y".utf8).write(to: output)
+    #expect(try Program.run("custody", "verify", log.path).status == 0)
+  }
+
+  @Test func noSecretKeyIsRecorded() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    let log = place.url.appendingPathComponent("custody.ndjson")
+    let output = place.url.appendingPathComponent("b.age").path
+    let command = ["bundle", "create", demo.kept.path, "-o", output, "--custody-log", log.path]
+    for options in [["--to", "AGE-SECRET-KEY-1ABC"], ["--to=age-secret-key-1abc"]] {
+      #expect(try Program.run(command + options).status == 64)
+    }
+    let text = try String(contentsOf: log, encoding: .utf8)
+    #expect(text.components(separatedBy: "(a secret key)").count == 3)
+    #expect(!text.lowercased().contains("secret-key"), "\(text)")
+  }
+
+  /// Of a store in an archive, the archive is hashed; where nothing can be hashed, the log says so.
+  @Test func everyInputIsHashedOrNamed() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    let log = place.url.appendingPathComponent("custody.ndjson")
+    let archive = place.url.appendingPathComponent("Crew.zip")
+    let python = try #require(findTool("python3"))
+    let script = """
+      import sys, zipfile
+      new = zipfile.ZipFile(sys.argv[2], 'w')
+      for name in ['a.sqlite', 'b.sqlite']: new.write(sys.argv[1], name)
+      new.close()
+      """
+    let made = try run(python, ["-c", script, demo.kept.path, archive.path])
+    #expect(made.status == 0)
+    _ = try Program.run("rows", archive.path + "/a.sqlite", "--custody-log", log.path)
+    _ = try Program.run("rows", place.url.path + "/none.sqlite", "--custody-log", log.path)
+    let lines = try Data(contentsOf: log).split(separator: UInt8(ascii: "\n"))
+    let records = try lines.map { try JSONDecoder().decode(JSON.self, from: Data($0)) }
+    #expect(
+      records[0]["inputs"]?[0]?["sha256Before"]?["Crew.zip"]?.string
+        == hex(of: try Data(contentsOf: archive)))
+    #expect(records[0]["passedOver"] == nil)
+    #expect(records[1]["passedOver"]?[0]?["code"]?.string == "file.missing")
+  }
+
+  /// An output in whose place a folder is now is not one that is gone.
+  @Test func anOutputThatCannotBeRead() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    let log = place.url.appendingPathComponent("custody.ndjson")
+    let output = place.url.appendingPathComponent("Saved.sqlite")
+    _ = try Program.run("recover", demo.kept.path, "-o", output.path, "--custody-log", log.path)
+    try FileManager.default.removeItem(at: output)
+    try FileManager.default.createDirectory(at: output, withIntermediateDirectories: false)
+    let outcome = try Program.run("custody", "verify", "--json", log.path)
+    #expect(outcome.status == 1)
+    let report = try outcome.json()
+    #expect(report["problems"]?[0]?["id"]?.string == "custody.outputUnread")
+    #expect(report["absentOutputs"]?.array?.isEmpty == true)
+  }
+
+  /// A reader that has seen enough, such as head(1), does not keep a run out of the log.
+  @Test func aRunWhoseOutputIsClosedIsRecorded() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    let log = place.url.appendingPathComponent("custody.ndjson")
+    let script = """
+      import os, subprocess, sys
+      reading, writing = os.pipe()
+      os.close(reading)
+      run = subprocess.run(sys.argv[1:], stdout=writing, stderr=subprocess.PIPE)
+      print(run.returncode, run.stderr.decode())
+      """
+    let (python, program) = (try #require(findTool("python3")), try #require(Program.path))
+    let arguments = [program, "rows", demo.kept.path, "--format", "ndjson"]
+    for options in [[], ["--custody-log", log.path]] {
+      let outcome = try run(python, ["-c", script] + arguments + options)
+      #expect(String(decoding: outcome.stdout, as: UTF8.self) == "-\(SIGPIPE) \n")
+    }
+    let record = try JSONDecoder().decode(JSON.self, from: Data(contentsOf: log))
+    #expect(record["inputs"]?.array?.count == 1 && record["exitCode"]?.integer != 0)
+  }
 }

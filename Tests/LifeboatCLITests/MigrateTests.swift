@@ -375,4 +375,64 @@ import Testing
     #expect(failed > 3)
     #expect(treeState(of: demo.folder) == before)
   }
+
+  /// A model that cannot be read is not called one that the store does not fit.
+  @Test func aReturnedStoreAndAnUnreadableModel() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let sent = folder.url.appendingPathComponent("Notes.lifeboat-return").path
+    // Nothing is added to what an incident has sealed.
+    let inside = demo.incident.appendingPathComponent("store/Notes.lifeboat-return").path
+    let copy = demo.folder.appendingPathComponent("Stores/Notes.sqlite").path
+    let refused = try Program.run("return", "make", demo.incident.path, copy, "-o", inside)
+    #expect(refused.status == 73 && refused.errorCode == "output.isEvidence", "\(refused.text)")
+    #expect(!FileManager.default.fileExists(atPath: inside))
+    let made = try Program.run("return", "make", demo.incident.path, demo.kept.path, "-o", sent)
+    #expect(made.status == 0, "\(made.errors)")
+    let models = folder.url.appendingPathComponent("G.momd")
+    try FileManager.default.createDirectory(at: models, withIntermediateDirectories: false)
+    try Data("garbage".utf8).write(to: models.appendingPathComponent("G.mom"))
+    let list = try PropertyListSerialization.data(
+      fromPropertyList: [
+        "NSManagedObjectModel_CurrentVersionName": "G",
+        "NSManagedObjectModel_VersionHashes": ["G": [String: Data]()],
+      ] as [String: Any], format: .binary, options: 0)
+    try list.write(to: models.appendingPathComponent("VersionInfo.plist"))
+    let before = treeState(of: demo.folder)
+    let unread = try Program.run(
+      "return", "accept", sent, demo.incident.path, "--model", models.path)
+    #expect(unread.status == 65)
+    #expect(unread.errorCode?.hasPrefix("model.") == true, "\(unread.errors)")
+    #expect(treeState(of: demo.folder) == before)
+  }
+
+  /// The version that wrote the store is that of the state which `--wal` chooses.
+  @Test func theVersionOfTheChosenState() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let current = demo.folder.appendingPathComponent("Stores/Notes.sqlite").path
+    let work = folder.url.appendingPathComponent("Work.sqlite").path
+    let store = folder.url.appendingPathComponent("Notes.sqlite").path
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: demo.kept.path + suffix, toPath: work + suffix)
+    }
+    let connection = try SQLiteConnection(work)
+    try connection.exec(
+      """
+      PRAGMA wal_checkpoint(TRUNCATE);
+      PRAGMA wal_autocheckpoint = 0;
+      ATTACH '\(current)' AS current;
+      UPDATE main.Z_METADATA SET Z_PLIST = (SELECT Z_PLIST FROM current.Z_METADATA);
+      """)
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: work + suffix, toPath: store + suffix)
+    }
+    connection.close()
+    func steps(_ view: String) throws -> Int? {
+      try Program.run("migrate", store, "--to", current, "--dry-run", "--json", "--wal", view)
+        .json()["steps"]?.array?.count
+    }
+    #expect(try steps("committed") == 0)
+    #expect(try steps("ignore") == 1)
+  }
 }

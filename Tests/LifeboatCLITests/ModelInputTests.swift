@@ -239,4 +239,29 @@ import Testing
     }
     #expect(fitting > 0)
   }
+
+  /// An archive that is not opened may hold the model that is looked for.
+  @Test func anArchiveThatIsNotOpenedIsTold() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let python = try #require(findTool("python3"))
+    let script = """
+      import sys, zipfile
+      store, folder = sys.argv[1:]
+      inner = store
+      for number in range(6):
+        outer = f'{folder}/{number}.zip'
+        with zipfile.ZipFile(outer, 'w') as archive:
+          archive.write(inner, 'inner.zip' if number else 'inner.sqlite')
+          if number == 5: archive.write(store, 'Notes.sqlite')
+        inner = outer
+      """
+    let store = demo.folder.appendingPathComponent("Stores/Notes.sqlite").path
+    let made = try run(python, ["-c", script, store, folder.url.path])
+    #expect(made.status == 0, "\(String(decoding: made.stderr, as: UTF8.self))")
+    let outcome = try Program.run("model", "hash", folder.url.path + "/5.zip")
+    #expect(outcome.status == 1, "\(outcome.text)")
+    #expect(outcome.errors.contains("input.notEntered"), "\(outcome.errors)")
+    #expect(outcome.errors.contains("5.zip/inner.zip/"), "\(outcome.errors)")
+  }
 }

@@ -116,11 +116,44 @@ import Testing
     let plan = try Program.run(arguments)
     #expect(plan.status == 0)
     #expect(
-      plan.text.contains("Which of the two models came first is not known: "))
+      plan.text.contains("It is not known which of the two models came first: "))
     #expect(!plan.text.contains("newer") && !plan.text.contains("older"))
     let report = try Program.run(arguments + ["--json"]).json()
     #expect(report["goesBack"]?.boolean == false)
     #expect(report["orderDoubt"]?.string != nil)
     #expect(report["steps"]?.array?.count == 1)
+  }
+
+  /// A version is looked for in all models, by the rules for one; two different versions of a name are told.
+  @Test func aVersionOfSeveralModels() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    func model(_ path: String, attribute: String) throws {
+      let url = folder.url.appendingPathComponent(path + ".xcdatamodel")
+      try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+      try Data(
+        """
+        <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+        <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
+          <entity name="Note"><attribute name="\(attribute)" optional="YES" attributeType="String"/></entity>
+        </model>
+        """.utf8
+      ).write(to: url.appendingPathComponent("contents"))
+    }
+    try model("A.xcdatamodeld/Model 1", attribute: "one")
+    try model("A.xcdatamodeld/Model 2", attribute: "two")
+    try model("B.xcdatamodeld/Model 2", attribute: "other")
+    try model("B.xcdatamodeld/Model 3", attribute: "three")
+    func plan(to version: String) throws -> Outcome {
+      let models = ["A", "B"].map { folder.url.path + "/\($0).xcdatamodeld" }
+      return try Program.run(
+        ["model", "plan", "--json", demo.kept.path] + models + ["--to", version])
+    }
+    #expect(try plan(to: "model_3").json()["target"]?["name"]?.string == "Model 3")
+    #expect(try plan(to: "1").json()["target"]?["name"]?.string == "Model 1")
+    let several = try plan(to: "Model 2")
+    #expect(several.status == 64, "\(several.text)")
+    #expect(several.errors.contains("usage.whichVersion"), "\(several.errors)")
+    #expect(try plan(to: "Model 9").errors.contains("usage.noSuchVersion"))
   }
 }

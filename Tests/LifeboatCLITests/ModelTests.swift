@@ -64,4 +64,23 @@ import Testing
     #expect(report["nearest"]?["of"]?.integer == 4)
     #expect(try Program.run(arguments + ["--exit-zero"]).status == 0)
   }
+
+  /// The numbers of a fetch request are taken from the model as they are.
+  @Test func aFetchRequestWithTheHighestNumbers() throws {
+    let folder = try TemporaryFolder()
+    let model = folder.url.appendingPathComponent("M.xcdatamodel")
+    try FileManager.default.createDirectory(at: model, withIntermediateDirectories: false)
+    try Data(
+      """
+      <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+      <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
+        <entity name="Note"><attribute name="title" optional="YES" attributeType="String"/></entity>
+        <fetchRequest name="All" entity="Note" fetchOffset="\(Int64.max)" fetchLimit="\(Int64.max)"/>
+      </model>
+      """.utf8
+    ).write(to: model.appendingPathComponent("contents"))
+    let outcome = try Program.run("model", "show", model.path)
+    #expect(outcome.status == 0, "\(outcome.status) \(outcome.errors)")
+    #expect(outcome.text.contains("without the first 9,223,372,036,854,775,807"))
+  }
 }

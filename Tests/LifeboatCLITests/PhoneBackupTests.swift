@@ -152,6 +152,10 @@ import Testing
     #expect(triage.status == 1 && line["signature"]?["verdict"]?.string == "corrupt")
     #expect(line["signature"]?["problem"]?.string == "file.missing")
     #expect(line["fix"]?.string == "resend" && line["rows"]?["lost"] == .null)
+    // Of the whole backup, too, the line of the store tells of its log, and no other line does.
+    let all = try Program.run("triage", backup.path).lines()
+    let problems = all.filter { $0["signature"]?["problem"]?.string == "file.missing" }
+    #expect(problems.compactMap { $0["path"]?.string } == [store])
     // Nothing is missing from the other store.
     let other = backup.path + "/HomeDomain/Library/other.db"
     for command in ["rows", "inspect", "triage"] {
@@ -199,5 +203,35 @@ import Testing
     try other.exec("DROP TABLE Files")
     other.close()
     #expect(try Program.run("inspect", empty.path).errorCode == "backup.badManifest")
+  }
+
+  /// What is not searched is told, and the list of the files is none of the stores.
+  @Test func whatASearchLeavesOut() throws {
+    let place = try TemporaryFolder()
+    let backup = try Self.twoStores(place)
+    let list = try SQLiteConnection(backup.appendingPathComponent("Manifest.db"))
+    try list.exec(
+      """
+      INSERT INTO Files VALUES ('\(String(repeating: "a", count: 40))', 'A', 'gone.db', 1, NULL),
+        ('../../etc/passwd', 'A', 'b', 1, NULL);
+      """)
+    list.close()
+    let search = try Program.run("search", "HomeDomain", backup.path)
+    #expect(search.status == 1 && search.text.isEmpty, "\(search.text)")
+    #expect(search.errors.contains("A/gone.db: the file is in the list"), "\(search.errors)")
+    #expect(search.errors.contains("names in the list that a file of a phone cannot have: 1"))
+  }
+
+  @Test func aCustodyLogHasTheFilesOfTheStore() throws {
+    let place = try TemporaryFolder()
+    let backup = try Self.twoStores(place)
+    let log = place.url.appendingPathComponent("custody.ndjson")
+    let outcome = try Program.run(
+      "rows", backup.path + "/" + Self.name, "--custody-log", log.path)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    let record = try JSONDecoder().decode(JSON.self, from: Data(contentsOf: log))
+    // The main file, its log and the external file.
+    #expect(record["inputs"]?.array?.count == 3, "\(record)")
+    #expect(record["passedOver"] == nil)
   }
 }

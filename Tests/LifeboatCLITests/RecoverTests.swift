@@ -445,6 +445,21 @@ import Testing
       #expect(csv["title"] == title)
     }
   }
+
+  /// A store that describes lost tables is only read, and gets no file of its set.
+  @Test func noOutputIsAPartOfAnExample() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let example = folder.url.appendingPathComponent("Healthy.sqlite").path
+    try FileManager.default.copyItem(
+      atPath: demo.folder.appendingPathComponent("Stores/Notes.sqlite").path, toPath: example)
+    for command in ["recover", "salvage"] {
+      let refused = try Program.run(
+        command, demo.kept.path, "--like", example, "-o", example + "-journal")
+      #expect(refused.status == 73 && refused.errorCode == "output.isEvidence", "\(refused.text)")
+      #expect(!FileManager.default.fileExists(atPath: example + "-journal"))
+    }
+  }
 }
 
 extension TemporaryFolder {

@@ -241,4 +241,22 @@ import Testing
     #expect(try Program.run("report", place.url.path + "/none", "-o", "x").status == 66)
     #expect(treeState(of: demo.folder) == before)
   }
+
+  /// With a key, too, no page becomes a part of the store.
+  @Test func noPageIsAPartOfTheStore() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    let key = place.url.appendingPathComponent("key")
+    try Data("the sea is calm\n".utf8).write(to: key)
+    let store = try Self.changedStore(of: demo, in: place.url)
+    for ending in ["-journal", "-shm"] {
+      let refused = try Program.run(
+        "report", store.path, "--key-file", key.path, "-o", store.path + ending)
+      #expect(refused.status == 73 && refused.errorCode == "output.isEvidence", "\(refused.text)")
+      #expect(!FileManager.default.fileExists(atPath: store.path + ending))
+    }
+    let inside = try Program.run(
+      "report", demo.incident.path, "-o", demo.incident.path + "/store/page.html")
+    #expect(inside.status == 73 && inside.errorCode == "output.isEvidence", "\(inside.text)")
+  }
 }

@@ -390,4 +390,32 @@ import Testing
       outcome.status == 0 && outcome.errors.contains("nothing in the store names its entities"))
     #expect(outcome.text.contains("anchor") && outcome.text.contains("sail"))
   }
+
+  /// `--indexed` knows the names of entities, tables and full-text tables, and no others.
+  @Test func anUnknownNameAmongIndexedRows() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("plain.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      """
+      CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT);
+      CREATE INDEX byTitle ON note(title);
+      CREATE VIRTUAL TABLE docs USING fts4(body);
+      INSERT INTO note VALUES (1, 'a');
+      """)
+    connection.close()
+    for format in ["text", "json", "ndjson"] {
+      let unknown = try Program.run(
+        "rows", "--indexed", "--entity", "nots", "--format", format, store.path)
+      #expect(unknown.status == 64 && unknown.text.isEmpty, "\(unknown.text)")
+      #expect(unknown.errorCode == "input.unknownName" && unknown.errors.contains("note"))
+    }
+    for name in ["note", "NOTE", "docs"] {
+      let known = try Program.run("rows", "--indexed", "--entity", name, store.path)
+      #expect(known.status == 0, "\(name): \(known.errors)")
+    }
+    let demo = try Demonstration()
+    let entity = try Program.run("rows", "--indexed", "--entity", "Note", demo.kept.path)
+    #expect(entity.status == 0, "\(entity.errors)")
+  }
 }

@@ -8,13 +8,13 @@ import Testing
   private static let text = "a\u{9B}31m\u{1B}[2Jb\u{202E}c\u{2066}\u{85}"
 
   /// Runs the program with a terminal as its standard output and error.
-  private func onTerminal(_ arguments: [String]) throws -> String {
+  private func onTerminal(_ arguments: [String], columns: Int = 200) throws -> String {
     let program = try #require(Program.path)
     let script = """
       import os, pty, sys
       pid, end = pty.fork()
       if pid == 0:
-          os.environ["COLUMNS"] = "200"; os.environ["NO_COLOR"] = "1"
+          os.environ["COLUMNS"] = "\(columns)"; os.environ["NO_COLOR"] = "1"
           os.execv(sys.argv[1], sys.argv[1:])
       seen = b""
       while True:
@@ -74,5 +74,19 @@ import Testing
     #expect(piped.text.utf8.firstRange(of: "\u{202E}".utf8) != nil)
     let csv = try Program.run("rows", "--raw", "--format", "csv", path)
     #expect(csv.text.utf8.firstRange(of: Self.text.utf8) != nil)
+  }
+
+  /// Notes on standard error are wrapped on a terminal, and stay whole lines in a file.
+  @Test func notesAreWrapped() throws {
+    let folder = try TemporaryFolder()
+    let path = try store(folder)
+    let note =
+      "note: this is not a Core Data store; its tables follow as SQLite stores them (--raw)"
+    let lines = try onTerminal(["rows", "--format", "ndjson", path], columns: 80)
+      .split(whereSeparator: \.isNewline)
+    let start = try #require(lines.firstIndex { $0.hasPrefix("note: ") })
+    #expect(lines[start].count <= 80 && lines[start + 1].hasPrefix("  "), "\(lines)")
+    #expect("\(lines[start]) \(lines[start + 1].dropFirst(2))" == note)
+    #expect(try Program.run(["rows", path], columns: 80).errors == note + "\n")
   }
 }

@@ -285,6 +285,35 @@ import Testing
     for name in names { #expect(found[name]?["rows"]?["live"]?.integer ?? 0 > 0, "\(found)") }
   }
 
+  /// A link to an archive stands for the archive, and so does its size; that of an encrypted bundle is as it was sent.
+  @Test func sizesAreThoseOfTheFiles() throws {
+    let python = try #require(findTool("python3"))
+    let script = """
+      import sys, zipfile
+      folder = sys.argv[1]
+      with zipfile.ZipFile(folder + '/one.zip', 'w') as z: z.write(folder + '/s', 'a.sqlite')
+      """
+    try smallRows(megabytes: 1, at: place.url.appendingPathComponent("s"))
+    let made = try Fixtures.run(python, ["-c", script, place.url.path])
+    try #require(made.status == 0, "\(String(decoding: made.stderr, as: UTF8.self))")
+    let key = try Program.run("bundle", "keygen", "-o", path("key"))
+    try #require(key.status == 0, "\(key.errors)")
+    let recipient = try #require(key.text.firstMatch(of: /age1[0-9a-z]+/))
+    let sealed = try bundle("sealed.zip.age", "--to", String(recipient.output))
+    for name in ["one.zip", "sealed.zip.age"] {
+      try FileManager.default.createSymbolicLink(
+        atPath: path("link-" + name), withDestinationPath: path(name))
+    }
+    let found = try lines(
+      path("one.zip"), path("link-one.zip"), sealed, path("link-sealed.zip.age"), "-i", path("key"))
+    for name in ["one.zip", "sealed.zip.age"] {
+      let size = Int64(try bytes(of: URL(fileURLWithPath: path(name))).count)
+      for shown in [name, "link-" + name] {
+        #expect(found[shown]?["sizes"]?["inputBytes"]?.integer == size, "\(shown)")
+      }
+    }
+  }
+
   /// Whatever packs it, a store is the case that it is unpacked.
   @Test func tarArchivesAndGzip() throws {
     let python = try #require(findTool("python3"))
@@ -449,6 +478,35 @@ import Testing
       let refused = try Program.run("triage", store, "--journal", path(name))
       #expect(refused.errorCode == "triage.noJournal", "\(name)")
       #expect(try bytes(of: URL(fileURLWithPath: path(name))) == content)
+    }
+  }
+
+  /// A list whose paths end in zero bytes, read without `--null`.
+  @Test func aListWithZeroBytes() throws {
+    let program = try #require(Program.path)
+    for list in ["a.zip\0b.zip\0", String(repeating: "some/long/path\0", count: 5000)] {
+      let outcome = try Fixtures.run(program, ["triage", "-"], stdin: Data(list.utf8))
+      let line = try JSONDecoder().decode(JSON.self, from: outcome.stdout)
+      #expect(line["failed"]?["message"]?.string?.contains("--null") == true, "\(line)")
+    }
+  }
+
+  /// When nobody reads the counts any more, the run ends as other programs do.
+  @Test func aClosedOutputEndsTheRun() throws {
+    let python = try #require(findTool("python3"))
+    let script = """
+      import os, subprocess, sys
+      reading, writing = os.pipe()
+      os.close(reading)
+      run = subprocess.run(sys.argv[1:], stdout=writing, stderr=subprocess.PIPE)
+      print(run.returncode, run.stderr.decode())
+      """
+    let program = try #require(Program.path)
+    for options in [[], ["--group"], ["--group", "--json"]] {
+      let outcome = try Fixtures.run(
+        python, ["-c", script, program, "triage", demo.incident.path] + options)
+      let text = String(decoding: outcome.stdout, as: UTF8.self)
+      #expect(text == "-\(SIGPIPE) \n", "\(options): \(text)")
     }
   }
 }

@@ -109,7 +109,7 @@ struct Host {
   func restore() throws {
     let home = PathText.folder(of: store)
     let result = try Incidents(in: home, fileSystem: steps.fileSystem)
-      .restore(options["id"] ?? "")
+      .restore(options["id"] ?? "", force: options["force"] != nil)
     RecoveryChild.say("restored \(result.restored.count)")
   }
 

@@ -188,6 +188,18 @@ import Testing
     _ = try database.rows(of: try #require(database.schema.tables.first))
   }
 
+  /// As many keys as fit into a megabyte: the work on them grows with the statement, not with its square.
+  @Test(arguments: [
+    "CREATE TABLE t(" + (0..<100_000).map { "c\($0) UNIQUE" }.joined(separator: ",") + ")",
+    "CREATE TABLE t(" + (0..<100_000).map { "c\($0)" }.joined(separator: ",") + ",PRIMARY KEY("
+      + (0..<100_000).map { "c\($0)" }.joined(separator: ",") + ")) WITHOUT ROWID",
+  ])
+  func statementsOfManyKeys(_ sql: String) throws {
+    let file = EvilFile(schema: [("table", "t", 2, sql)])
+    let table = try #require(try file.open().schema.tables.first)
+    #expect(table.columnNames.count == 100_000)
+  }
+
   // MARK: - Header and size
 
   @Test(arguments: [512, 513, 1000, 65_535])

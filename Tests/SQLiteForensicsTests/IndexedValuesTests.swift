@@ -223,7 +223,7 @@ import Testing
     let (entries, notes) = try Self.found(url)
     #expect(entries.isEmpty)
     for part in [
-      "upper_x", "entries of the index long_x", "detail=none", "n, whose row ids are not stored",
+      "upper_x", "entries of the index long_x", "detail=none", "n, because its row ids are not stored",
     ] {
       #expect(notes.contains { $0.contains(part) }, "\(part): \(notes)")
     }
@@ -369,7 +369,7 @@ import Testing
     connection.close()
     let (entries, notes) = try Self.found(url)
     #expect(!entries.isEmpty && entries.count * length < 100 << 20)
-    #expect(notes == ["words of missing rows in f past the first \(entries.count)"])
+    #expect(notes == ["words of missing rows in f after the first \(entries.count)"])
   }
 
   /// A value is as the table has it.

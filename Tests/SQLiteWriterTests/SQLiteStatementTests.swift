@@ -325,6 +325,46 @@ import Testing
     }
   }
 
+  /// An apostrophe in a name or a comment begins no literal.
+  @Test(arguments: [
+    "CREATE TABLE t(\"it's\" TEXT DEFAULT 'secret' CHECK(nosuch(1)))",
+    "CREATE TABLE t([it's] TEXT DEFAULT 'secret' CHECK(nosuch(1)))",
+    "CREATE TABLE t(`it's` TEXT DEFAULT 'it''s secret' CHECK(nosuch(1)))",
+    "CREATE TABLE t(a /* it's */ TEXT DEFAULT 'secret' CHECK(nosuch(1)))",
+    "CREATE TABLE t(a /**/ TEXT DEFAULT 'secret' /*/ it's */ CHECK(nosuch('secret')))",
+    "CREATE TABLE t(a -- it's\n TEXT DEFAULT 'secret' CHECK(nosuch(1)))",
+  ])
+  func noLiteralIsInAnError(_ sql: String) throws {
+    let error = try #require(writerError { try writer.define(sql) })
+    #expect(!error.description.contains("secret"))
+    #expect(error.sql?.contains("TEXT DEFAULT ?") == true)
+  }
+
+  @Test func anExcerptIsShortHoweverLongANameIs() throws {
+    let error = try #require(
+      writerError { try writer.define("CREATE TABLE \"" + String(repeating: "n", count: 600)) })
+    let sql = try #require(error.sql)
+    #expect(sql.unicodeScalars.count == 161 && sql.unicodeScalars.last == "…")
+  }
+
+  /// SQLite ignores the case of ASCII letters only, and refuses a whole file in which the two names differ.
+  @Test(arguments: [
+    ("T", "t", true), ("caf\u{e9}", "caf\u{c9}", false), ("caf\u{e9}", "cafe\u{301}", false),
+  ])
+  func aVirtualTableHasTheNameInItsStatement(_ name: String, _ stated: String, _ isTaken: Bool)
+    throws
+  {
+    let sql = "CREATE VIRTUAL TABLE \"\(stated)\" USING none(a)"
+    if isTaken {
+      try writer.registerVirtualTable(name, sql: sql)
+    } else {
+      #expect(
+        writerError { try writer.registerVirtualTable(name, sql: sql) }?.code == .refused)
+    }
+    #expect(
+      try writer.rows("SELECT count(*) FROM sqlite_schema") == [[.integer(isTaken ? 1 : 0)]])
+  }
+
   @Test func workThatTakesTooLongIsEnded() throws {
     try writer.execute("CREATE TABLE t(a)")
     var seconds = 0.2

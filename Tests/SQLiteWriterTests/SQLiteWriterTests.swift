@@ -78,6 +78,15 @@ func writerError(_ body: () throws -> Void) -> SQLiteWriterError? {
     #expect(try Data(contentsOf: URL(fileURLWithPath: path("a"))) == Data("theirs".utf8))
   }
 
+  /// The longest names that a volume takes, which have no room for a suffix.
+  @Test(arguments: [String(repeating: "n", count: 255), String(repeating: "日", count: 85)])
+  func theLongestNameIsPublished(_ name: String) throws {
+    let writer = try SQLiteWriter(creating: SQLiteWriter.privatePath(for: path(name)))
+    try writer.execute("CREATE TABLE t(a); INSERT INTO t VALUES(1)")
+    try writer.publish(as: path(name))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [name])
+  }
+
   @Test(arguments: [512, 1024, 2048, 4096, 8192, 16384, 32768, 65536])
   func pageSizeIsKept(_ size: Int) throws {
     let writer = try SQLiteWriter(creating: path("new.sqlite"), options: .init(pageSize: size))

@@ -249,7 +249,7 @@ import Testing
     }
     let kept = bench.names(bench.incompatible).filter { !$0.hasPrefix(".") }
     #expect(kept.count == (retention == nil ? 2 : 1))
-    #expect(events.notes == (retention == nil ? [] : ["removed 1 old incidents"]))
+    #expect(events.notes == (retention == nil ? [] : ["removed 1 old incident"]))
     #expect(try Database.rows(ofSetIn: bench.incompatible + "/" + kept[0] + "/store") == 60)
   }
 

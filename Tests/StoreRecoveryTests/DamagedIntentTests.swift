@@ -64,6 +64,22 @@ import Testing
     #expect(try Database.rows(ofSetIn: bench.folder) == 60)
   }
 
+  /// An extension, which ends no move, takes the same intent for over.
+  @Test(arguments: damaged)
+  func anExtensionOpensWhatTheAppOpens(text: String) throws {
+    let bench = try committed(fresh: true)
+    try bench.write(text, to: intent())
+    var policy = Workbench.policy()
+    policy.mode = .extension
+    #expect(try bench.recovery(policy: policy).openSynchronously { _ in true }.handle)
+    // Without the fresh store, the app has to look first.
+    try FileManager.default.removeItem(atPath: bench.store)
+    let error = #expect(throws: StoreRecoveryError.self) {
+      try bench.recovery(policy: policy).openSynchronously { _ in true }
+    }
+    #expect(error?.code == .unfinished)
+  }
+
   /// Committed, but names of the set are still in place: they go, as an opener would write to kept files.
   @Test(arguments: [["Done.sqlite", "Done.sqlite-wal"], ["Done.sqlite-wal"]])
   func committedWithNamesLeft(names: [String]) throws {

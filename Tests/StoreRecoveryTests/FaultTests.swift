@@ -173,7 +173,7 @@ import Testing
 
   private func fill(_ volume: String, leaving bytes: Int) throws {
     let path = volume + "/fill"
-    let free = Int(try FileSystem.freeBytes(at: volume))
+    let free = Int(try RealFiles.freeBytes(at: volume))
     try Data(repeating: 0x66, count: max(0, free - bytes)).write(to: URL(fileURLWithPath: path))
   }
 

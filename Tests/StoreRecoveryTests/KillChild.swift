@@ -3,6 +3,26 @@ import Fixtures
 import Foundation
 import Testing
 
+/// A user whom permissions bind.
+struct BoundUser {
+  /// The user's id; nil for the user who runs the tests.
+  let id: UInt32?
+
+  /// The user who runs the tests or, when that is root, nobody, who gets the bench. nil when root cannot become nobody.
+  init?(for bench: Workbench) throws {
+    guard geteuid() == 0 else {
+      id = nil
+      return
+    }
+    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv") else {
+      print("skipped: root may read anything, and there is no setpriv to become another user")
+      return nil
+    }
+    id = 65534
+    _ = try run("/bin/chown", ["-R", "65534:65534", bench.folder])
+  }
+}
+
 /// A process of `RecoveryChild`, the host app of these tests.
 final class Child {
   /// The status of a process that ended where it was told to.

@@ -1,4 +1,5 @@
 import StoreFiles
+import SafeFiles
 import Fixtures
 import Foundation
 import Testing
@@ -161,6 +162,102 @@ import Testing
     _ = try Child.run("open", made.store, [])
     #expect(
       try Incidents(in: made.bench.folder, fileSystem: .real).verify(entry.id).finding == .intact)
+  }
+
+  // MARK: Seals that go on
+
+  /// A quarantine's folder whose kept set is a support folder alone.
+  private func quarantine(_ bench: Workbench, _ inner: String = "") throws -> QuarantineFolder {
+    let folder = QuarantineFolder(home: bench.folder, storeName: "Done.sqlite", id: Workbench.stamp)
+    try FileManager.default.createDirectory(
+      atPath: folder.kept(".Done_SUPPORT" + inner), withIntermediateDirectories: true)
+    return folder
+  }
+
+  /// A set with so many files that the note of its seal is larger than other records.
+  @Test func aLongNoteIsRead() throws {
+    let bench = try Workbench()
+    let inner = String(repeating: "/" + String(repeating: "d", count: 250), count: 13)
+    let folder = try quarantine(bench, inner)
+    for number in 1...1300 {
+      try Data([0x78]).write(
+        to: URL(fileURLWithPath: folder.kept(".Done_SUPPORT\(inner)/\(number)")))
+    }
+    let mover = SetMover(fileSystem: .real)
+    let kept = StoreSet(at: folder.keptMainPath)
+    #expect(try mover.seal(folder, kept, budget: 1290) == nil)
+    let note = try #require(try FileStatus.of(folder.sealing))
+    #expect(note.sizeBytes > RecordFile.lookLimit)
+    #expect(try mover.seal(folder, kept, budget: 1290)?.sizeBytes == 1300)
+  }
+
+  /// With the smallest share, a launch still reads one step of a large file.
+  @Test func aShareOfNothingIsOneStep() throws {
+    let bench = try Workbench()
+    let folder = try quarantine(bench)
+    let bytes = [UInt8](repeating: 7, count: Self.bigBytes)
+    try Data(bytes).write(to: URL(fileURLWithPath: folder.kept(".Done_SUPPORT/film")))
+    var mover = SetMover(fileSystem: .real)
+    mover.pace = SealPace(bytesPerLaunch: 0, bytesPerNote: 1024 * 1024)
+    let kept = StoreSet(at: folder.keptMainPath)
+    var seal: StoreSeal?
+    var launches = 0
+    while seal == nil, launches < 30 {
+      launches += 1
+      seal = try mover.seal(folder, kept, budget: 0)
+    }
+    #expect(launches == 4)
+    #expect(seal?.files.last?.sha256 == Digest.sha256(bytes))
+  }
+
+  private func setAside(_ bench: Workbench) throws {
+    try bench.makeStore()
+    let recovery = bench.recovery(structure: Workbench.mismatching)
+    _ = try recovery.setAside(recovery.judge(try recovery.examine(expecting: Workbench.model)))
+  }
+
+  /// Makes an incident one that has no seal yet.
+  private func unseal(_ bench: Workbench, _ id: String) throws -> String {
+    let folder = bench.incompatible + "/" + id
+    let records = RecordFile(fileSystem: .real)
+    var incident = try #require(try records.incident(in: folder))
+    incident.seal = nil
+    try records.write(incident, to: folder + "/incident.json", replacing: true)
+    try records.write(SealProgress(), to: folder + "/" + QuarantineFolder.sealingName)
+    return folder
+  }
+
+  /// An incident whose files somebody has removed keeps no later one from its seal.
+  @Test func anEmptyIncidentBlocksNoOther() throws {
+    let bench = try Workbench()
+    for _ in 1...2 { try setAside(bench) }
+    let first = try unseal(bench, Workbench.stamp)
+    _ = try unseal(bench, Workbench.stamp + "-2")
+    try FileManager.default.removeItem(atPath: first + "/store")
+    _ = try bench.recovery().openSynchronously { _ in true }
+    let incidents = Incidents(in: bench.folder, fileSystem: .real)
+    #expect(try incidents.verify(Workbench.stamp + "-2").finding == .intact)
+    #expect(try incidents.verify(Workbench.stamp).finding == .unsealed)
+  }
+
+  /// A set that has no seal yet and holds a file that cannot be read goes back only by force.
+  @Test func anUnreadableFileOfAnUnsealedSet() throws {
+    let bench = try Workbench()
+    try setAside(bench)
+    let folder = try unseal(bench, Workbench.stamp)
+    #expect(Posix.chmod(folder + "/store/.Done_SUPPORT/_EXTERNAL_DATA/5AB00A06", 0) == 0)
+    guard let user = try BoundUser(for: bench) else { return }
+    let id = "id=" + Workbench.stamp
+    let refused = try Child.run("restore", bench.store, [id], user: user.id)
+    guard refused.status == 0, let line = refused.lines.first else {
+      print("skipped: another user cannot run the program: \(refused)")
+      return
+    }
+    #expect(line.hasPrefix("error incident.sealBroken"), "\(refused.lines)")
+    #expect(!bench.names().contains("Done.sqlite"))
+    let forced = try Child.run("restore", bench.store, [id, "force="], user: user.id)
+    #expect(forced.lines.first?.hasPrefix("restored") == true, "\(forced.lines)")
+    #expect(bench.names().contains("Done.sqlite"))
   }
 
   /// Called off while the seal is taken: all is where it was.

@@ -116,6 +116,119 @@ import Testing
     #expect(bench.names(bench.incompatible).count { !$0.hasPrefix(".") } == 2)
   }
 
+  /// The record of a copy is not the copy: one that went back, or that somebody has removed, is made again.
+  @Test(arguments: [true, false])
+  func aCopyThatIsGoneIsMadeAgain(isRestored: Bool) throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    try damage(bench.store + "-wal", at: 17)
+    let before = bench.snapshot()
+    _ = try bench.recovery().openSynchronously { _ in true }
+    let kept = bench.incompatible + "/" + Workbench.stamp
+    #expect(bench.snapshot(in: kept + "/store") == before)
+    if isRestored {
+      for name in ["Done.sqlite", "Done.sqlite-wal", "Done.sqlite-shm", ".Done_SUPPORT"] {
+        try FileManager.default.removeItem(atPath: bench.folder + "/" + name)
+      }
+      _ = try Incidents(in: bench.folder, fileSystem: .real).restore(Workbench.stamp)
+    } else {
+      try FileManager.default.removeItem(atPath: kept + "/store")
+    }
+    #expect(bench.snapshot() == before)
+    let opened = try bench.recovery().openSynchronously { try Database.open($0).close() }
+    let id = try #require(opened.incident?.id)
+    #expect(id != Workbench.stamp)
+    #expect(bench.snapshot(in: bench.incompatible + "/" + id + "/store") == before)
+  }
+
+  /// After a power cut, an incident without the entries of its folder would be the only copy.
+  @Test func theCopyIsDurableBeforeItHasItsName() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    try damage(bench.store + "-wal", at: 17)
+    let calls = Counter()
+    let system = FileSystem.watched { call, path in _ = calls.next("\(call) \(path)") }
+    _ = try bench.recovery(fileSystem: system).openSynchronously { _ in true }
+    let synced = try #require(
+      calls.notes.firstIndex { $0.hasPrefix("syncFolder ") && $0.hasSuffix("/kept/store") })
+    let named = try #require(
+      calls.notes.firstIndex { $0.hasPrefix("rename ") && $0.hasSuffix("/" + Workbench.stamp) })
+    #expect(synced < named)
+  }
+
+  /// A set that cannot be listed to its end is not copied, and the reason is told.
+  @Test func aSetThatIsNotWholeIsNotCopied() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    try FileManager.default.createDirectory(
+      atPath: bench.folder + "/.Done_SUPPORT" + String(repeating: "/deep", count: 40),
+      withIntermediateDirectories: true)
+    try damage(bench.store + "-wal", at: 17)
+    let events = Counter()
+    var policy = Workbench.policy()
+    policy.report = { event in
+      if case .setAsideFailed(let error) = event {
+        events.next((error as? StoreRecoveryError)?.message ?? "")
+      }
+    }
+    #expect(throws: StoreRecoveryError.self) {
+      try bench.recovery(policy: policy).openSynchronously { _ in Issue.record("it opens") }
+    }
+    #expect(events.notes.count == 1)
+    #expect(events.notes.first?.contains("folders deep") == true, "\(events.notes)")
+    #expect(!bench.names().contains("Incompatible"))
+  }
+
+  /// The pages that are lost with a log of many commits, in which the database grows and shrinks, are those that a
+  /// checkpoint of the sound log changes.
+  @Test func lostPagesOfManyCommits() throws {
+    let bench = try Workbench()
+    let database = try Database(bench.store)
+    let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)"
+    try database.run("PRAGMA page_size=512; PRAGMA auto_vacuum=FULL; PRAGMA journal_mode=WAL")
+    try database.run("PRAGMA wal_autocheckpoint=0; CREATE TABLE t(a INTEGER PRIMARY KEY, b)")
+    try database.run("INSERT INTO t(b) \(many) SELECT randomblob(400) FROM n")
+    try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    for row in Array(1...20) + [1] {
+      try database.run("UPDATE t SET b = randomblob(400) WHERE a = \(row)")
+      if row % 10 == 0 { try database.run("DELETE FROM t WHERE a > \(60 - row)") }
+      if row == 15 { try database.run("INSERT INTO t(b) \(many) SELECT randomblob(300) FROM n") }
+      if row == 18 { try database.run("DELETE FROM t WHERE a > 50") }
+    }
+    let main = try bytes(of: URL(fileURLWithPath: bench.store))
+    let log = try Data(contentsOf: URL(fileURLWithPath: bench.store + "-wal"))
+    try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    let after = try bytes(of: URL(fileURLWithPath: bench.store))
+    database.close()
+    let changed = stride(from: 0, to: after.count, by: 512).count { place in
+      place + 512 > main.count || main[place..<place + 512] != after[place..<place + 512]
+    }
+    #expect(after.count < main.count && changed > 10 && changed < after.count / 512)
+    try Data(main).write(to: URL(fileURLWithPath: bench.store))
+    try log.write(to: URL(fileURLWithPath: bench.store + "-wal"))
+    try? FileManager.default.removeItem(atPath: bench.store + "-shm")
+    try damage(bench.store + "-wal", at: 17)
+    #expect(try bench.recovery().examine().wal?.lostFrames == changed)
+  }
+
+  /// The waits for a process that has such a store open do not add up.
+  @Test func waitsOnce() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    try damage(bench.store + "-wal", at: 17)
+    var policy = Workbench.policy()
+    policy.maximumWaitSeconds = 2
+    try lockedElsewhere(bench.store) {
+      let start = ContinuousClock.now
+      let outcome = bench.recovery(policy: policy).attemptSynchronously { _ in true }
+      let took = ContinuousClock.now - start
+      guard case .failed(let failed) = outcome else { return #expect(Bool(false), "it opened") }
+      #expect(failed.verdict.rule.rawValue == "store.walDamaged")
+      // Five waits would be ten seconds.
+      #expect(took >= .seconds(2) && took < .seconds(8), "\(took)")
+    }
+  }
+
   /// Without space for the copy the store stays closed, and no run leaves half a copy.
   @Test func theCopyIsWholeOrNotThere() throws {
     struct Stop: Error {}

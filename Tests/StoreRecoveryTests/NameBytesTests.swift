@@ -65,6 +65,20 @@ import Testing
     return try #require(opened.incident?.id)
   }
 
+  /// A folder that is a link to one whose name has the same letters and other bytes.
+  @Test func aLinkToAFolderOfTheSameLetters() throws {
+    let bench = try Workbench()
+    let folder = bench.folder + "/e\u{301}"
+    let link = bench.folder + "/\u{e9}"
+    Posix.mkdir(folder, 0o700)
+    guard Posix.symlink(folder, link) == 0 else {
+      print("skipped: this volume takes both names for one")
+      return
+    }
+    let path = try recovery(link + "/Done.sqlite").path()
+    #expect(PathText.isSame(path, StoreSet.realFolder(folder) + "/Done.sqlite"))
+  }
+
   @Test(arguments: stores)
   func moveVerifyRestorePrune(name: String) throws {
     let bench = try Workbench()

@@ -142,6 +142,21 @@ import Testing
     #expect(try incidents.verify(id).finding == .unread)
   }
 
+  /// A link is not another one because its target has as many letters.
+  @Test func linksAreComparedByTheirTargets() throws {
+    let bench = try Workbench()
+    let paths = ["a", "b", "c"].map { bench.folder + "/" + $0 }
+    for (path, target) in zip(paths, ["/one", "/two", "/one"]) {
+      #expect(Posix.symlink(target, path) == 0)
+    }
+    func isEqual(_ one: String, _ other: String) throws -> Bool {
+      try SetMover(fileSystem: .real).hasEqualContent(
+        one, try #require(try FileStatus.of(one)), other, try #require(try FileStatus.of(other)))
+    }
+    #expect(try !isEqual(paths[0], paths[1]))
+    #expect(try isEqual(paths[0], paths[2]))
+  }
+
   // MARK: Records
 
   /// Sums of sizes that a record claims.

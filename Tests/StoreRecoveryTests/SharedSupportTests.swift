@@ -37,6 +37,23 @@ import Testing
     #expect(!bench.names().contains("Incompatible"))
   }
 
+  /// A file that this user may not read may be a store, too.
+  @Test func anUnreadableFileMayBeAStore() throws {
+    let bench = try Workbench()
+    try bench.makeStore()
+    try bench.write("notes", to: "Done.db")
+    #expect(Posix.chmod(bench.folder + "/Done.db", 0) == 0)
+    guard let user = try BoundUser(for: bench) else { return }
+    let before = bench.names()
+    let refused = try Child.run("open", bench.store, ["row=fresh"], user: user.id)
+    guard refused.status == 0, let line = refused.lines.first else {
+      print("skipped: another user cannot run the program: \(refused)")
+      return
+    }
+    #expect(line.contains("Done.db cannot be read and may be a store"), "\(refused.lines)")
+    #expect(bench.names() == before)
+  }
+
   @Test func otherFilesDoNotMatter() throws {
     let bench = try Workbench()
     try bench.makeStore()

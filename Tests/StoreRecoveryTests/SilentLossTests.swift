@@ -1,5 +1,6 @@
 import Fixtures
 import Foundation
+import SafeFiles
 import Testing
 
 @testable import StoreRecovery
@@ -143,6 +144,15 @@ private func rows(_ store: String, withoutIndex: Bool = true) throws -> [String]
       URL(fileURLWithPath: bench.store + "-wal"), at: 0, bytes: [UInt8](repeating: 7, count: 32))
     let loss = try #require(look(bench.store)?.loss)
     #expect(loss.kind == .headerDamaged && loss.witness == .log && (loss.keptPages ?? 0) > 0)
+  }
+
+  @Test func onePageIsNotPages() {
+    let loss = SilentLoss(kind: .headerDamaged, witness: .log, frames: 1, keptPages: 1)
+    #expect(loss.sentence.contains("at least 1 committed frame;"))
+    #expect(loss.sentence.contains("the newest content of 1 page is still in the log"))
+    var evidence = StoreEvidence(mainKind: .file, mainSizeBytes: 4096)
+    evidence.wal = .init(sizeBytes: 4152, loss: loss)
+    #expect(classify(evidence).reason.hasSuffix("the newest content of 1 page"))
   }
 
   /// The log of another database, or an older log of the same, in place of its own.

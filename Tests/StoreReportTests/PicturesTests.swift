@@ -131,6 +131,9 @@ import Testing
       sum += numbers.isEmpty ? min(Int(count), last ?? first) - first + 1 : numbers.reduce(0, +)
     }
     #expect(sum == Int(count))
+    let ends = picture.matches(of: #/<title>pages? (?:[0-9]+ to )?([0-9]+): /#)
+      .compactMap { Int($0.1) }
+    #expect(ends.max() == Int(count))
     let squares = picture.matches(of: #/<rect class="page /#)
     #expect(squares.count >= min(400, Int(count)) / 2)
     let lanes = try #require(SealedPage.section(html, "lanes"))
@@ -142,6 +145,28 @@ import Testing
       #expect(html.contains("500 of 700 are shown."))
       #expect(html.contains("500 of 100,000 are shown."))
     }
+  }
+
+  /// Not all findings are kept, so nobody knows on how many pages they are.
+  @Test func damagedPagesThatAreNotKeptAreTold() throws {
+    let folder = try TemporaryFolder()
+    let url = try StoreFixtures.named("page-1024").make(folder.url)
+    var page = StripPage(("a", "a"), try SQLiteDatabase(path: url.path))
+    page.add(
+      PageEntry(
+        page: 1, member: .main, offset: 0, kind: .leafTable, owner: nil, parent: nil,
+        cellCount: nil, freeBytes: nil))
+    var found = FindingList()
+    for number in 1...10_007 as ClosedRange<UInt32> {
+      found.add(Finding(.init(rawValue: "page.badType"), "x", page: number))
+    }
+    var check = try StoreCheck(path: url.path)
+    check.add(found)
+    page.finish([], check)
+    let html = try page.html()
+    #expect(html.contains("Damaged: 10,007 findings"))
+    #expect(html.contains("Damage is on at least 10,000 pages: 1, 2, 3"))
+    #expect(html.contains("500 of 10,007 are shown."))
   }
 
   /// The parts of a square have the width of the square.
@@ -189,6 +214,14 @@ import Testing
     }
   }
 
+  @Test func versionsThatAreNotListedAreCounted() throws {
+    var page = PlanPage(store: "S", from: "A", to: "B", steps: [])
+    page.unread = (0..<250).map { ("\($0)", "x") }
+    let html = try page.html()
+    #expect(SealedPage.faults(in: html) == [])
+    #expect(try #require(SealedPage.section(html, "unread")).contains("200 of 250 are shown."))
+  }
+
   @Test func aStepThatFailsIsShownWithItsReasons() throws {
     for (from, to) in [("A", "C"), ("B", "C"), ("A", "B"), ("B", "D")] {
       var page = PlanPage(store: "S", from: "A", to: "C", steps: nil)
@@ -223,5 +256,17 @@ import Testing
     #expect(html.matches(of: #/<td class="keep">attribute<\/td>/#).count == 5_000)
     #expect(
       html.contains("0 of 20 properties are shown.") && html.contains("And 100 more problems."))
+  }
+
+  @Test func oneFactAndOneProblemTooMany() throws {
+    let html = try ModelPage(
+      name: "M", facts: (0..<201).map { ("\($0)", "x") }, problems: (0..<201).map { "\($0)" },
+      entities: [],
+      diagram: ModelDiagram(
+        of: ManagedObjectModel(entities: (0..<301).map { Entity(name: "E\($0)") }))
+    ).html()
+    #expect(SealedPage.faults(in: html) == [])
+    #expect(html.contains("<p>And 1 more fact.</p>") && html.contains("<p>And 1 more problem.</p>"))
+    #expect(html.contains("means optional. 1 more entity is not drawn.</p>"))
   }
 }

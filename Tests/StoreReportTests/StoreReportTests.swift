@@ -1,5 +1,6 @@
 import Fixtures
 import Foundation
+import SQLiteFile
 import StoreExtraction
 import Testing
 
@@ -95,6 +96,117 @@ import Testing
     for month in ["2024-01", "2024-02", "2024-03", "2025-12"] {
       #expect(html.contains("<th scope=\"row\">\(month)-01T00:00:00Z</th>"), "\(month)")
     }
+  }
+
+  /// A page for a store that other programs do not take for a database at all.
+  @Test func aStoreWithoutItsHeaderHasAPage() throws {
+    let folder = try TemporaryFolder()
+    let url = try StoreFixtures.named("core-data-shape").make(folder.url)
+    try overwrite(url, at: 0, bytes: [UInt8](repeating: 0, count: 100))
+    let html = try Self.html(of: url)
+    try Self.expectSealed(html)
+    #expect(html.contains("class=\"verdict bad\"") && html.contains("lifeboat recover"))
+    #expect(html.contains("Rows that can be read in spite of the damage"))
+  }
+
+  /// The present rows are those of the files that the page is about. An older version that has lost its number is not
+  /// said to be a row that is gone.
+  @Test func olderVersionsBesideThePresentRows() throws {
+    let work = try TemporaryFolder()
+    let place = try TemporaryFolder()
+    let made = try StoreFixtures.named("core-data-shape").make(work.url)
+    let connection = try SQLiteConnection(made)
+    try connection.exec(
+      """
+      PRAGMA secure_delete = OFF; DELETE FROM ZNOTE; VACUUM;
+      WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 60)
+      INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTITLE)
+        SELECT i, 1, 1, 'old title ' || i || hex(zeroblob(200)) FROM c;
+      DELETE FROM ZNOTE WHERE Z_PK >= 30;
+      PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
+      INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (50, 1, 1, 'from the log');
+      """)
+    let url = place.url.appendingPathComponent("a.sqlite")
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: made.path + suffix, toPath: url.path + suffix)
+    }
+    connection.close()
+    func page(_ logView: SQLiteDatabase.LogView) throws -> String {
+      try StoreReport(storeAt: url.path, logView: logView, values: .all, made: Self.made).html()
+    }
+    let html = try page(.committed)
+    #expect(html.contains("<tr class=\"changed\"><th scope=\"row\">Note 50</th>"))
+    #expect(html.contains("<td>from the log</td>"))
+    let main = try page(.ignore)
+    #expect(main.contains("<tr class=\"deleted\"><th scope=\"row\">Note 50</th>"))
+    #expect(!main.contains("from the log"))
+    for html in [html, main] {
+      #expect(!html.contains(">Note 0<"))
+      #expect(html.contains("<tr class=\"unknown\"><th scope=\"row\">Note ?</th>"))
+      #expect(html.contains("<td>not known: its number is lost</td>"))
+    }
+  }
+
+  /// What a bundle records may be any number, may be too much to show, and may not be readable.
+  @Test func aBundleMayRecordAnything() throws {
+    let folder = try TemporaryFolder()
+    let url = try StoreFixtures.named("core-data-shape").make(folder.url)
+    let data = try JSONEncoder().encode(StoreInspection(path: url.path))
+    var record = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    record["members"] = ["a", "b", "c", "d/e", "d/f"].map {
+      ["name": $0, "role": "main", "sizeBytes": Int64.max] as [String: Any]
+    }
+    record["plainTables"] = (0..<2_100).map { ["name": "t\($0)", "rowCount": 1] as [String: Any] }
+    record["damageCount"] = 30_000
+    record["findings"] = [
+      ["id": "page.badType", "severity": "damage", "message": "x", "member": "main"]
+    ]
+    var metadata = try #require(record["metadata"] as? [String: Any])
+    metadata["versionHashes"] = Dictionary(
+      uniqueKeysWithValues: (0..<2_100).map { ("E\($0)", "00") })
+    record["metadata"] = metadata
+    func write(_ bytes: Data, _ name: String) throws {
+      try bytes.write(to: folder.url.appendingPathComponent(name))
+    }
+    let changed = try JSONSerialization.data(withJSONObject: record)
+    try write(changed, "inspection.json")
+    try write(Data("{}".utf8), "incident.json")
+    let html = try StoreReport(bundleIn: folder.url.path, made: Self.made).html()
+    try Self.expectSealed(html)
+    #expect(html.contains("18.4 EB in 5 files"))
+    #expect(html.contains("2,000 of 2,101 are shown."))
+    #expect(html.contains("2,000 of 2,100 are shown."))
+    #expect(html.contains("1 of 30,000 are shown."))
+    #expect(html.contains("<code>incident.json</code> of the bundle cannot be read"))
+    let inspection = try JSONDecoder().decode(StoreInspection.self, from: changed)
+    let index = try StoreReport.index(
+      of: folder.url.path, [(path: "a", read: .success(inspection))], made: Self.made)
+    try Self.expectSealed(index)
+  }
+
+  /// Commits of a log and rows without a date have no time.
+  @Test func eventsWithoutADateHaveNoTime() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("dates.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE Z_PRIMARYKEY(Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+      CREATE TABLE Z_METADATA(Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+      CREATE TABLE ZNOTE(Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCREATED TIMESTAMP);
+      INSERT INTO Z_PRIMARYKEY VALUES(1, 'Note', 0, 1);
+      PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
+      INSERT INTO ZNOTE VALUES (1, 1, 1, 700000000);
+      INSERT INTO ZNOTE VALUES (2, 1, 1, NULL);
+      """)
+    defer { connection.close() }
+    let page = try TimelinePage(
+      StoreTimeline(path: url.path, includesDates: true), ("dates", "dates"),
+      StoreTimeline.Selection(), limit: 10, isOldestFirst: true)
+    let html = try page.html()
+    try Self.expectSealed(html)
+    #expect(html.contains("3 events"))
+    #expect(html.contains("The only date from 1980 to 2080 is 2023-03-08T20:26:40Z."))
   }
 
   /// Names and texts from a store are text, and what would be hidden is seen.

@@ -187,6 +187,22 @@ import Testing
     }
   }
 
+  /// A name that is not UTF-8 takes three times its bytes when it is decoded: more than a header has room for.
+  @Test func aNameThatIsNotUTF8IsRefused() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Bad.lifeboat-return")
+    var archive = StoredZip()
+    let entry = StoredZip.Entry(
+      name: String(repeating: "a", count: 30_000), size: 0, checksum: 0)
+    var bytes = archive.add(entry)
+    #expect(StoredZip.entry(of: bytes) == entry)
+    for place in 30..<30_030 { bytes[place] = 0xff }
+    #expect(StoredZip.entry(of: bytes) == nil)
+    try Data(bytes).write(to: url)
+    let error = #expect(throws: StoreReturnError.self) { try StoreReturn(verifying: url.path) }
+    #expect(error?.code == .damaged)
+  }
+
   /// What verification would refuse is not made.
   @Test func aReturnOfTooManyFilesIsNotMade() async throws {
     let app = try await App()

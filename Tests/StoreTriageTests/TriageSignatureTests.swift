@@ -185,6 +185,28 @@ import Testing
     #expect(line.failed?.code == "other")
   }
 
+  /// SQLite tells two tables apart whose names differ only in how a letter is composed.
+  @Test func tablesAreToldApartByTheBytesOfTheirNames() {
+    let names = ["ZE\u{301}T\u{c9}", "Z\u{c9}T\u{c9}"]
+    let places = DamagePlaces(
+      (0..<6).map { Finding(.init(rawValue: "page.x"), "\($0)", table: names[$0 % 3 / 2]) },
+      .coreData
+    ).places
+    #expect(places.map(\.count) == [4, 2])
+    #expect(places.map { Array(($0.table ?? "").utf8) } == names.map { Array($0.utf8) })
+  }
+
+  /// A bundle may record any number of rows.
+  @Test func rowsOfAGroupHaveNoNegativeSum() {
+    var groups = TriageGroups(by: .family)
+    for live in [Int.max, 3, -1] {
+      var line = TriageLine(path: "x", kind: .bundle)
+      line.rows = .init(live: live)
+      groups.add(line)
+    }
+    #expect(groups.report.groups.map(\.liveRows) == [Int.max])
+  }
+
   @Test func timesOfBundlesAreTakenOnlyInTheirForm() {
     #expect(ShortText.second("2026-11-20T21:53:07.000Z") == "2026-11-20T21:53:07Z")
     for text in [

@@ -94,7 +94,8 @@ import Testing
     var address = Attribute(name: "address", type: .composite)
     address.elements = [street]
     let fetched = FetchedProperty(
-      name: "others", destinationEntityName: "Note", predicate: predicate("zq fetched"),
+      name: "others",
+      request: FetchRequest(entityName: "Note", predicate: predicate("zq fetched")),
       userInfo: ["others": .string("zq info of a fetched property")])
     let index = FetchIndex(
       name: "byTitle", elements: [.init(propertyName: "address")],
@@ -104,7 +105,9 @@ import Testing
         name: "Note", attributes: [address], fetchedProperties: [fetched], fetchIndexes: [index])
     ])
     model.fetchRequestTemplates = [
-      FetchRequestTemplate(name: "all", entityName: "Note", predicate: predicate("zq template"))
+      FetchRequestTemplate(
+        name: "all",
+        request: FetchRequest(entityName: "Note", predicate: predicate("zq template")))
     ]
     let url = space.folder.appendingPathComponent("secrets.sqlite")
     let scan = ResidueScan(

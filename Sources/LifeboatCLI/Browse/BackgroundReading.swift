@@ -7,9 +7,10 @@ import SQLiteForensics
 import StoreExtraction
 import Terminal
 
-/// Reading that cannot be done in steps. Another thread does it, and opens the store for itself.
+/// A reading of the store that the browser cannot do in steps. It runs on a thread of its own, which opens the store
+/// for itself.
 enum BackgroundReading: Sendable {
-  /// The store to read, and how.
+  /// The store to read, and how to open it.
   struct Place: Sendable {
     let path: String
     let logView: SQLiteDatabase.LogView
@@ -27,20 +28,21 @@ enum BackgroundReading: Sendable {
   case page(Place, UInt32)
   case past(Place, BrowseSubject)
 
-  /// The most deleted rows and older versions of a table that are kept.
+  /// The maximum number of deleted rows and older versions of rows that are kept for one table.
   static let maxPastRows = 5_000
-  /// The most bytes of all values of the kept deleted rows and older versions of a table.
+  /// The maximum total size, in bytes, of the deleted rows and older versions of rows that are kept for one table.
   private static let maxPastBytes = 32 << 20
-  /// The most bytes of one value of a deleted row; longer values are cut.
+  /// The maximum number of bytes that are kept of a value of a deleted row. The rest of a longer value is dropped.
   private static let maxPastValue = 65_536
-  /// The most runs of pages that are listed. A run is neighbouring pages of one kind and one b-tree.
+  /// The maximum number of runs in the list of pages. A run is a series of neighbouring pages that have the same kind
+  /// and belong to the same b-tree.
   private static let maxRuns = 20_000
 
-  /// Does the reading, and emits its result or a failure.
+  /// Reads the store, and passes what was read, or the failure, to `emit`.
   ///
   /// - Parameters:
-  ///   - isCancelled: asked now and then whether to stop without an answer.
-  ///   - emit: takes answers: progress, parts and the result.
+  ///   - isCancelled: called from time to time. If it returns true, the reading stops and emits nothing more.
+  ///   - emit: called with each answer: progress, a part of the result, or the whole result.
   func run(isCancelled: () -> Bool, emit: @escaping (BrowseAnswer) -> Void) {
     do {
       switch self {
@@ -74,7 +76,8 @@ enum BackgroundReading: Sendable {
           subject.entities.map { $0.reduce(0) { $0 + (rows.byInteger[$1] ?? 0) } } ?? rows.count
       }
       said += 1
-      // A file may have a hundred thousand tables, so the list is not sent again after each table.
+      // After the first 63 tables, the list is sent only at intervals, because a file may have a hundred thousand
+      // tables.
       if said < 64 || said % max(64, list.subjects.count / 16) == 0 {
         emit(.contents(list.items(counts), note: nil))
       }
@@ -85,7 +88,7 @@ enum BackgroundReading: Sendable {
         list.items(counts),
         note: damage == 0
           ? nil
-          : "\(Quantity.count(damage)) \(damage == 1 ? "finding" : "findings") of damage while counting; F shows them"
+          : "\(Quantity.count(damage, "finding")) of damage while counting; F shows them"
       ))
   }
 
@@ -110,10 +113,10 @@ enum BackgroundReading: Sendable {
     var note =
       check.isSound
       ? "no damage found"
-      : "\(Quantity.count(check.damageCount)) \(check.damageCount == 1 ? "finding" : "findings") of damage"
-    note += ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")"
+      : "\(Quantity.count(check.damageCount, "finding")) of damage"
+    note += ", \(Quantity.count(notes, "note"))"
     if check.findingCount > items.count {
-      note += "; the first \(Quantity.count(items.count)) are here"
+      note += "; the first \(Quantity.count(items.count)) are shown"
     }
     if !check.notChecked.isEmpty {
       note += "; not checked: " + check.notChecked.map(\.message).joined(separator: "; ")
@@ -176,7 +179,7 @@ enum BackgroundReading: Sendable {
         note:
           "\(Quantity.count(total, "page")) of \(Quantity.count(database.header.pageSize)) bytes: "
           + "b-trees, then pages in order"
-          + (isCutOff ? "; the first \(Quantity.count(maxRuns)) runs are here" : "")))
+          + (isCutOff ? "; the first \(Quantity.count(maxRuns)) runs are shown" : "")))
   }
 
   private static func detail(
@@ -191,7 +194,7 @@ enum BackgroundReading: Sendable {
         ))
     }
     let display = try DisplayOptions.parse(["--no-color"])
-    let text = PageDetailText(detail, database, display).text
+    let text = PageDetailText(detail: detail, database: database, display: display).text
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     emit(.working("", isStoppable: false))
     emit(
@@ -264,7 +267,7 @@ enum BackgroundReading: Sendable {
       .past(
         subject, rows,
         note: isCutOff
-          ? "only the first \(Quantity.count(rows.count)) deleted rows are here; lifeboat rows --deleted shows all"
+          ? "only the first \(Quantity.count(rows.count)) deleted rows are shown; lifeboat rows --deleted shows all"
           : nil))
   }
 
@@ -298,7 +301,7 @@ enum BackgroundReading: Sendable {
 }
 
 extension RowContent.Property {
-  /// An estimate of the bytes that the value takes in memory.
+  /// An estimate of the number of bytes of memory that the value takes.
   fileprivate var byteCount: Int {
     switch value {
     case .string(let text): 64 + text.utf8.count
@@ -310,7 +313,8 @@ extension RowContent.Property {
 }
 
 extension PropertyValue {
-  /// Returns the value cut to at most `limit` bytes, and its full size in bytes; the size is nil if nothing was cut.
+  /// Returns the value, cut to at most `limit` bytes, and the size in bytes of the whole value. The size is nil if the
+  /// value was not cut.
   fileprivate func cut(to limit: Int) -> (PropertyValue, Int?) {
     switch self {
     case .string(let text) where text.utf8.count > limit:

@@ -4,10 +4,12 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// The decoded content of a blob, as an outline of lines.
+/// Describes the decoded content of a blob in lines of text. The indentation of a line shows how deep the line's value
+/// is nested.
 enum BlobOutline {
-  /// The most lines and the most levels of a property list that are shown.
+  /// The maximum number of lines that describe a property list.
   private static let maxLines = 2_000
+  /// The maximum number of levels of a property list that are shown.
   private static let maxDepth = 24
 
   static func lines(_ bytes: [UInt8]) -> [String] {
@@ -16,7 +18,8 @@ enum BlobOutline {
       ?? [BlobContent(bytes).summary(sizeBytes: bytes.count), "x shows the bytes"]
   }
 
-  /// The outline of a blob's content; nil for content of which a summary says everything.
+  /// The lines that describe a blob's content; nil if the one-line summary of the content says everything about the
+  /// content.
   private static func lines(_ content: BlobContent, size: String) -> [String]? {
     switch content {
     case .text(let text):
@@ -57,13 +60,13 @@ enum BlobOutline {
     case .string(let text): say("\"\(text)\"")
     case .uid(let number): say("object \(number)")
     case .array(let values), .set(let values):
-      say("\(Quantity.count(values.count)) \(values.count == 1 ? "item" : "items")")
+      say(Quantity.count(values.count, "item"))
       for value in values where lines.count <= maxLines {
         add(value, "- ", depth: depth + 1, &lines)
       }
     case .dictionary(let members):
-      // For an object of an archive, the name of its class says more than the number of members.
-      var name = "\(Quantity.count(members.count)) \(members.count == 1 ? "member" : "members")"
+      // For an object of a keyed archive, the class name says more than the number of members.
+      var name = Quantity.count(members.count, "member")
       if case .string(let text)? = members["$class"] { name = text }
       say(name)
       for (key, value) in members.sorted(by: { $0.key < $1.key })

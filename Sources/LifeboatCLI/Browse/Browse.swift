@@ -14,12 +14,12 @@ struct Browse: StoreReader {
       Examples: lifeboat browse Notes.sqlite
                 lifeboat browse --linear Notes.sqlite
 
-      Shows entities with their counts, rows by page, one row with its relationships to follow, deleted rows and \
-      older versions, blobs decoded or as bytes, findings and the page map. The keys are at the foot; ? shows all. \
-      Nothing is written to the store.
+      Shows entities with their numbers of rows, the rows of each, one row with its relationships to follow, deleted \
+      rows and older versions, blobs decoded or as bytes, findings, and the page map. The last line of the screen \
+      shows the main keys; ? shows all keys. Nothing is written to the store.
 
-      Without a terminal it prints rows, as lifeboat rows does. --linear is for screen readers, and for terminals \
-      that cannot move their cursor: each view in plain lines, then a prompt.
+      Without a terminal, the rows are printed as lifeboat rows prints them. --linear is for screen readers, and for \
+      terminals that cannot move their cursor: it prints each view in plain lines, then a prompt.
 
       Exit status: 0 when you quit; 65 when the file is not a readable store; 75 when it changed while it was read.
       """)
@@ -42,17 +42,11 @@ struct Browse: StoreReader {
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  var outputPaths: [String] { [] }
-
   func read(_ input: StoreInput) throws {
     guard linear || (!display.json && RawTerminal.refusal() == nil) else {
       return try printRows(input)
     }
-    let given = try model.map { model in
-      let input = try ModelInput(model)
-      for other in input.passedOver { display.note(other) }
-      return try input.model(named: modelVersion).model
-    }
+    let given = try model.map { try display.model(at: $0, version: modelVersion).model }
     let place = BackgroundReading.Place(
       path: try input.storePath(), logView: store.wal, model: given)
     // A file that is not a store is refused here, before the full screen hides messages.
@@ -66,22 +60,20 @@ struct Browse: StoreReader {
     try watch.requireUnchanged()
   }
 
-  /// Prints the rows as `lifeboat rows` does, because there is no terminal to browse on.
+  /// Prints the rows as `lifeboat rows` does. This is called when there is no terminal to browse on.
   private func printRows(_ input: StoreInput) throws {
     if !display.json {
       display.note(
         "note: no terminal to browse on; the rows follow as lifeboat rows prints them "
           + "(--linear browses in plain lines)")
     }
-    var arguments = ["--wal", store.wal.rawValue]
-    if let model { arguments += ["--model", model] }
-    if let modelVersion { arguments += ["--model-version", modelVersion] }
-    if display.json { arguments.append("--json") }
-    if display.quiet { arguments.append("--quiet") }
-    if display.exitZero { arguments.append("--exit-zero") }
-    if display.noColor { arguments.append("--no-color") }
-    arguments += ["--color", display.color.rawValue, "--", path]
-    try Rows.parse(arguments).read(input)
+    var command = try Rows.parse(["--", path])
+    command.rows.model = model
+    command.rows.modelVersion = modelVersion
+    command.secrets = secrets
+    command.store = store
+    command.display = display
+    try command.read(input)
   }
 
   private func showScreens(_ place: BackgroundReading.Place, name: String) throws {

@@ -1,18 +1,19 @@
 import SafeText
 import Terminal
 
-/// Draws the model on a screen.
+/// Draws the present state of the browser on a screen.
 extension BrowseModel {
-  /// The smallest window that has room for a view.
+  /// The minimum height, in lines, that the terminal window must have for the browser to be drawn.
   static let leastRows = 6
+  /// The minimum width, in columns, that the terminal window must have for the browser to be drawn.
   static let leastColumns = 30
-  /// The mark of the chosen line, which is also visible without colour.
+  /// The text in front of the chosen line. It shows which line is chosen even without colours.
   private static let chosen = "> "
   private static let maxLabelWidth = 28
   private static let maxItemLines = 3
   private static let maxColumnWidth = 32
 
-  /// The screen for the present state and window size.
+  /// Returns a screen of the terminal window's size that shows the present state.
   func screen() -> Screen {
     var screen = Screen(rows: rows, columns: columns)
     guard rows >= Self.leastRows, columns >= Self.leastColumns else {
@@ -63,7 +64,8 @@ extension BrowseModel {
     screen.paint(rows - 1, .reversed)
   }
 
-  /// The text of the status line at the foot: the message, the work in progress, or a note of the view.
+  /// The text of the status line at the foot of the screen: the message if there is one, else the work in progress,
+  /// else the view's note.
   var statusText: String {
     if let message { return message }
     if !working.isEmpty { return working + (isStoppable ? " (Esc stops)" : "") }
@@ -80,7 +82,7 @@ extension BrowseModel {
 
   private var statusLook: Screen.Look { message == nil ? .dim : .bold }
 
-  /// The place of the cursor, such as "row 3 of 120"; empty when there is nothing to count.
+  /// The position of the cursor in words, for example "row 3 of 120"; empty when the view has nothing to count.
   private var placeText: String {
     switch view {
     case .list(let list):
@@ -97,7 +99,7 @@ extension BrowseModel {
     }
   }
 
-  /// The most useful keys of the view, for the last line of the screen.
+  /// The most useful keys of the present view, as text for the last line of the screen.
   var keysText: String {
     var keys: [String]
     switch view {
@@ -121,7 +123,7 @@ extension BrowseModel {
 
   // MARK: - Lists
 
-  /// Whether each item of a list may take several lines, as in rows and findings.
+  /// Whether an item of the list may take several lines. This is so for the properties of a row, and for findings.
   private func isWrapped(_ list: ListView) -> Bool {
     switch list.kind {
     case .row, .findings: true
@@ -129,16 +131,17 @@ extension BrowseModel {
     }
   }
 
-  /// The width of the labels, in columns.
+  /// The width that the labels of the list take, in columns of the terminal.
   private func labelWidth(_ list: ListView) -> Int {
-    // Only the first items are measured, because a list may have a hundred thousand.
+    // Only the first 500 items are measured, because a list may have a hundred thousand items.
     let widest = list.items.prefix(500).map {
       DisplayWidth.columns(of: VisibleText.visible($0.label, limit: 80))
     }.max()
     return min(widest ?? 0, Self.maxLabelWidth)
   }
 
-  /// The text of an item, wrapped into at most as many lines as its list allows.
+  /// The text of the list's item at index `place`, wrapped into lines. The text is cut if it has more lines than an
+  /// item of this list may take.
   func itemLines(_ list: ListView, _ place: Int) -> [String] {
     guard place < list.items.count else { return [] }
     let width = max(columns - labelWidth(list) - 4, 10)
@@ -183,12 +186,12 @@ extension BrowseModel {
 
   // MARK: - Rows
 
-  /// A column of the rows: its title, its width, and its cell in each row.
+  /// A column of the table of rows: its title, its width, and the text of its cell in each row.
   private struct Column {
     var title: String
     var width: Int
     var isNumeric: Bool
-    /// Whether the column is a property of the rows, and not their key, state or entity.
+    /// Whether the column shows a property of the rows, and not the key, the state or the entity of the rows.
     var isProperty = false
     /// Returns the column's text for a row.
     var cell: (ShownRow) -> String
@@ -300,26 +303,26 @@ enum BrowseHelp {
     "Left, Right, h, l   columns to the left, to the right (in rows)",
     "                    in lists and texts, Left and h go back",
     "Enter               open a row, follow a relationship, read a value",
-    "Esc, Backspace      go back; stop work where the foot says so",
+    "Esc, Backspace      go back; or stop work, if the screen says \"Esc stops\"",
     "",
     "/                   search texts, numbers, dates; upper and lower case alike",
-    "n, N                the next place with that text, the one before",
+    "n, N                the next place with that text, the place before",
     "f                   filter: only rows with a text in a value",
     ":                   go to the row with a key",
     "s                   sort by a property, or by one of a related row",
     "S                   sections by a property",
-    "], [                the next section, the one before",
+    "], [                the next section, the section before",
     "u                   the table's own order, without sections",
-    "d                   deleted rows and older versions; once more for live rows",
-    "x                   a blob as bytes; once more for what it says",
+    "d                   deleted rows and older versions; once more: live rows",
+    "x                   a blob as bytes; once more: its decoded content",
     "",
     "F                   findings: what is wrong with the file",
-    "P                   pages: what each is for",
+    "P                   pages: what each page is for",
     "Ctrl-Z              suspend the program; the command fg continues",
     "q, Ctrl-C           quit",
     "",
-    "A row's state is in words: nothing for a live row, \"deleted\", \"older\" for an",
-    "earlier version of a row that lives on, \"uncommitted\", \"stale\", \"before\" or",
-    "\"doubtful\". Texts are searched up to 64 KiB of each value.",
+    "The state of a row is a word: \"deleted\", \"older\" (the store has a newer",
+    "version), \"uncommitted\", \"stale\", \"before\" or \"doubtful\". A live row has no",
+    "word. A search looks at the first 64 KiB of each value.",
   ]
 }

@@ -1,6 +1,6 @@
 import Terminal
 
-/// The keys of each view, the adjustment of cursor and window after a key, and the answers of the source.
+/// Handles the keys that only one kind of view knows, scrolls the views, and takes the answers of ``BrowseSource``.
 extension BrowseModel {
   mutating func pressInList(_ key: Key) {
     guard case .list(var list) = view else { return }
@@ -39,7 +39,7 @@ extension BrowseModel {
     case .home, .text("g"): rows.cursor = 0
     case .end, .text("G"):
       if let window = rows.window, window.work != nil {
-        // The last row is only known when all rows are counted.
+        // The last row is not known before all rows are counted.
         rows.followsEnd = true
         message = "the last row is shown when all rows have been read"
         ask(.rows(rows.query, window.start..<window.start + max(window.rows.count, 1)))
@@ -114,8 +114,8 @@ extension BrowseModel {
 
   // MARK: - Settling
 
-  /// Moves the cursor and the top line into the items, rows or lines that exist. Asks for rows that the screen needs
-  /// and the window does not hold.
+  /// Moves the cursor and the top of the view back into the range of items, rows or lines that exist. Then requests the
+  /// rows that the screen needs and that the ``RowsWindow`` does not hold.
   mutating func settle() {
     switch view {
     case .list(var list):
@@ -132,7 +132,7 @@ extension BrowseModel {
       }
       view = .list(list)
     case .rows(var rows):
-      // Without a window, the number of rows is not known yet, so the cursor stays.
+      // Without a `RowsWindow`, the number of rows is not known yet, so the cursor is not moved.
       if let window = rows.window {
         let last = max(window.count - 1, 0)
         if rows.followsEnd, window.work == nil {
@@ -147,7 +147,7 @@ extension BrowseModel {
       let shown = shownRows(rows)
       if rows.cursor >= rows.top + shown {
         rows.top = rows.cursor - max(shown, 1) + 1
-        // Headings of sections take lines as well, so the top may have to move further.
+        // Headings of sections take lines as well, so `top` may have to move further.
         while rows.top < rows.cursor, rows.cursor >= rows.top + shownRows(rows) { rows.top += 1 }
       }
       let isComplete = rows.window?.work == nil && rows.window != nil
@@ -157,7 +157,7 @@ extension BrowseModel {
       if rows.window == nil || rows.top < has.lowerBound || end > has.upperBound {
         let request = BrowseRequest.rows(
           rows.query, max(rows.top - rows.height, 0)..<rows.top + 2 * rows.height)
-        // A range is asked for once, and not again after each answer with fewer rows.
+        // The same range is requested only once, even if the answer holds fewer rows than the range.
         if rows.asked != request {
           rows.asked = request
           ask(request)
@@ -173,7 +173,8 @@ extension BrowseModel {
     }
   }
 
-  /// How many rows fit on the screen from ``RowsView/top`` on, with the headings of their sections. At least 1.
+  /// The number of rows that fit on the screen if the row at ``RowsView/top`` is the first row shown. Headings of
+  /// sections take up lines of the screen, too. The result is at least 1.
   func shownRows(_ rows: RowsView) -> Int {
     var lines = 0
     var shown = 0
@@ -188,11 +189,13 @@ extension BrowseModel {
 
   // MARK: - Answers
 
-  /// Takes an answer of the source. An answer for which no view waits any more is dropped.
+  /// Takes an answer of ``BrowseSource``, and fills the views that wait for the answer. An answer that no view waits
+  /// for is dropped.
   mutating func take(_ answer: BrowseAnswer) {
     switch answer {
     case .working(let text, let isStoppable):
-      // Esc has to be offered for work that it stops, so other work does not hide that work.
+      // The status line must offer Esc for work that Esc stops, so the text of other work does not replace the text of
+      // such work.
       if !isStoppable, self.isStoppable, !working.isEmpty { break }
       working = text
       self.isStoppable = isStoppable
@@ -235,7 +238,7 @@ extension BrowseModel {
       if place < rows.top || place >= rows.top + rows.height {
         rows.top = max(place - rows.height / 2, 0)
       }
-      // The row may be beyond the rows that are known so far.
+      // The row that was found may be beyond the rows that are known so far.
       let known = rows.count
       rows.window?.count = max(known, place + 1)
       view = .rows(rows)
@@ -268,7 +271,7 @@ extension BrowseModel {
     }
   }
 
-  /// Leaves the view that is shown if it is still empty, because its content cannot be read.
+  /// Leaves the present view if its content was never received. This is called after a reading has failed.
   private mutating func dropEmptyView() {
     let isEmpty =
       switch view {

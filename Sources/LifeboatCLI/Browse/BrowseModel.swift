@@ -2,19 +2,19 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// The state of the browser: what is shown, and what each key changes. It is a value without a terminal, a thread or a
-/// store.
+/// The state of the browser, and the changes that keys make to it. This value needs no terminal, thread or store.
 ///
-/// ``press(_:)`` and ``take(_:)`` change the state. What the model needs from the store is in ``requests``.
+/// ``press(_:)`` applies a key, and ``take(_:)`` applies an answer of ``BrowseSource``. ``requests`` holds what the
+/// browser wants to know from the store.
 struct BrowseModel: Sendable {
   /// The store's name, as the user gave it.
   let name: String
   /// The views that were opened, oldest first; the last one is shown. The array is never empty.
   var views: [BrowseView]
   var prompt: BrowsePrompt?
-  /// The last message: an error, or that nothing was found; nil when there is nothing to say.
+  /// The message about the last key or answer, for example an error or "not found"; nil when there is no message.
   var message: String?
-  /// The name of the work that is in progress; empty when no work is.
+  /// The work that is in progress, for example "counting, 12%"; empty when no work is in progress.
   var working = ""
   /// Whether Esc stops the work that is in progress.
   var isStoppable = true
@@ -25,23 +25,24 @@ struct BrowseModel: Sendable {
   private(set) var rows = 24
   private(set) var columns = 80
 
-  /// The most views that are kept to go back to.
+  /// The maximum number of views that are kept for going back. If there are more, the oldest view except the first is
+  /// dropped.
   private static let maxViews = 100
-  /// The most Unicode scalars that a prompt takes.
+  /// The maximum length of the text in a prompt, in Unicode scalars.
   private static let maxPrompt = 200
-  /// The number of lines that do not belong to the view: the title, and two lines at the foot.
+  /// The number of screen lines that do not belong to the view: the title line, and two lines at the foot.
   static let frame = 3
 
-  /// A browser that starts with the list of entities and tables.
+  /// Creates a browser that starts with the list of entities and tables.
   init(name: String) {
     self.name = name
     views = [.list(ListView(.contents, title: "Entities and tables"))]
   }
 
-  /// The number of lines of the view itself.
+  /// The number of screen lines that the view itself may take.
   var height: Int { max(rows - Self.frame, 1) }
 
-  /// Returns the requests since the last call, in their order, and forgets them.
+  /// Returns the requests that were made since the last call of this method, oldest first, and empties ``requests``.
   mutating func takeRequests() -> [BrowseRequest] {
     defer { requests = [] }
     return requests
@@ -54,7 +55,7 @@ struct BrowseModel: Sendable {
     set { views[views.count - 1] = newValue }
   }
 
-  /// Takes the new size of the window.
+  /// Sets the size of the terminal window, in lines and columns.
   mutating func resize(rows: Int, columns: Int) {
     self.rows = max(rows, 1)
     self.columns = max(columns, 1)
@@ -71,17 +72,18 @@ struct BrowseModel: Sendable {
     settle()
   }
 
-  /// Leaves the view that is shown, or stops the work that is in progress if it can be stopped.
+  /// Stops the work in progress if it can be stopped, and otherwise goes back to the previous view. If the stopped work
+  /// was only the counting of rows, or if the view has nothing to show without the work, this method goes back as well.
   mutating func back() {
     message = nil
     if !working.isEmpty, isStoppable {
-      // Work other than counting is stopped, and the view stays if it has something to show. While rows are only being
-      // counted, the user leaves the view at once.
+      // After the counting of rows was stopped, Esc also leaves the view. After other work was stopped, the view stays
+      // open if it has something to show.
       let isCounting = PathText.starts(working, with: "counting")
       working = ""
       ask(.cancel)
       if isShowingSomething, !isCounting { return message = "stopped" }
-      // Filtering or sorting was stopped, so the rows from before it are shown again.
+      // Filtering or sorting was stopped, so the rows that were shown before are shown again.
       if !isCounting, case .rows(let rows) = view, let previous = rows.previous.first {
         view = .rows(previous)
         message = "stopped"
@@ -93,14 +95,14 @@ struct BrowseModel: Sendable {
       return
     }
     views.removeLast()
-    // If the rows of the view below were not all counted, the counting continues.
+    // If not all rows of the view that is shown now are counted, the counting continues.
     if case .rows(let rows) = view, let window = rows.window, window.work != nil {
       ask(.rows(rows.query, window.start..<window.start + max(window.rows.count, 1)))
     }
     settle()
   }
 
-  /// Whether the view has something to show. A view with something to show stays when its work is stopped.
+  /// Whether the view has something to show. Such a view stays open when the work for it is stopped.
   private var isShowingSomething: Bool {
     switch view {
     case .list(let list): list.isLoaded
@@ -109,11 +111,11 @@ struct BrowseModel: Sendable {
     }
   }
 
-  /// Opens what an item of a list leads to.
+  /// Carries out the action of a list item that the user has chosen.
   mutating func perform(_ action: BrowseAction) {
     switch action {
     case .none: message = "there is nothing more to see here"
-    case .rows(let query): open(query)
+    case .rows(let query): push(.rows(RowsView(query)))
     case .row(let reference):
       push(.list(ListView(.row(reference), title: "…")))
       ask(.row(reference))
@@ -134,17 +136,14 @@ struct BrowseModel: Sendable {
     }
   }
 
-  mutating func open(_ query: RowsQuery) {
-    push(.rows(RowsView(query)))
-  }
-
-  /// Leaves a list of key paths, and changes the query of the rows below it.
+  /// Closes the list of key paths, and changes the query of the rows view from which the list was opened.
   private mutating func change(_ body: (inout RowsQuery) -> Void) {
     views.removeLast()
     changeRows(body)
   }
 
-  /// Changes the query of the rows that are shown. The present rows are kept, in case the new query is stopped.
+  /// Changes the query of the rows that are shown. The rows of the old query are kept, and are shown again if the user
+  /// stops the new query.
   mutating func changeRows(_ body: (inout RowsQuery) -> Void) {
     guard case .rows(let old) = view else { return }
     var query = old.query
@@ -166,7 +165,7 @@ struct BrowseModel: Sendable {
 
   // MARK: - Keys
 
-  /// Carries out what a key does in the view or in the prompt.
+  /// Carries out what a key means: in the prompt if a prompt is open, else in the present view.
   mutating func press(_ key: Key) {
     if prompt != nil { return pressInPrompt(key) }
     message = nil
@@ -243,7 +242,8 @@ struct BrowseModel: Sendable {
     }
   }
 
-  /// Goes to the next or previous line or row with the text of the last search.
+  /// Searches the present view for the text of the last search: after the cursor, or before the cursor if `forward` is
+  /// false.
   private mutating func search(forward: Bool) {
     switch view {
     case .list(var list):
@@ -274,8 +274,8 @@ struct BrowseModel: Sendable {
     }
   }
 
-  /// The next place from `start` at which `fits` is true, in a circle that ends with `start` itself; nil when there is
-  /// none.
+  /// The first index after `start` for which `fits` is true. If `forward` is false, it is the last such index before
+  /// `start`. The search continues from the other end, and comes to `start` last. Nil when `fits` is true for no index.
   private static func next(
     from start: Int, of count: Int, forward: Bool, _ fits: (Int) -> Bool
   ) -> Int? {

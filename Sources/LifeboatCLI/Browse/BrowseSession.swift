@@ -2,10 +2,10 @@ import Foundation
 import StoreExtraction
 import Terminal
 
-/// Connects the two sides of the browser: the thread of the terminal, which has the model, and the thread that reads
-/// the store. The threads only pass values to each other, so keys never wait for reading.
+/// Connects the two threads of the browser: the terminal's thread, which has the ``BrowseModel``, and the reading
+/// thread, which has the ``BrowseSource``. The threads exchange only values, so that keys never wait for the store.
 final class BrowseSession: @unchecked Sendable {
-  // Unchecked Sendable because the condition protects the state.
+  // Unchecked Sendable because `condition` protects all properties that change.
   private let condition = NSCondition()
   private var requests: [BrowseRequest] = []
   private var finished: [BrowseAnswer] = []
@@ -13,7 +13,7 @@ final class BrowseSession: @unchecked Sendable {
   private var isOver = false
   private var cancelled = 0
   private var running: Set<ExactText> = []
-  /// Called from any thread when a new answer is there.
+  /// Called, on any thread, when ``received()`` has a new answer to return.
   private let wake: @Sendable () -> Void
 
   init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
@@ -26,7 +26,7 @@ final class BrowseSession: @unchecked Sendable {
     thread.start()
   }
 
-  /// Tells the threads to end. Each does so when it next looks at the state.
+  /// Asks all reading threads to end. Each of them ends the next time it checks for this request.
   func end() {
     condition.withLock {
       isOver = true
@@ -35,8 +35,8 @@ final class BrowseSession: @unchecked Sendable {
     }
   }
 
-  /// Hands over requests to the reading thread. A new request for rows replaces older ones that still wait, because a
-  /// key that repeats asks faster than disks read.
+  /// Gives requests to the reading thread. A new request for rows replaces earlier requests for rows of the same query
+  /// that still wait, because a key that is held down makes requests faster than a disk can be read.
   func send(_ new: [BrowseRequest]) {
     guard !new.isEmpty else { return }
     condition.withLock {
@@ -51,7 +51,7 @@ final class BrowseSession: @unchecked Sendable {
     }
   }
 
-  /// Takes all answers that have come since the last call, the oldest first.
+  /// Returns all answers that have come since the last call of this method, oldest first, and forgets them.
   func received() -> [BrowseAnswer] {
     condition.withLock {
       defer { answers = [] }
@@ -63,7 +63,7 @@ final class BrowseSession: @unchecked Sendable {
 
   private func post(_ answer: BrowseAnswer) {
     condition.withLock {
-      // New progress replaces progress of the same kind that was not read yet.
+      // New progress replaces the newest waiting answer if that answer is progress of the same kind.
       if case .working(_, let isStoppable) = answer, case .working(_, isStoppable)? = answers.last {
         answers.removeLast()
       }
@@ -98,10 +98,10 @@ final class BrowseSession: @unchecked Sendable {
     }
   }
 
-  /// Starts a thread for background reading, unless the same reading is in progress.
+  /// Starts a thread that does a background reading, unless an equal reading is in progress.
   private func run(_ reading: BackgroundReading) {
-    // A reading that was told to stop may still run, and will give no answer. The number of stops in the name tells a
-    // new reading from the stopped one.
+    // A cancelled reading may still run for a while, but emits nothing more. The name contains the number of
+    // cancellations so far, so a new reading never has the name of a cancelled one.
     let (name, isNew, turn) = condition.withLock {
       let name = ExactText(reading.name + (reading.isStoppable ? " \(cancelled)" : ""))
       return (name, running.insert(name).inserted, cancelled)
@@ -128,7 +128,8 @@ final class BrowseSession: @unchecked Sendable {
 }
 
 extension BackgroundReading {
-  /// A name that is the same for equal readings. The same reading is not run twice at the same time.
+  /// A name that is the same for equal readings. ``BrowseSession`` uses the name to prevent that two equal readings run
+  /// at once.
   var name: String {
     switch self {
     case .counts: "counts"
@@ -145,14 +146,14 @@ extension BackgroundReading {
   }
 }
 
-/// The loop on the terminal's thread: it takes keys and answers, and shows screens.
+/// The main loop on the terminal's thread. It passes keys and answers to the model, and shows the model's screens.
 struct BrowseLoop {
   private let terminal: RawTerminal
   private let session: BrowseSession
   private let isColored: Bool
   private var model: BrowseModel
   private var decoder = KeyDecoder()
-  /// How many milliseconds an Escape waits for the rest of a control sequence.
+  /// The number of milliseconds to wait, after an Escape character, for the rest of a control sequence.
   private static let patience = 50
 
   init(
@@ -164,14 +165,15 @@ struct BrowseLoop {
     self.isColored = isColored
   }
 
-  /// Runs until the user quits or the terminal is gone.
+  /// Runs until the user quits or the terminal is closed.
   mutating func run() {
     resize()
     while !model.isFinished {
       for answer in session.received() { model.take(answer) }
       session.send(model.takeRequests())
       guard terminal.show(model.screen(), isColored: isColored) else { return }
-      // While an Escape waits, only keys end the waiting: a stream of answers must not delay it.
+      // With a timeout, `next` does not return for answers of the session. So answers cannot delay the decision about
+      // an Escape character.
       switch terminal.next(timeout: decoder.isWaiting ? Self.patience : nil) {
       case .bytes(let bytes): press(decoder.keys(bytes))
       case .timeout: press(decoder.flush())

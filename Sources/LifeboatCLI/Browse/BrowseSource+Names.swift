@@ -3,7 +3,7 @@ import ObjectModel
 import SQLiteFile
 import StoreExtraction
 
-/// Names of columns, key paths and subjects.
+/// The names of columns, key paths and subjects of the store.
 extension BrowseSource {
   /// The names of the columns of a subject's rows, and the indexes of the columns that hold numbers.
   func columns(of subject: BrowseSubject) -> (names: [String], numeric: Set<Int>) {
@@ -31,8 +31,8 @@ extension BrowseSource {
     return (names, numeric)
   }
 
-  /// The key paths by which the rows of a subject can be sorted: properties, and attributes of the destinations of
-  /// to-one relationships. To-many relationships are left out.
+  /// The key paths by which the rows of a subject can be sorted. Each is an attribute, a to-one relationship, or an
+  /// attribute of the row at the other end of a to-one relationship, for example `folder.name`.
   func keyPaths(of subject: BrowseSubject) -> [String] {
     guard !subject.isRaw, let plan = plans[ExactText(subject.table)] else {
       return columns(of: subject).names
@@ -54,7 +54,7 @@ extension BrowseSource {
     return paths
   }
 
-  /// The subject of an entity; nil when no table of the store has the entity.
+  /// The subject with the rows of an entity; nil when no table of the store holds the entity.
   func subject(ofEntity name: String) -> BrowseSubject? {
     let found = plans.sorted { $0.key < $1.key }.flatMap { table, plan in
       plan.entities.values.map { (table: table.text, name: $0.name) }

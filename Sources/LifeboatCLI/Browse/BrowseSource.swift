@@ -7,10 +7,10 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// The reading half of the browser. It answers requests, at once or step by step. Only one thread may use it.
+/// The part of the browser that reads the store and answers requests. Only one thread may use a source.
 ///
-/// Long work is done in steps, between which other requests are answered. Work that cannot be done in steps is handed
-/// out as ``BackgroundReading``, for another thread.
+/// A source does long work in steps, so that it can answer other requests between two steps. It gives out work that
+/// cannot be done in steps as a ``BackgroundReading``, for another thread.
 final class BrowseSource {
   let store: CoreDataStore
   let plans: [ExactText: RowPlan]
@@ -20,15 +20,17 @@ final class BrowseSource {
   private let giveOut: (BackgroundReading) -> Void
   private let emit: (BrowseAnswer) -> Void
 
-  /// The queries that were asked for lately, with what is known of their rows; the newest last.
+  /// The queries that were used most recently, each with those of its rows that are known. The query that was used last
+  /// is at the end.
   private var known: [BrowsedQuery] = []
   private static let maxKnown = 6
-  /// The deleted rows and older versions of the subjects that were asked for lately, the newest last.
+  /// The deleted rows and older versions of rows that were read most recently, by subject. The subject that was read
+  /// last is at the end.
   private var past: [(subject: BrowseSubject, rows: [RowContent], note: String?)] = []
   private static let maxPast = 3
   private var leafRows: [ExactText: LeafRows] = [:]
   private var pathTexts: [PathKey: PropertyValue] = [:]
-  /// The request that ``step()`` works on; nil when no request is left.
+  /// The request that ``step()`` works on; nil when no work is left.
   private var work: Work?
   /// The request that waits for another thread to read deleted rows; nil when no request waits.
   private var waiting: Work?
@@ -42,15 +44,16 @@ final class BrowseSource {
   private enum Work {
     case rows(RowsQuery, Range<Int>)
     case find(RowSearch)
-    /// A request without steps, which was made before the deleted rows that it needs were read.
+    /// A request that needs no steps, but had to wait until the deleted rows of its query were read.
     case request(BrowseRequest)
   }
 
   /// - Parameters:
   ///   - place: the store to read.
   ///   - name: the store's name, as the user gave it.
-  ///   - giveOut: takes work for another thread. The answers of that thread come back through ``take(_:)``.
-  ///   - emit: takes answers.
+  ///   - giveOut: called with each reading that another thread must do. The deleted rows that this reading finds must
+  ///     be passed to ``take(_:)``.
+  ///   - emit: called with each answer.
   /// - Throws: `SQLiteFileError` when the file is not a database.
   init(
     _ place: BackgroundReading.Place, name: String,
@@ -83,7 +86,8 @@ final class BrowseSource {
           work = nil
           return waiting = .request(request)
         }
-        // Few deleted rows are kept, so they are sorted at once: before that, their places are not known.
+        // The positions of rows are known only after all rows are sorted. Deleted rows are few, so they are all sorted
+        // here at once.
         while query.isPast, !rows.isComplete { _ = try rows.advance(toShow: 0..<1, atOnce: false) }
       default: break
       }
@@ -121,8 +125,8 @@ final class BrowseSource {
     }
   }
 
-  /// Takes an answer of another thread, and passes it on. Deleted rows are kept, and the request that waits for them
-  /// goes on.
+  /// Takes an answer of another thread. Deleted rows are kept, and the request that waits for them is continued. Any
+  /// other answer is emitted unchanged.
   func take(_ answer: BrowseAnswer) {
     guard case .past(let subject, let rows, let note) = answer else { return emit(answer) }
     do {
@@ -137,7 +141,7 @@ final class BrowseSource {
     }
   }
 
-  /// Does the next part of the current work, and emits what is known then.
+  /// Does the next step of the current work, and emits what is known after this step.
   func step() {
     do { try step(atOnce: false) } catch {
       work = nil
@@ -189,7 +193,7 @@ final class BrowseSource {
 
   // MARK: - Rows
 
-  /// The rows of a query. Nil while another thread still reads the deleted rows that the query asks for.
+  /// The rows of a query; nil while another thread still reads the deleted rows that the query asks for.
   private func rows(of query: RowsQuery) throws -> BrowsedQuery? {
     if let place = known.firstIndex(where: { $0.query == query }) {
       let found = known.remove(at: place)
@@ -218,7 +222,7 @@ final class BrowseSource {
       throw ExtractionError(.unknownName, "the store has no table \(name)", path: self.name)
     }
     let rows = try LeafRows(table, in: store.database)
-    // `LeafRows` takes only twelve bytes for each leaf, but a file may have a hundred thousand tables.
+    // Each `LeafRows` takes only twelve bytes for each leaf, but a file may have a hundred thousand tables.
     if leafRows.count >= 64 { leafRows = [:] }
     leafRows[ExactText(name)] = rows
     return rows
@@ -265,7 +269,8 @@ final class BrowseSource {
 
   // MARK: - One row
 
-  /// The row that a reference names; nil when the store does not have the row.
+  /// The row that `reference` identifies, with each value cut to at most `longest` bytes; nil when the store does not
+  /// have this row.
   func content(_ reference: RowReference, longest: Int) throws -> RowContent? {
     switch reference {
     case .live(let table, let key, let isRaw):
@@ -288,8 +293,8 @@ final class BrowseSource {
       ))
   }
 
-  /// Turns a row of a table into content. Its values have the names of the model, or of the columns if `isRaw` is true
-  /// or the table holds no entity.
+  /// Converts a row of a table to content for the browser. The values are named as in the model. If `isRaw` is true, or
+  /// if the table holds no entity, the values are named as the columns.
   func content(_ row: BrowsedRow, table: String, isRaw: Bool) -> RowContent {
     let origin = row.page.map { "page \(Quantity.count($0))" } ?? ""
     guard !isRaw, let plan = plans[ExactText(table)] else {
@@ -317,8 +322,8 @@ final class BrowseSource {
 
   // MARK: - Key paths
 
-  /// The value at a key path of a row: a property, or an attribute of the destination of a to-one relationship. NULL
-  /// when the row has no such property or destination.
+  /// The value at a key path of a row. The path names a property of the row, or a to-one relationship and an attribute
+  /// of the row at the other end. The value is NULL when there is no such property or row.
   func value(of path: String, _ content: RowContent) -> PropertyValue {
     let parts = path.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
     if let property = content.property(path) { return property.value }
@@ -340,12 +345,13 @@ final class BrowseSource {
     return value
   }
 
-  /// The value at a key path of a row, as the text of a cell.
+  /// The value at a key path of a row, as text for a cell.
   func text(of path: String, _ content: RowContent) -> String {
     CellText.text(value(of: path, content))
   }
 
-  /// Marks each row of the past as an older version if the store has a live row with its key, else as deleted.
+  /// Returns deleted rows with corrected marks. If the store has a live row with the same key, the deleted row is
+  /// marked as an older version of that row, else as deleted.
   private func marked(_ rows: [RowContent], _ subject: BrowseSubject) throws -> [RowContent] {
     guard let leaves = try? leaves(of: subject.table), leaves.hasRowIDs else { return rows }
     var isAlive: [Int64: Bool] = [:]

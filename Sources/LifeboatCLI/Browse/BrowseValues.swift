@@ -3,13 +3,13 @@ import SQLiteFile
 import StoreExtraction
 import Terminal
 
-/// The rows that can be browsed together: those of an entity, or of a table.
+/// Rows that the browser shows together: all rows of an entity, or all rows of a table.
 struct BrowseSubject: Sendable, Hashable {
   /// The name of the table that holds the rows.
   var table: String
-  /// The numbers of the entity and its descendants; nil for all rows of the table.
+  /// The numbers of the entity and of its descendants, as `Z_ENT` has them; nil when all rows of the table are shown.
   var entities: Set<Int64>?
-  /// The name to show: that of the entity or of the table.
+  /// The name that the browser shows: the name of the entity or of the table.
   var name: String
   /// Whether the rows are shown as SQLite stores them, without the model.
   var isRaw = false
@@ -20,42 +20,44 @@ struct BrowseSubject: Sendable, Hashable {
   }
 }
 
-/// Which rows are shown, and in which order.
+/// A query of the browser: which rows are shown, and in which order.
 struct RowsQuery: Sendable, Hashable {
   /// A condition that rows must meet, in addition to the filter.
   enum Condition: Sendable, Hashable {
     case all
-    /// Rows whose column, counted from 0, has this key: the destinations of a one-to-many relationship.
+    /// The rows that have this key in the column with this index, from 0: the destinations of a one-to-many
+    /// relationship.
     case pointing(column: Int, at: Int64)
-    /// Rows with these keys: the destinations of a many-to-many relationship.
+    /// The rows with these keys: the destinations of a many-to-many relationship.
     case keys([Int64])
   }
 
   var subject: BrowseSubject
   var condition = Condition.all
-  /// Whether the rows are deleted rows and older versions.
+  /// Whether the query is for deleted rows and older versions of rows, and not for live rows.
   var isPast = false
-  /// Text that one of the row's values must contain; nil for all rows.
+  /// Text that the key or a value of each row must contain; nil for no filter.
   var filter: String?
   /// The key path by which rows are sorted; nil for the order of the table.
   var sort: String?
   var isDescending = false
-  /// The key path by whose values rows are grouped into sections; nil for no sections.
+  /// The key path whose values group the rows into sections, one section for each value; nil for no sections.
   var section: String?
 
-  /// Whether all rows must be known before the first is shown.
+  /// Whether all rows must be read before the first one can be shown.
   var needsOrder: Bool { sort != nil || section != nil }
 }
 
-/// Identifies a row.
+/// Identifies a row of the store.
 enum RowReference: Sendable, Hashable {
-  /// The live row of a table with this row id.
+  /// The live row with this row id in this table.
   case live(table: String, key: Int64, isRaw: Bool)
-  /// A row by its place in a query, from 0. It is for rows without a row id, and for deleted rows and older versions.
+  /// The row with this index, from 0, among the rows of a query. This case is used for rows without a row id, deleted
+  /// rows and older versions of rows.
   case place(RowsQuery, Int)
 }
 
-/// The state of a row: live, or the reason why SQLite does not read it.
+/// The state of a row: live, or the reason why SQLite does not read the row.
 enum RowMark: String, Sendable, Hashable {
   case live = ""
   case deleted
@@ -79,24 +81,24 @@ enum RowMark: String, Sendable, Hashable {
   }
 }
 
-/// A row with its values, whatever it was read from.
+/// A row with its values. The row may be live, deleted or an older version of a row.
 struct RowContent: Sendable {
   struct Property: Sendable {
     var name: String
     var value: PropertyValue
-    /// The full size in bytes of a value that is cut; nil for a whole value.
+    /// The full size, in bytes, of a value that was cut; nil for a whole value.
     var size: Int?
-    /// The text that is shown in place of an incomplete value; nil for a complete one.
+    /// The text that is shown in place of an incomplete or doubtful value; nil for other values.
     var partial: String?
   }
 
   var entity: String?
   var entityNumber: Int64?
-  /// The primary key or row id; nil when it was lost.
+  /// The primary key or row id of the row; nil when it was lost.
   var key: Int64?
   var saves: Int64?
   var mark = RowMark.live
-  /// Where the row was found, in words; empty when that is not known.
+  /// Where the row was found, in words; empty when the place is not known.
   var origin: String
   var properties: [Property]
 
@@ -105,7 +107,7 @@ struct RowContent: Sendable {
   }
 }
 
-/// A row of a window, as text.
+/// A row as text, ready to be shown.
 struct ShownRow: Sendable, Equatable {
   var reference: RowReference
   var key: String
@@ -113,28 +115,28 @@ struct ShownRow: Sendable, Equatable {
   var entity: String?
   var mark: RowMark
   var cells: [String]
-  /// The section that the row is in, with the number of rows of the section; nil without sections.
+  /// The heading of the section that the row is in, such as `folder: Work (12)`; nil without sections.
   var section: String?
   /// Whether the row is the first of its section.
   var beginsSection = false
 }
 
-/// A window on the rows of a query: those that the screen needs, as text.
+/// Consecutive rows of a query, as text. A window holds only the rows that the screen needs.
 struct RowsWindow: Sendable, Equatable {
   var columns: [String]
   /// The indexes of the columns that hold numbers.
   var numeric: Set<Int> = []
-  /// The place of the window's first row among all rows of the query, from 0.
+  /// The index of the window's first row among all rows of the query, from 0.
   var start: Int
   var rows: [ShownRow]
-  /// How many rows of the query are known so far.
+  /// The number of rows of the query that are known so far.
   var count: Int
-  /// What is still being done, such as "counting, 12%"; nil when all rows are known.
+  /// The work on the query that is in progress, for example "counting, 12%"; nil when all rows are known.
   var work: String?
-  /// What the user must know about the rows, such as that only the first are here; nil when there is nothing to say.
+  /// A note about the rows for the user, for example that only the first rows are shown; nil without a note.
   var note: String?
-  /// The places at which sections start, ascending, at most a thousand. The keys `]` and `[`, for the next and the
-  /// previous section, use these places.
+  /// The indexes of the rows that start a section, in ascending order; at most a thousand. The keys `]` and `[` move
+  /// the cursor to the next and the previous of these rows.
   var sectionStarts: [Int] = []
 }
 
@@ -156,7 +158,7 @@ struct ListItem: Sendable, Equatable {
   var text: String
   var action = BrowseAction.none
   var tone: Style.Tone?
-  /// Whether Enter leads to another row or to rows.
+  /// Whether the key Enter opens another row, a list of rows, or a page.
   var isLink = false
 }
 
@@ -164,13 +166,13 @@ struct ListItem: Sendable, Equatable {
 struct BrowseText: Sendable, Equatable {
   var title: String
   var lines: [String]
-  /// The bytes that can be shown as a hex dump: those of a blob, an external file, a UUID or an invalid text. Nil for a
+  /// The bytes that the key `x` shows as a hex dump, for a blob, an external file, a UUID or an invalid text. Nil for a
   /// valid text, a number, a date or a relationship.
   var bytes: [UInt8]?
   var note: String?
 }
 
-/// What the model of the browser asks the source for.
+/// A request that the model of the browser makes to ``BrowseSource``.
 enum BrowseRequest: Sendable, Equatable {
   case contents
   case rows(RowsQuery, Range<Int>)
@@ -182,26 +184,27 @@ enum BrowseRequest: Sendable, Equatable {
   case findings
   case pages
   case page(UInt32)
-  /// Stops the work that is in progress. Checks and the reading of pages go on.
+  /// Stops the work on the current request. Of the readings on other threads, this stops only readings of deleted rows.
   case cancel
 }
 
-/// What the model of the browser gets from the source.
+/// An answer that ``BrowseSource`` gives to the model of the browser.
 enum BrowseAnswer: Sendable {
   /// The list of entities and tables.
   case contents([ListItem], note: String?)
   case rows(RowsQuery, RowsWindow)
   case row(RowReference, title: String, [ListItem])
   case value(RowReference, property: String, BrowseText)
-  /// The place of the row that was searched for, from 0; nil when no row was found.
+  /// The index, from 0, of the row that was searched for; nil when no row was found.
   case found(RowsQuery, Int?)
   case keyPaths(RowsQuery, [String])
   case findings([ListItem], note: String)
   case pages([ListItem], note: String)
   case page(UInt32, BrowseText)
-  /// The work that is in progress, in words, and whether ``BrowseRequest/cancel`` stops it; no words when it has ended.
+  /// The work that is in progress, in words, and whether ``BrowseRequest/cancel`` stops this work. The words are empty
+  /// when the work has ended.
   case working(String, isStoppable: Bool = true)
   case failed(String)
-  /// Deleted rows and older versions of a table. This answer goes to ``BrowseSource``, not to the model.
+  /// Deleted rows and older versions of rows of a table. This answer goes to ``BrowseSource``, not to the model.
   case past(BrowseSubject, [RowContent], note: String?)
 }

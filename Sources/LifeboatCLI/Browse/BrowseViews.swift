@@ -1,9 +1,9 @@
 import SafeText
 import Terminal
 
-/// A list to choose from: entities, the properties of a row, findings, pages, key paths.
+/// A view that lists items to choose from, for example entities, the properties of a row, findings, pages or key paths.
 struct ListView: Sendable {
-  /// What the list shows. The kind tells which list an answer belongs to.
+  /// What the list shows. By its kind, the model finds the list that an answer is for.
   enum Kind: Sendable, Equatable {
     case contents
     case row(RowReference)
@@ -21,9 +21,9 @@ struct ListView: Sendable {
   var cursor = 0
   var top = 0
   var note: String?
-  /// Whether the items have come; false while they are being read.
+  /// Whether the items have been read.
   var isLoaded = false
-  /// The text of the last search in the list; nil before the first.
+  /// The text of the last search in the list; nil before the first search.
   var search: String?
 
   init(_ kind: Kind, title: String) {
@@ -32,7 +32,7 @@ struct ListView: Sendable {
   }
 }
 
-/// The rows of a query, of which a window is known and shown.
+/// A view that lists the rows of a query. Only the rows in ``window`` are known.
 struct RowsView: Sendable {
   var query: RowsQuery
   var window: RowsWindow?
@@ -42,21 +42,23 @@ struct RowsView: Sendable {
   /// Whether the cursor goes to the last row as soon as all rows are known.
   var followsEnd = false
   var search: String?
-  /// The key that was looked for last; nil if a text was looked for after it.
+  /// The key that the last search looked for; nil if the last search was for a text.
   var soughtKey: Int64?
-  /// The rows that were shown before the filter or the order was asked for: one view or none.
+  /// The view as it was before its query was changed, or nothing. The old view is shown again if the user stops the new
+  /// query. The array has at most one element.
   var previous: [RowsView] = []
-  /// The request for rows that has not been answered in full; nil when no answer is awaited.
+  /// The last request for rows, as long as ``window`` does not hold all rows that the screen needs; nil when it holds
+  /// them.
   var asked: BrowseRequest?
-  /// How many rows the screen has room for.
+  /// The number of lines that the screen has for rows and headings.
   var height = 20
 
   init(_ query: RowsQuery) { self.query = query }
 
-  /// How many rows of the query are known so far.
+  /// The number of rows of the query that are known so far.
   var count: Int { window?.count ?? 0 }
 
-  /// The row at a place, from 0; nil when the window does not hold the row.
+  /// The row with this index, from 0, in the query; nil when ``window`` does not hold the row.
   func row(_ place: Int) -> ShownRow? {
     guard let window, place >= window.start, place - window.start < window.rows.count else {
       return nil
@@ -64,7 +66,8 @@ struct RowsView: Sendable {
     return window.rows[place - window.start]
   }
 
-  /// The title of the view: subject, state, filter, sections and order, in words.
+  /// The title of the view. It names the subject, the state or relationship of the rows, the filter, the sections and
+  /// the order.
   var title: String {
     var text = query.subject.name
     if query.subject.isRaw { text += " (table)" }
@@ -79,10 +82,11 @@ struct RowsView: Sendable {
   }
 }
 
-/// A text that the user scrolls through, wrapped to the window or as a hex dump.
+/// A view of a text that the user can scroll. The lines of the text are wrapped to the window's width, or they are the
+/// lines of a hex dump.
 struct TextView: Sendable {
-  /// What the text shows. The kind tells which text view an answer belongs to; `fixed` is for a text that needs no
-  /// answer.
+  /// What the text shows. By its kind, the model finds the view that an answer is for. The kind `fixed` is for a text
+  /// that needs no answer.
   enum Kind: Sendable, Equatable {
     case value(RowReference, property: String)
     case page(UInt32)
@@ -97,7 +101,7 @@ struct TextView: Sendable {
   var search: String?
   /// The lines of the text, as ``wrap(to:)`` has wrapped them.
   private(set) var wrapped: [String] = []
-  /// The width for which ``wrapped`` was made, in columns; 0 when the text is new.
+  /// The width to which ``wrapped`` is wrapped, in columns; 0 before a new text is wrapped.
   private var width = 0
 
   init(_ kind: Kind, _ text: BrowseText, isLoaded: Bool = true) {
@@ -116,7 +120,7 @@ struct TextView: Sendable {
     width = 0
   }
 
-  /// Wraps the text to a width in columns, unless it already is.
+  /// Wraps the text to a width in columns. Does nothing if the text is already wrapped to this width.
   mutating func wrap(to columns: Int) {
     guard columns != width else { return }
     width = columns
@@ -132,13 +136,13 @@ struct TextView: Sendable {
       .map { space + $0 }
   }
 
-  /// The number of lines to scroll through: wrapped lines, or lines of the hex dump.
+  /// The number of lines that can be scrolled: the wrapped lines, or the lines of the hex dump.
   var lineCount: Int {
     guard showsBytes, let bytes = text.bytes else { return wrapped.count }
     return (bytes.count + 15) / 16
   }
 
-  /// The line at a place, from 0; empty beyond the end.
+  /// The line with this index, from 0; empty beyond the end.
   func line(_ place: Int) -> String {
     guard showsBytes, let bytes = text.bytes else {
       return place < wrapped.count ? wrapped[place] : ""
@@ -151,14 +155,14 @@ struct TextView: Sendable {
   }
 }
 
-/// The view that fills the screen between title and foot.
+/// A view of the browser. It fills the screen between the title line and the lines at the foot.
 enum BrowseView: Sendable {
   case list(ListView)
   case rows(RowsView)
   case text(TextView)
 }
 
-/// A line that the user types.
+/// A prompt at the foot of the screen, and the line that the user types into it.
 struct BrowsePrompt: Sendable, Equatable {
   enum Kind: Sendable, Equatable { case search, filter, key }
 

@@ -3,10 +3,10 @@ import SQLiteFile
 import StoreExtraction
 import Terminal
 
-/// The rows of one query. They become known part by part, as ``advance(toShow:atOnce:)`` is called.
+/// The rows of one query. Each call of ``advance(toShow:atOnce:)`` makes more of the rows known.
 final class BrowsedQuery {
   let query: RowsQuery
-  /// What the user must know about the rows, such as that only the first are here; nil when there is nothing to say.
+  /// A note about the rows for the user, for example that only the first rows are shown; nil without a note.
   private(set) var note: String?
 
   private enum Rows {
@@ -16,22 +16,24 @@ final class BrowsedQuery {
 
   private let rows: Rows
   private unowned let source: BrowseSource
-  /// The rows in the wanted order; nil while they are being sorted, and when the table's order is wanted.
+  /// The rows in the order that the query asks for. Nil while the rows are being sorted, and when they stay in the
+  /// table's order.
   private var order: SortedRows?
-  /// The order while it is being made: the rows that it has so far.
+  /// The order that is being made. It holds the rows that have been added so far.
   private var building = SortedRows()
   private var isOrdered: Bool
-  /// The progress that was reported last, in percent; -1 before the first report.
+  /// The progress after the last step, in percent; -1 before the first step.
   private var told = -1
 
-  /// How many leaves one step reads.
+  /// The number of leaves that one step reads.
   private static let leavesInStep = 8
-  /// How many rows one step adds to the order.
+  /// The number of rows that one step adds to the order.
   private static let rowsInStep = 2_000
-  /// How many bytes of a long text a filter and a search look at.
+  /// The number of bytes that filters and searches look at, at the start of each text. They do not look at the rest of
+  /// a longer text.
   static let searchedBytes = 65_536
 
-  /// Creates the rows of a query for live rows of a table.
+  /// Creates a query of the live rows of a table.
   init(_ query: RowsQuery, _ leaves: LeafRows, _ source: BrowseSource) throws {
     self.query = query
     self.source = source
@@ -60,11 +62,11 @@ final class BrowsedQuery {
     if leaves.isCutOff {
       note =
         "this table has no row ids, so only its first "
-        + "\(Quantity.count(LeafRows.maxKept)) rows are here; lifeboat rows shows all"
+        + "\(Quantity.count(LeafRows.maxKept)) rows are shown; lifeboat rows shows all"
     }
   }
 
-  /// Creates the rows of a query for deleted rows and older versions, which are already known.
+  /// Creates a query of deleted rows and older versions of rows, all of which are already known.
   init(_ query: RowsQuery, _ past: [RowContent], note: String?, _ source: BrowseSource) throws {
     self.query = query
     self.source = source
@@ -89,9 +91,9 @@ final class BrowsedQuery {
 
   // MARK: - Progress
 
-  /// How many rows can be shown now. While rows are being sorted, this is 0.
+  /// The number of rows that can be shown now; 0 while the rows are being sorted.
   var count: Int { isOrdered ? order?.count ?? indexCount : 0 }
-  /// Whether all rows are known, in their order.
+  /// Whether all rows are known, and in the order that the query asks for.
   var isComplete: Bool { isIndexed && isOrdered }
 
   private var indexCount: Int {
@@ -105,26 +107,26 @@ final class BrowsedQuery {
     if case .live(let index) = rows { index.isComplete } else { true }
   }
 
-  /// The progress in percent: first of counting or filtering the rows, then of sorting them.
+  /// The progress in percent: first the progress of counting or filtering the rows, then that of sorting the rows.
   private var share: Int {
     if case .live(let index) = rows, !index.isComplete { return Int(index.share * 100) }
     return isOrdered ? 100 : building.count * 100 / max(indexCount, 1)
   }
 
-  /// The work in progress, such as "sorting, 40%"; nil when all rows are known.
+  /// The work that is in progress, for example "sorting, 40%"; nil when all rows are known.
   var workText: String? {
     guard !isComplete else { return nil }
     let work = isIndexed ? "sorting" : query.filter == nil ? "counting" : "filtering"
     return "\(work), \(share)%"
   }
 
-  /// Advances the query by one step (reading leaves or sorting rows), or by up to four.
+  /// Does one step, or up to four steps, of the work on the query: reading leaves, or sorting rows.
   ///
   /// - Parameters:
-  ///   - places: the places of the rows that are to be shown.
-  ///   - atOnce: true to take up to four steps, and to stop as soon as the rows can be shown.
-  /// - Returns: true when the rows are to be sent: when more of them can be shown, when all are known, or when the
-  ///   percentage has changed.
+  ///   - places: the range of rows that are to be shown, as positions in the order shown.
+  ///   - atOnce: true to do up to four steps, until the rows can be shown; false to do one step.
+  /// - Returns: true when the rows must be sent to the model again, because more rows can be shown, all rows are known,
+  ///   or the percentage has changed.
   /// - Throws: `SQLiteFileError` when the device fails.
   func advance(toShow places: Range<Int>, atOnce: Bool) throws -> Bool {
     if atOnce, count >= places.upperBound { return true }
@@ -159,7 +161,7 @@ final class BrowsedQuery {
         query.sort.map { key(source.value(of: $0, content)) } ?? .none)
       return place + 1 < end
     }
-    // If a table has lost rows since it was counted, the sorting ends with the rows that are there.
+    // If the table has fewer rows than were counted, the sorting ends with the rows that the table has.
     if building.count >= indexCount || building.count == start {
       building.sort(descending: query.isDescending)
       order = building
@@ -182,7 +184,8 @@ final class BrowsedQuery {
 
   // MARK: - Rows
 
-  /// Calls `receive` with each row and its place in the table's order, from a place on, until it returns false.
+  /// Calls `receive` with each row and the row's place in the table's order, beginning with the row at `place`. Stops
+  /// when `receive` returns false.
   func forEachContent(
     from place: Int, longest: Int, _ receive: (Int, RowContent) -> Bool
   ) throws {
@@ -199,7 +202,8 @@ final class BrowsedQuery {
     }
   }
 
-  /// The places, in the table's order, of the rows in `part` that have the text of a filter.
+  /// Searches the rows at the places `part` for the text of a filter, and returns the places of the rows that have the
+  /// text. All places are counted in the table's order.
   func places(having filter: RowFilter, in part: Range<Int>) throws -> [Int] {
     var found: [Int] = []
     switch rows {
@@ -215,10 +219,11 @@ final class BrowsedQuery {
     return found
   }
 
-  /// Whether the rows are shown in an order that differs from the table's.
+  /// Whether the order in which the rows are shown differs from the table's order.
   var isSorted: Bool { order != nil }
 
-  /// The rows in a range of places of the order shown, each with its place. Places beyond the end are left out.
+  /// The rows at a range of positions in the order shown, each row with its position. Positions beyond the end are left
+  /// out.
   func contents(_ places: Range<Int>, longest: Int = RowIndex.shownBytes) throws
     -> [(Int, RowContent)]
   {
@@ -243,15 +248,16 @@ final class BrowsedQuery {
     return found
   }
 
-  /// The position in the order shown of the row with this place in the table's order; nil when the order does not have
-  /// the row.
+  /// Converts a row's place in the table's order to the row's position in the order shown. Nil when the order shown
+  /// does not contain the row.
   func position(ofPlace place: Int) -> Int? {
     guard let order else { return place }
     return (0..<order.count).first { order.place($0) == place }
   }
 
-  /// The first position, from `start` on and in a circle, whose row has one of `places` in the table's order; nil when
-  /// no such row is known.
+  /// Returns the position, in the order shown, of a row that is at one of `places` in the table's order; nil when no
+  /// such row is known. The search begins at the position `start`, goes forward or backward, and continues from the
+  /// other end.
   func position(ofAny places: Set<Int>, from start: Int, forward: Bool) -> Int? {
     guard let order, order.count > 0, !places.isEmpty else { return nil }
     let count = order.count
@@ -262,7 +268,8 @@ final class BrowsedQuery {
     return nil
   }
 
-  /// The position of the first row, in the table's order, whose key is this or higher; nil when no such row is known.
+  /// Finds the first row, in the table's order, whose key is `key` or higher, and returns the row's position in the
+  /// order shown. Nil when no such row is known.
   func place(of key: Int64) throws -> Int? {
     switch rows {
     case .live(let index):
@@ -274,12 +281,13 @@ final class BrowsedQuery {
 
   // MARK: - Sections
 
-  /// The places of all rows of the section that holds a place; nil without sections.
+  /// The positions, in the order shown, of all rows in the section of the row at position `place`; nil without
+  /// sections.
   func section(of place: Int) -> Range<Int>? {
     query.section == nil ? nil : order?.section(of: place)
   }
 
-  /// The places at which sections start, ascending, at most a thousand; empty without sections.
+  /// The positions of the rows that start a section, in ascending order, at most a thousand; empty without sections.
   var sectionStarts: [Int] {
     query.section == nil ? [] : Array((order?.sectionStarts ?? []).prefix(1_000))
   }

@@ -2,11 +2,11 @@ import CoreDataStore
 import SQLiteFile
 import Terminal
 
-/// The list that the browser begins with: first the entities, then the tables as SQLite has them.
+/// The list that the browser begins with: first the entities, then the tables as SQLite stores them.
 struct ContentsList: Sendable {
   let subjects: [BrowseSubject]
   private let rawStart: Int
-  /// Descendants of entities are looked up only in tables with at most this many entities.
+  /// The maximum number of entities in a table for which the descendants of each entity are looked up.
   private static let maxRelated = 500
 
   init(_ store: CoreDataStore) {
@@ -15,8 +15,8 @@ struct ContentsList: Sendable {
       for table in store.entityTables {
         let described = (try? store.describedEntities(of: table)) ?? []
         subjects += described.map { entity in
-          // No real model has that many entities in one table. In a hostile store, the work would grow with the square
-          // of their number.
+          // No real model has more than 500 entities in one table. In a hostile store, the work would grow with the
+          // square of the number of entities.
           let numbers =
             described.count <= Self.maxRelated
             ? store.numbers(ofEntities: [entity.name]).intersection(described.map(\.number))
@@ -34,16 +34,17 @@ struct ContentsList: Sendable {
     self.subjects = subjects
   }
 
-  /// The items of the list. A subject without an entry in `counts` gets `…` in place of its count.
+  /// The items of the list, each with the number of rows of its subject. An item whose subject is not in `counts` shows
+  /// `…` in place of the number.
   func items(_ counts: [BrowseSubject: Int]) -> [ListItem] {
     subjects.enumerated().map { place, subject in
-      let count =
-        counts[subject].map { "\(Quantity.count($0)) \($0 == 1 ? "row" : "rows")" } ?? "…"
+      let count = counts[subject].map { Quantity.count($0, "row") } ?? "…"
       let isTable = place >= rawStart && rawStart > 0
       return ListItem(
         label: subject.name,
-        text: count + (isTable ? ", table as SQLite has it" : "")
-          + (subject.entities.map { $0.count > 1 } == true ? ", descendants among them" : ""),
+        text: count + (isTable ? ", table as SQLite stores it" : "")
+          + (subject.entities.map { $0.count > 1 } == true
+            ? ", including rows of descendants" : ""),
         action: .rows(RowsQuery(subject: subject)), tone: isTable ? .dim : nil, isLink: true)
     }
   }

@@ -1,7 +1,8 @@
 import SafeText
 import Terminal
 
-/// The model and the source of the browser on one thread. Each request is answered in full before the next key.
+/// Runs the browser's model and source on one thread. All requests that a key causes are answered completely before the
+/// next key is pressed.
 final class InlineBrowse {
   var model: BrowseModel
   private var source: BrowseSource?
@@ -16,9 +17,9 @@ final class InlineBrowse {
       emit: { [unowned self] in inbox.append($0) })
   }
 
-  /// Answers all requests of the model, and does all work that they start.
+  /// Answers all requests of the model, and does all work that the requests start.
   ///
-  /// - Parameter working: called with the progress of long work, such as "counting, 12%".
+  /// - Parameter working: called with the progress of long work, for example "counting, 12%".
   func settle(_ working: (String) -> Void = { _ in }) {
     guard let source else { return }
     while true {
@@ -44,7 +45,7 @@ final class InlineBrowse {
     }
   }
 
-  /// Presses keys in order. Before the next key, all requests that the last key has caused are answered.
+  /// Presses keys in order. All requests that a key causes are answered before the next key is pressed.
   func press(_ keys: Key...) {
     for key in keys {
       model.press(key)
@@ -53,18 +54,18 @@ final class InlineBrowse {
   }
 }
 
-/// The browser in plain lines: each view is printed, then a prompt asks for a command. No cursor is moved, so that a
-/// screen reader reads everything once and in order.
+/// The browser in plain lines: each view is printed, and then a prompt asks for a command. The terminal's cursor is
+/// never moved back, so that a screen reader reads everything once and in order.
 struct LinearBrowse {
   private let browse: InlineBrowse
-  /// How many lines or rows a page has.
+  /// The number of lines or rows on a page.
   private static let pageLines = 20
-  /// The most scalars of a line of a list or of rows. Lines of a text are not cut.
+  /// The maximum length of a line that shows a list item or a row, in Unicode scalars. Lines of a text are not cut.
   private static let maxLine = 1_000
 
   init(_ place: BackgroundReading.Place, name: String) throws {
     browse = try InlineBrowse(place, name: name)
-    // The width is large, because a screen reader has no window at which lines would have to be cut.
+    // The width is large, because a screen reader needs no lines that are cut to fit a window.
     browse.model.resize(rows: Self.pageLines + BrowseModel.frame + 1, columns: 400)
   }
 
@@ -75,7 +76,7 @@ struct LinearBrowse {
     var said = ""
     func settle() {
       browse.settle { text in
-        // Each kind of work is announced once, and not for each percent.
+        // Each kind of work is announced only once, and not again for each percent.
         let kind = String(Substring(text.utf8.prefix { $0 != UInt8(ascii: ",") }))
         guard kind != said else { return }
         said = kind
@@ -85,7 +86,7 @@ struct LinearBrowse {
     settle()
     var shown: [String] = []
     while true {
-      // A view that has not changed is not printed again.
+      // If the lines of the view have not changed, they are not printed again.
       let lines = lines()
       if lines != shown { for line in lines { try say(line) } }
       shown = lines
@@ -101,7 +102,7 @@ struct LinearBrowse {
     }
   }
 
-  /// Moves the page so that it begins with the line that a search has found.
+  /// Scrolls so that the page begins with the line that a search has found.
   private func beginWithCursor() {
     switch browse.model.view {
     case .list(var list):
@@ -180,18 +181,18 @@ struct LinearBrowse {
     "NUMBER    open the line or row with this number",
     "n, p      the next page, the page before",
     "b         back",
-    "/TEXT     search a text; / alone for the next place with it",
-    "f TEXT    only rows with a text; f alone for all rows",
+    "/TEXT     search for a text; / alone: the next place with the text",
+    "f TEXT    only rows with a text; f alone: all rows",
     "g KEY     go to the row with a key",
-    "s, S      sort by a property, make sections by one: opens a list to choose from",
+    "s, S      sort by a property, make sections by a property: opens a list",
     "u         the table's own order, without sections",
-    "d         deleted rows and older versions; once more for live rows",
-    "x         a blob as bytes; once more for what it says",
+    "d         deleted rows and older versions; once more: live rows",
+    "x         a blob as bytes; once more: its decoded content",
     "F, P      findings, pages",
     "q         quit",
   ]
 
-  /// Carries out a command line. Returns false when the command was to quit.
+  /// Carries out a line that the user has typed. Returns false if the command is to quit.
   private func obey(_ line: String, _ say: (String) throws -> Void) throws -> Bool {
     let bytes = line.utf8.drop { $0 == UInt8(ascii: " ") }
     let word = String(Substring(bytes.prefix { $0 != UInt8(ascii: " ") }))
@@ -199,7 +200,7 @@ struct LinearBrowse {
       Substring(bytes.dropFirst(word.utf8.count).drop { $0 == UInt8(ascii: " ") }))
     if bytes.first == UInt8(ascii: "/") {
       let text = String(Substring(bytes.dropFirst()))
-      if text.isEmpty { press(.text("n")) } else { type("/", text) }
+      if text.isEmpty { browse.model.press(.text("n")) } else { type("/", text) }
       return true
     }
     if let number = Int(word) {
@@ -210,25 +211,23 @@ struct LinearBrowse {
     case "q", "quit": return false
     case "", "n": move(by: Self.pageLines)
     case "p": move(by: -Self.pageLines)
-    case "b": press(.escape)
+    case "b": browse.model.press(.escape)
     case "?", "help": for line in Self.help { try say(line) }
     case "f": type("f", rest)
     case "g": type(":", rest)
-    case "s", "S", "u", "d", "x", "F", "P": press(.text(word))
+    case "s", "S", "u", "d", "x", "F", "P": browse.model.press(.text(word))
     default: browse.model.message = "\(word) is not a command; ? shows all commands"
     }
     return true
   }
 
-  private func press(_ key: Key) { browse.model.press(key) }
-
-  /// Opens the prompt of a key, replaces its text by `text`, and presses Enter.
+  /// Presses a key that opens a prompt, replaces the text of the prompt by `text`, and presses Enter.
   private func type(_ key: String, _ text: String) {
-    press(.text(key))
+    browse.model.press(.text(key))
     guard browse.model.prompt != nil else { return }
-    press(.control("u"))
-    for scalar in text.unicodeScalars { press(.text(String(scalar))) }
-    press(.enter)
+    browse.model.press(.control("u"))
+    for scalar in text.unicodeScalars { browse.model.press(.text(String(scalar))) }
+    browse.model.press(.enter)
   }
 
   private func open(_ number: Int) {
@@ -241,7 +240,7 @@ struct LinearBrowse {
       }
       list.cursor = place
       browse.model.view = .list(list)
-      press(.enter)
+      browse.model.press(.enter)
     case .rows(let rows):
       guard let row = rows.row(place) else {
         return browse.model.message = "row \(number) is not on this page; n and p turn pages"

@@ -6,18 +6,19 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// Shows one row as a list of its properties, and one value as text to read.
+/// Describes a row as a list of the row's properties, and a value as text to read.
 struct RowDetail {
   private let source: BrowseSource
 
-  /// The most bytes of a value that are read and shown.
+  /// The maximum number of bytes of a value that are read and shown.
   static let maxBytes = 1 << 20
 
   init(_ source: BrowseSource) { self.source = source }
 
   // MARK: - A cell
 
-  /// The text of a value in a cell of a table; long values are cut or only described.
+  /// The text that a cell of a table shows for a value. A long text is cut. For a blob or a long list of rows, the cell
+  /// shows only the size.
   static func cell(_ property: RowContent.Property) -> String {
     if let partial = property.partial { return partial }
     switch property.value {
@@ -45,7 +46,8 @@ struct RowDetail {
     return "\(content.entity ?? table) \(key)\(mark)"
   }
 
-  /// The list for a row: its state, its properties with the relationships to follow, and where it was found.
+  /// The items of the list for a row: the state of the row, its properties and relationships, and the place where the
+  /// row was found.
   func items(_ content: RowContent, _ reference: RowReference) throws -> [ListItem] {
     var items: [ListItem] = []
     if content.mark != .live {
@@ -54,9 +56,7 @@ struct RowDetail {
     for property in content.properties { items.append(item(property, content, reference)) }
     items += inverses(of: content)
     var place = content.origin
-    if let saves = content.saves {
-      place += ", saved \(Quantity.count(saves)) \(saves == 1 ? "time" : "times")"
-    }
+    if let saves = content.saves { place += ", saved \(Quantity.count(saves, "time"))" }
     if !place.isEmpty { items.append(ListItem(label: "where", text: place, tone: .dim)) }
     return items
   }
@@ -113,8 +113,8 @@ struct RowDetail {
     }
   }
 
-  /// The one-to-many relationships of a row. The rows at the other end store them, so each item opens a query for those
-  /// rows.
+  /// Items for the one-to-many relationships of a row. The row itself does not store such a relationship. The rows at
+  /// the other end store it, so each item opens a query for these rows.
   private func inverses(of content: RowContent) -> [ListItem] {
     guard content.mark == .live, let key = content.key, let entity = content.entity,
       let layout = source.store.layout
@@ -139,7 +139,7 @@ struct RowDetail {
 
   // MARK: - A value
 
-  /// The value of a property as text to read, up to ``maxBytes``.
+  /// The value of a property as a text to read. Bytes of the value beyond the first ``maxBytes`` are left out.
   func text(of content: RowContent?, _ name: String) -> BrowseText {
     guard let content, let property = content.property(name) else {
       return BrowseText(title: name, lines: ["the store does not have this row any more"])
@@ -173,8 +173,7 @@ struct RowDetail {
     }
   }
 
-  /// The first ``maxBytes`` bytes of an external file; nil when the file cannot be read. The text of the value then
-  /// says so.
+  /// The first ``maxBytes`` bytes of an external file; nil when the file cannot be read.
   private static func file(_ blob: ExternalBlob) -> [UInt8]? {
     guard let file = try? ByteFile(blob.path) else { return nil }
     return try? file.bytes(at: 0, count: Int(min(file.size, Int64(maxBytes))))

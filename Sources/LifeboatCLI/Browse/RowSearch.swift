@@ -4,7 +4,7 @@ import StoreExtraction
 import Terminal
 
 extension RowFilter {
-  /// Whether the row has the text in its key or in one of its values.
+  /// Whether the key or a value of the row contains the text of the filter.
   func fits(_ content: RowContent) -> Bool {
     if let key = content.key, fits(String(key)) { return true }
     return content.properties.contains { property in
@@ -18,8 +18,8 @@ extension RowFilter {
 }
 
 extension BrowseSource {
-  /// Whether a row of a table has the text of a filter. Numbers and dates are made into text only if the filter's text
-  /// can be part of one.
+  /// Whether a row of a table contains the text of a filter. Numbers and dates are converted to text only if the
+  /// filter's text can be part of a number or date.
   func fits(_ row: BrowsedRow, _ filter: RowFilter, _ subject: BrowseSubject) -> Bool {
     if filter.fitsText(of: row) { return true }
     guard filter.mayBeNumber else { return false }
@@ -36,22 +36,25 @@ extension BrowseSource {
   }
 }
 
-/// A search for the next or previous row with a text. It is done in steps, and continues at the other end of the rows.
+/// A search, done in steps, for the next or the previous row that contains a text. After the last row, a forward search
+/// continues with the first row. After the first row, a backward search continues with the last row.
 struct RowSearch {
   enum Result { case goesOn, found(Int?) }
 
   let query: RowsQuery
   private let filter: RowFilter
   private let forward: Bool
-  /// The place of the row to look at next.
+  /// The place of the row that the next step looks at first.
   private var place: Int
-  /// How many rows were looked at.
+  /// The number of rows that have been searched so far.
   private var looked = 0
-  /// The places of all rows with the text so far, in the table's order. It is only used for sorted rows.
+  /// The places, in the table's order, of the rows with the text that have been found so far. Used only for sorted
+  /// rows.
   private var hits: Set<Int> = []
   private static let rowsInStep = 1_000
 
-  /// Starts a search after the row at the place `from`, or before it if `forward` is false.
+  /// Creates a search that starts with the row after the place `from`, or with the row before that place if `forward`
+  /// is false.
   init(_ query: RowsQuery, _ text: String, from: Int, forward: Bool) {
     self.query = query
     filter = RowFilter(text)
@@ -62,10 +65,11 @@ struct RowSearch {
   /// The progress of the search, in words.
   var words: String { "searching, \(Quantity.count(looked, "row")) so far" }
 
-  /// Looks at the next rows, and returns the place of the first one with the text, or nil when no row has it.
+  /// Searches the next rows. The result is `found` with the place of the first row with the text, `found(nil)` if no
+  /// row has the text, or `goesOn` if more steps are needed.
   mutating func step(_ rows: BrowsedQuery) throws -> Result {
-    // The search waits until more rows are known. If it goes backwards, or the rows are sorted or in sections, it waits
-    // until all rows are known.
+    // If the next row is not known yet, the search waits. A backward search, or a search of sorted rows or of sections,
+    // waits until all rows are known.
     if !rows.isComplete, !forward || place >= rows.count || query.needsOrder {
       _ = try rows.advance(toShow: 0..<Int.max, atOnce: false)
       return .goesOn
@@ -85,8 +89,8 @@ struct RowSearch {
     return .goesOn
   }
 
-  /// Searches sorted rows. They are read in the table's order, because rows in the order shown are scattered over the
-  /// file.
+  /// Searches sorted rows. The rows are read in the table's order, because rows that are neighbours in the order shown
+  /// are scattered over the file.
   private mutating func stepSorted(_ rows: BrowsedQuery) throws -> Result {
     let end = min(looked + Self.rowsInStep, rows.count)
     hits.formUnion(try rows.places(having: filter, in: looked..<end))

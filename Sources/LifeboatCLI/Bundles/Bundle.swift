@@ -5,9 +5,9 @@ struct Bundle: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make, redact, check, list and unpack support bundles.",
     discussion: """
-      A bundle is a zip that any unzip tool opens, with manifest.json first. It holds structure only - metadata, \
-      version hashes, the model, schema, counts, the incident - unless rows or the store's files are asked for. It can \
-      be encrypted to the keys of those who may open it.
+      A bundle is a zip archive that any unzip tool opens; its first entry is manifest.json. Unless you ask for rows \
+      or for the store's files, it holds structure only: metadata, version hashes, the model, schema, counts and the \
+      incident. It can be encrypted to the public keys of those who may open it.
       """,
     subcommands: [
       BundleCreate.self, BundleRedact.self, BundleVerify.self, BundleShow.self, BundleList.self,

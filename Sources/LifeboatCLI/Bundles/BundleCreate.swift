@@ -16,7 +16,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   /// `store`.
   struct Include: ExpressibleByArgument {
     var contents: BundleManifest.Contents
-    /// The names of the entities or tables whose rows go in; nil for all.
+    /// The names of the entities or tables whose rows go into the bundle; nil for all entities and tables.
     var entities: [String]?
 
     init(_ contents: BundleManifest.Contents) { self.contents = contents }
@@ -37,7 +37,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     var defaultValueDescription: String { contents.rawValue }
   }
 
-  /// The value of `--redact`, which says what stands for the values of rows.
+  /// The value of `--redact`, which says what replaces the values of rows in the bundle.
   enum Redact: String, ExpressibleByArgument, CaseIterable {
     case values, listed, none
   }
@@ -50,11 +50,11 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       Examples: lifeboat bundle create Notes.sqlite -o Notes-support.zip
                 lifeboat bundle create Incompatible/2026-11-20-21-53-07Z -o incident.zip --include rows
 
-      Rows go in with tokens for their values, so that support sees what is equal, empty, long or out of order \
-      without reading it. --redact none puts the values themselves in.
+      With --include rows, a token replaces each value: support can see which values are equal, empty, long or out of \
+      order, but cannot read them. With --redact none, the bundle holds the values themselves.
 
-      Exit status: 1 when the store is damaged (the bundle is still made); 73 when the output exists; 75 \
-      when the store changed while it was read.
+      Exit status: 1 when the store is damaged, or a backup lacks some of its files, such as the log (the bundle is \
+      still made); 73 when the output exists; 75 when the store changed while it was read.
       """)
 
   @Argument(help: .store, completion: .file())
@@ -64,8 +64,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     name: .long,
     help:
       """
-      structure (nothing that a user typed), rows or rows:ENTITY,… (rows as well, redacted) or \
-      store (the files of the store as well).
+      What to pack: structure (nothing that a user typed); rows or rows:ENTITY,… (also rows, \
+      redacted); or store (also the files of the store).
       """
   )
   var include = Include(.structure)
@@ -74,8 +74,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     name: .long,
     help:
       """
-      values (a token for each value of a row; the default), listed (tokens, except for what \
-      --allow names) or none (the values themselves).
+      Which values of rows a token replaces: values (all; the default), listed (all that --allow \
+      does not name) or none.
       """
   )
   var redact: Redact?
@@ -84,8 +84,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     name: .long,
     help:
       """
-      What stands beside the token of a number: ranges (powers of ten) or ranks (the place of \
-      the number in its sorted column).
+      What is written beside the token of a number: ranges (the powers of ten around the number) or \
+      ranks (the place of the number in its sorted column).
       """
   )
   var numbers: NumberForm?
@@ -105,7 +105,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       throw ValidationError("--redact listed and --allow FILE only work together.")
     }
     guard numbers == nil || include.contents == .rows && redact != Redact.none else {
-      throw ValidationError("--numbers is about redacted rows; add --include rows.")
+      throw ValidationError(
+        "--numbers is about redacted rows: add --include rows, without --redact none.")
     }
     guard redact == nil || include.contents == .rows else {
       throw ValidationError(
@@ -120,7 +121,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   }
 
   private func pack(_ subject: StoreInput) throws {
-    // The full path is needed so that the folder can be masked wherever a record names it.
+    // The absolute path is needed, so that the name of the store's folder can be masked in every record that contains
+    // it.
     let given = try subject.decrypted?.evidence.mainPath ?? subject.storePath()
     let storePath = URL(fileURLWithPath: given).standardizedFileURL.path
     try packing.target.map(subject.check)
@@ -157,7 +159,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     }
   }
 
-  /// The JSON form of the receipt: the path of the bundle, and its manifest.
+  /// The JSON output of `lifeboat bundle create`: the path of the bundle, and the bundle's manifest.
   struct Report: Encodable {
     let schema = "lifeboat.bundleReceipt"
     let version = 1
@@ -166,7 +168,8 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     let manifest: BundleManifest
   }
 
-  /// Warnings to read before the bundle is passed on, as clauses; empty when the bundle holds no values.
+  /// Warnings that the user should read before passing the bundle on, as clauses; empty when the bundle contains no
+  /// values of the store.
   private func warnings(_ request: BundleRequest, isDecrypted: Bool) -> [String] {
     let decrypted =
       "the store is encrypted, but its values are not encrypted in the bundle"
@@ -191,7 +194,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
 
 extension NumberForm: ExpressibleByArgument {}
 
-/// The entries and problems of a bundle as text.
+/// Formats the entries of a bundle, and the problems found in a bundle, as text.
 enum BundleText {
   static func table(_ manifest: BundleManifest, _ display: DisplayOptions) -> String {
     table(manifest.entries.map { ($0.name, $0.sizeBytes, $0.why) }, display)
@@ -210,7 +213,7 @@ enum BundleText {
     return table.text(width: display.width, style: display.style)
   }
 
-  /// The entries of a manifest, one a line: name, size, and what the entry is.
+  /// Lists the entries of a manifest, one on each line: the name, the size, and what the entry is.
   static func lines(_ manifest: BundleManifest, _ display: DisplayOptions) -> String {
     manifest.entries.map { entry in
       DisplayText.hanging(
@@ -219,7 +222,7 @@ enum BundleText {
     }.joined()
   }
 
-  /// The problems, one a line: message, entry and id.
+  /// Lists the problems, one on each line: the message, the entry and the id.
   static func lines(_ problems: [BundleVerification.Problem]) -> String {
     problems.map { problem in
       let place = problem.entry.map { ", \(VisibleText.visible($0))" } ?? ""

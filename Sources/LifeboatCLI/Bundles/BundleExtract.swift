@@ -13,11 +13,11 @@ struct BundleExtract: ParsableCommand {
     discussion: """
       Example: lifeboat bundle extract Notes.zip.age -i support.key -o Notes
 
-      Entries are compared with the manifest before they get a name; what does not agree is left out and \
-      listed. How much will be written is said before, and an archive that grows too much is refused.
+      Each entry is compared with the manifest before its file gets its name; entries that differ are left out and \
+      listed. The command first says how much it will write, and refuses an archive that would become too large.
 
-      Exit status: 0, 1 when entries were left out, 65 not a bundle, or refused as harmful, 66 missing, 73 \
-      the folder exists.
+      Exit status: 0; 1 when entries were left out; 65 when the file is not a bundle, or was refused because it may do \
+      harm; 66 when it is missing; 73 when the folder exists.
       """)
 
   @Argument(help: "The bundle.", completion: .file())
@@ -28,13 +28,13 @@ struct BundleExtract: ParsableCommand {
 
   @Option(
     name: .customLong("max-size"),
-    help: "The most bytes to write; default: 100 times the size of the bundle, at least 64 MiB.")
+    help: "The number of bytes to write at most; default: 100 times the bundle, at least 64 MiB.")
   var maxSize: ByteCount?
 
   @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form of the result: what was unpacked, and what was left out.
+  /// The JSON output of `lifeboat bundle extract`: what was unpacked, and what was left out.
   struct Report: Encodable {
     struct Skipped: Encodable {
       let name: String

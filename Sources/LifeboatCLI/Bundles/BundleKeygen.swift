@@ -8,14 +8,14 @@ import Terminal
 struct BundleKeygen: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "keygen",
-    abstract: "Make a key that bundles are encrypted to, or signed with.",
+    abstract: "Make a key for encrypting or signing bundles.",
     discussion: """
       Examples: lifeboat bundle keygen -o support.key
                 lifeboat bundle keygen --signing -o app.key
 
-      The file holds the secret key, for this user only. Give the public key, which is printed, to those who \
-      make bundles: lifeboat bundle create Notes.sqlite --to age1… -o Notes.zip.age. Keys are those of age, or of \
-      minisign for signing.
+      The file holds the secret key, and only you can read this file. Give the public key, which is printed, to those \
+      who make bundles; they run: lifeboat bundle create Notes.sqlite --to age1… -o Notes.zip.age. The keys have the \
+      format of age or, with --signing, of minisign.
 
       Exit status: 73 when the output exists.
       """)
@@ -23,12 +23,12 @@ struct BundleKeygen: ParsableCommand {
   @Option(name: .shortAndLong, help: "The file for the secret key.", completion: .file())
   var output: String
 
-  @Flag(name: .long, help: "Make a key that bundles are signed with.")
+  @Flag(name: .long, help: "Make a key for signing bundles.")
   var signing = false
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form of the result: the file of the secret key, and the public key.
+  /// The JSON output of `lifeboat bundle keygen`: the path of the file with the secret key, and the public key.
   struct Report: Encodable {
     let schema = "lifeboat.key"
     let version = 1

@@ -10,7 +10,8 @@ struct BundleList: ParsableCommand {
     discussion: """
       Example: lifeboat bundle list Notes-support.zip
 
-      Exit status: 0, 1 when the archive and its manifest contradict each other, 65 not a bundle, 66 missing.
+      Exit status: 0; 1 when the archive and its manifest contradict each other; 65 when the file is not a bundle; 66 \
+      when it is missing.
       """)
 
   @Argument(help: "The bundle.", completion: .file())
@@ -19,7 +20,8 @@ struct BundleList: ParsableCommand {
   @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form: the keys of the manifest, then the entries of the archive and its problems.
+  /// The JSON output of `lifeboat bundle list`: the members of the manifest, the entries of the archive, and the
+  /// problems that were found.
   struct Report: Encodable {
     struct Entry: Encodable {
       let name: String
@@ -52,7 +54,7 @@ struct BundleList: ParsableCommand {
       throw Failure(
         65, "bundle.manifestMissing",
         "\(path): not a support bundle: the archive has no manifest.json",
-        hint: "list the entries of a plain zip archive with: unzip -l")
+        hint: "to list the entries of a plain zip archive, run: unzip -l")
     }
     let contents = try BundleContents(of: reader)
     if display.json {

@@ -6,7 +6,7 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat bundle redact`, which makes a stricter copy of a bundle.
+/// The command `lifeboat bundle redact`, which makes a copy of a bundle that tells less about the store.
 struct BundleRedact: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     commandName: "redact",
@@ -17,9 +17,9 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
                 lifeboat bundle redact Notes.zip.age -i support.key --include structure -o Notes-structure.zip
 
       The copy holds rows with a token for each value, and never the store itself. Nothing is added that the \
-      first bundle does not hold. The copy is searched for what must not be in it, like any bundle.
+      first bundle does not hold. Like any new bundle, the copy is searched for texts that must not be in it.
 
-      Exit status: 0; 65 when the bundle is not as it was made, or the copy would hold what must not be in it; \
+      Exit status: 0; 65 when the bundle is not as it was made, or the copy would hold a text that must not be in it; \
       73 when the output exists.
       """)
 
@@ -39,7 +39,7 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
 
   @Option(
     name: .customLong("opening-passphrase-file"),
-    help: "A file whose first line is the passphrase of the bundle that is read.",
+    help: "A file whose first line is the passphrase of the bundle to copy.",
     completion: .file())
   var openingPassphraseFile: String?
 
@@ -50,14 +50,14 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
   var evidencePaths: [String] { [path] }
   var outputPaths: [String] { packing.outputPaths }
 
-  /// The JSON form of the result: the copy's manifest, and what was removed.
+  /// The JSON output of `lifeboat bundle redact`: the copy's manifest, and what was removed.
   struct Report: Encodable {
     let schema = "lifeboat.bundleRedaction"
     let version = 1
     /// The path of the copy; nil for a dry run.
     let output: String?
     let manifest: BundleManifest
-    /// What the first bundle holds and the copy does not, one sentence for each part.
+    /// What the original bundle contains and the copy does not, in one sentence for each part.
     let removed: [String]
   }
 
@@ -89,7 +89,7 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
       throw Failure(
         65, BundleError.Code.notIntact.rawValue,
         "\(path) is not as it was made: \(verification.problems.first?.message ?? "")",
-        hint: "see what is wrong with: lifeboat bundle verify \(ShellText.path(path))")
+        hint: "to see what is wrong, run: lifeboat bundle verify \(ShellText.path(path))")
     }
     try packing.target.map(input.check)
     var request = try packing.request(include.contents, encryption)
@@ -114,8 +114,8 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
     try display.write(text)
   }
 
-  /// Makes the copy. If the bundle holds the store, the copy is packed anew from the store, so that all rules of a new
-  /// bundle apply. Otherwise the copy is made from the bundle's records.
+  /// Makes the copy. If the original bundle contains the store, a new bundle is packed from this store, so that all
+  /// rules for new bundles apply. Otherwise the copy is made from the records of the original bundle.
   private func copy(
     of bundle: UnpackedBundle, _ input: StoreInput, _ request: BundleRequest,
     _ interruption: Interruption

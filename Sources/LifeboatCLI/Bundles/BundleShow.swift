@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
-import Quoting
 import SafeText
 import StoreExtraction
+import StoreFiles
 import StoreRecovery
 import SupportBundle
 import Terminal
@@ -16,7 +16,8 @@ struct BundleShow: ParsableCommand {
     discussion: """
       Example: lifeboat bundle show Notes.zip.age -i support.key
 
-      Exit status: 0, 65 not a bundle, or no key at hand opens it, 66 missing.
+      Exit status: 0; 1 when the archive and its manifest contradict each other; 65 when the file is not a bundle, \
+      none of the given keys opens it, or a record was changed; 66 when the file is missing.
       """)
 
   @Argument(help: "The bundle.", completion: .file())
@@ -25,14 +26,14 @@ struct BundleShow: ParsableCommand {
   @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form of the summary.
+  /// The JSON output of `lifeboat bundle show`.
   struct Report: Encodable {
     let schema = "lifeboat.bundleSummary"
     let version = 1
     let path: String
     let contents: String
     let created: String
-    /// The incident; nil in a bundle of a store that was not set aside.
+    /// The incident that the bundle is about; nil if the bundle is about a store that was not set aside.
     let incident: Incident?
     /// The inspection of the store; nil when the store could not be read while the bundle was made.
     let inspection: StoreInspection?
@@ -41,18 +42,29 @@ struct BundleShow: ParsableCommand {
   func run() throws {
     let reader = try ZipReader(try secrets.open(path))
     let contents = try BundleContents(of: reader)
-    let incident = try record("incident.json", of: reader, as: Incident.self)
-    let inspection = try record(StoreBundle.inspectionName, of: reader, as: StoreInspection.self)
+    let manifest = contents.manifest
+    let incident = try record("incident.json", of: reader, manifest, as: Incident.self)
+    let inspection = try record(
+      StoreBundle.inspectionName, of: reader, manifest, as: StoreInspection.self)
     if display.json {
-      return try display.write(
+      try display.write(
         json: Report(
-          path: path, contents: contents.manifest.contents.rawValue,
-          created: contents.manifest.created, incident: incident, inspection: inspection))
+          path: path, contents: manifest.contents.rawValue, created: manifest.created,
+          incident: incident, inspection: inspection))
+    } else {
+      try display.write(text(contents, incident, inspection))
     }
+    if !contents.problems.isEmpty { try display.exitWithFindings() }
+  }
+
+  private func text(
+    _ contents: BundleContents, _ incident: Incident?, _ inspection: StoreInspection?
+  ) -> String {
+    let manifest = contents.manifest
     var block = KeyValueBlock()
     block.add(
       PathText.lastComponent(of: path),
-      "made by \(contents.manifest.tool.name) \(contents.manifest.tool.version), \(contents.manifest.created); holds \(holds(contents))"
+      "made by \(manifest.tool.name) \(manifest.tool.version), \(manifest.created); holds \(holds(manifest))"
     )
     if let incident {
       block.add("Incident", "\(incident.id): \(incident.verdict.reason)")
@@ -60,7 +72,7 @@ struct BundleShow: ParsableCommand {
       block.add("App", app.joined(separator: " "))
     }
     // Only what was left out of the rows is shown here; `lifeboat bundle list` shows everything that was left out.
-    for (index, sentence) in contents.manifest.withheld.filter({
+    for (index, sentence) in manifest.withheld.filter({
       PathText.starts($0, with: "Rows ")
     }).enumerated() {
       block.add(index == 0 ? "Left out" : "", sentence, tone: .yellow)
@@ -69,32 +81,47 @@ struct BundleShow: ParsableCommand {
       block.add("NOT WHOLE", "lifeboat bundle verify says what is wrong", tone: .red)
     }
     block.add(
-      "Next", [.init("lifeboat bundle extract \(ShellText.path(path)) -o DIR", "unpack it")])
+      "Next", [.init("lifeboat bundle extract \(secrets.argument(path)) -o DIR", "unpack it")])
     var text = block.text(width: display.width, style: display.style)
     if let inspection {
-      text += "\n" + InspectionText(inspection, display, isOfBundle: true).text
+      text +=
+        "\n" + InspectionText(inspection: inspection, display: display, isOfBundle: true).text
     } else {
-      text += "The store could not be read; problem.json in the bundle says why.\n"
+      let saysWhy = manifest.entries.contains { PathText.isSame($0.name, "problem.json") }
+      text +=
+        saysWhy
+        ? "The store could not be read; problem.json in the bundle says why.\n"
+        : "The bundle holds no inspection of the store.\n"
     }
-    try display.write(text)
+    return text
   }
 
-  private func holds(_ contents: BundleContents) -> String {
-    switch contents.manifest.contents {
+  private func holds(_ manifest: BundleManifest) -> String {
+    switch manifest.contents {
     case .structure: "no rows"
     case .rows: "rows"
     case .store: "the files of the store"
     }
   }
 
-  /// Reads a record of the bundle; nil when the bundle has no entry with this name.
+  /// Reads a record of the bundle. Nil when neither the archive nor the manifest has an entry with the record's name.
+  ///
+  /// - Throws: `bundle.entryChanged` when the record is not as it was packed.
   private func record<Record: Decodable>(
-    _ name: String, of reader: ZipReader, as type: Record.Type
+    _ name: String, of reader: ZipReader, _ manifest: BundleManifest, as type: Record.Type
   ) throws -> Record? {
-    guard let entry = reader.entry(named: name) else { return nil }
-    do {
-      return try RecordFile.decode(reader.bytes(of: entry, limit: RecordFile.maxBytes), as: type)
-    } catch is DecodingError {
+    let entry = reader.entry(named: name)
+    let listed = manifest.entries.first { PathText.isSame($0.name, name) }
+    guard entry != nil || listed != nil else { return nil }
+    let bytes = try entry.map { try reader.bytes(of: $0, limit: RecordFile.maxBytes) }
+    guard let bytes, Digest.sha256(bytes) == listed?.sha256 else {
+      throw Failure(
+        65, BundleError.Code.entryChanged.rawValue, "\(path): \(name) is not as it was packed",
+        hint:
+          "ask for the bundle once more; to see what is wrong, run: lifeboat bundle verify \(secrets.argument(path))"
+      )
+    }
+    do { return try RecordFile.decode(bytes, as: type) } catch is DecodingError {
       throw Failure(
         65, "bundle.badRecord",
         "\(path): \(name) is not a valid record, or was written by a newer version of lifeboat")

@@ -4,7 +4,7 @@ import SafeText
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat bundle verify`, which checks that a bundle is whole and unchanged.
+/// The command `lifeboat bundle verify`, which checks that a bundle is complete and unchanged.
 struct BundleVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
@@ -12,7 +12,8 @@ struct BundleVerify: ParsableCommand {
     discussion: """
       Example: lifeboat bundle verify Notes-support.zip
 
-      Exit status: 0 intact, 1 changed or damaged, 65 not a bundle, or refused as harmful, 66 missing.
+      Exit status: 0 when the bundle is intact; 1 when it was changed or damaged; 65 when the file is not a bundle, or \
+      was refused because it may do harm; 66 when it is missing.
       """)
 
   @Argument(help: "The bundle.", completion: .file())
@@ -34,7 +35,7 @@ struct BundleVerify: ParsableCommand {
   @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form of the verification.
+  /// The JSON output of `lifeboat bundle verify`.
   struct Report: Encodable {
     struct Problem: Encodable {
       let id: String
@@ -59,12 +60,12 @@ struct BundleVerify: ParsableCommand {
     let path: String
     let outcome: String
     let intactEntryCount: Int
-    /// The id of the key that has signed the bundle; nil when the signature was not checked.
+    /// The id of the key that the bundle was signed with; nil when the signature was not checked.
     let signedBy: String?
     let problems: [Problem]
   }
 
-  /// The error codes that mean that an encrypted bundle was changed or cut off.
+  /// The codes of errors that mean that an encrypted bundle was changed or cut off.
   private static let changed: Set<String> = [
     "age.headerChanged", "age.contentChanged", "age.truncated",
   ]
@@ -84,11 +85,12 @@ struct BundleVerify: ParsableCommand {
 
   func validate() throws {
     guard signature == nil || publicKey != nil else {
-      throw ValidationError("--signature needs a key to be checked with; add --public-key.")
+      throw ValidationError("A signature is checked with a public key: add --public-key.")
     }
   }
 
-  /// Checks the signature. Returns the id of the key and the signer's comment; nil when no key was given.
+  /// Checks the signature of the bundle. Returns the id of the key that the bundle was signed with, and the signer's
+  /// comment. Nil without `--public-key`.
   private func signed() throws -> (key: String, comment: String)? {
     guard let publicKey else { return nil }
     let key: MinisignPublicKey

@@ -9,12 +9,12 @@ import SQLCipherFiles
 import StoreExtraction
 import SupportBundle
 
-/// The options for the keys or the passphrase that a bundle is encrypted with.
+/// The options that name the keys or the passphrase for the encryption of a bundle.
 struct EncryptionOptions: ParsableArguments {
   @Option(
     name: .long,
     help:
-      "Encrypt to this public key, age1…, or to those in this file; may be repeated. Only their owners can open the bundle."
+      "Encrypt to this public key (age1…), or to the keys in this file; may be repeated. Only key owners can open it."
   )
   var to: [String] = []
 
@@ -35,7 +35,7 @@ struct EncryptionOptions: ParsableArguments {
     }
   }
 
-  /// The encryption that the options ask for; nil for a bundle that is not encrypted.
+  /// The encryption that the options ask for; nil when the bundle shall not be encrypted.
   func encryption() throws -> BundleEncryption? {
     if let passphraseFile {
       return BundleEncryption(
@@ -50,7 +50,7 @@ struct EncryptionOptions: ParsableArguments {
           64, AgeError.Code.badKey.rawValue,
           "--to: a secret key stands where a public one is expected",
           hint:
-            "make a new key, because this one was on a command line, and give the public key that its file names"
+            "the secret key was visible on the command line: make a new key, and give the public key in its file"
         )
       }
       if PathText.dropping(prefix: "age1", from: name) != nil {
@@ -65,18 +65,23 @@ struct EncryptionOptions: ParsableArguments {
   }
 }
 
-/// The options that open encrypted bundles and encrypted stores.
+/// The options that name the keys or the passphrase of encrypted bundles, and the key of encrypted stores.
 struct SecretOptions: ParsableArguments {
   @OptionGroup var bundle: BundleSecretOptions
   @OptionGroup var cipher: CipherOptions
 
   var keyFile: String? { cipher.keyFile }
 
-  /// The key of the store; nil when none is given.
+  /// The key of the store; nil when the options name none.
   func key() throws -> CipherKey? { try cipher.key() }
+
+  /// The path, and after it the options that open what is at the path, in the form of arguments of a suggested command.
+  func argument(_ path: String) -> String {
+    bundle.argument(path) + (keyFile.map { " --key-file " + ShellText.path($0) } ?? "")
+  }
 }
 
-/// The option that opens an encrypted store.
+/// The option that names the key of an encrypted store.
 struct CipherOptions: ParsableArguments {
   @Option(
     name: .customLong("key-file"),
@@ -85,7 +90,7 @@ struct CipherOptions: ParsableArguments {
     completion: .file())
   var keyFile: String?
 
-  /// The key of the store; nil when none is given.
+  /// The key of the store; nil when the option names none.
   func key() throws -> CipherKey? {
     guard let keyFile else { return nil }
     let line: [UInt8]
@@ -104,7 +109,7 @@ struct CipherOptions: ParsableArguments {
   }
 }
 
-/// The options that open an encrypted bundle.
+/// The options that name the keys or the passphrase of an encrypted bundle.
 struct BundleSecretOptions: ParsableArguments {
   @Option(
     name: .shortAndLong,
@@ -118,7 +123,7 @@ struct BundleSecretOptions: ParsableArguments {
     completion: .file())
   var passphraseFile: String?
 
-  /// Reads the keys and the passphrase from their files. The files may be pipes, so call this once.
+  /// Reads the keys and the passphrase from their files. Call this only once, because the files may be pipes.
   func secrets() throws -> AgeSecrets {
     var secrets = AgeSecrets()
     for file in identity {
@@ -130,6 +135,13 @@ struct BundleSecretOptions: ParsableArguments {
     return secrets
   }
 
+  /// The path, and after it the options that open what is at the path, in the form of arguments of a suggested command.
+  func argument(_ path: String) -> String {
+    let options =
+      identity.map { ("-i", $0) } + (passphraseFile.map { [("--passphrase-file", $0)] } ?? [])
+    return ShellText.path(path) + options.map { " \($0) \(ShellText.path($1))" }.joined()
+  }
+
   /// Opens the bundle at a path, and decrypts it if it is encrypted.
   func open(_ path: String) throws -> BundleFile {
     try Self.bundle(
@@ -137,12 +149,13 @@ struct BundleSecretOptions: ParsableArguments {
       hint: "name the secret key with --identity, or the passphrase with --passphrase-file")
   }
 
-  /// Opens the bundle at a path. Without options, an encrypted bundle is refused.
+  /// Opens the bundle at a path. If `options` is nil, an encrypted bundle is refused.
   static func bundle(at path: String, _ options: BundleSecretOptions?) throws -> BundleFile {
     if let options { return try options.open(path) }
     return try bundle(
       at: path, AgeSecrets(),
-      hint: "decrypt it first: lifeboat bundle extract \(ShellText.path(path)) -i KEYFILE -o DIR")
+      hint: "decrypt the bundle first: lifeboat bundle extract \(ShellText.path(path)) "
+        + "-i KEYFILE -o DIR")
   }
 
   private static func bundle(at path: String, _ secrets: AgeSecrets, hint: String) throws
@@ -159,7 +172,8 @@ struct BundleSecretOptions: ParsableArguments {
 
 /// Reads files that hold keys or passphrases.
 enum KeyFile {
-  /// Reads a file, and parses its keys with `keys`. `hint` says what to do when there is no file.
+  /// Reads the file at a path, and parses the keys in it with `keys`. `hint` tells the user what to do if the file is
+  /// missing.
   static func read<Key>(
     _ path: String, ifMissing hint: String = "make a key with: lifeboat bundle keygen -o FILE",
     _ keys: ([UInt8]) throws(AgeError) -> [Key]
@@ -172,7 +186,7 @@ enum KeyFile {
     }
   }
 
-  /// Reads a file of minisign, and parses its key or signature with `key`.
+  /// Reads the file at a path, which is in the format of minisign, and parses the key or signature in it with `key`.
   static func read<Key>(_ path: String, _ key: (String) throws(BundleError) -> Key) throws -> Key {
     let text = String(
       decoding: try bytes(path, ifMissing: "check the path of the key or of the signature"),
@@ -184,7 +198,8 @@ enum KeyFile {
     }
   }
 
-  /// The first line of a file, without its line end. An empty line is a failure.
+  /// Reads a passphrase: the first line of the file at a path, without the line end. Throws a failure when this line is
+  /// empty.
   static func passphrase(_ path: String) throws -> [UInt8] {
     let line = try bytes(path, ifMissing: "name a file whose first line is the passphrase").prefix {
       $0 != 0x0a && $0 != 0x0d
@@ -195,7 +210,7 @@ enum KeyFile {
     return Array(line)
   }
 
-  /// All bytes of a small file, which may be a pipe. `hint` says what to do when there is no file.
+  /// Reads all bytes of a small file, which may be a pipe. `hint` tells the user what to do if the file is missing.
   private static func bytes(_ path: String, ifMissing hint: String) throws -> [UInt8] {
     let data: Data
     do {
@@ -208,8 +223,8 @@ enum KeyFile {
         isThere ? 77 : 66, isThere ? "bundle.permissionDenied" : "bundle.inputMissing",
         isThere
           ? "the file of the key or passphrase cannot be read, \(path)"
-          : "there is no file of a key or passphrase at this path, \(path)",
-        hint: isThere ? "check its permissions, and that it is a file" : hint)
+          : "no file with a key or passphrase is at this path, \(path)",
+        hint: isThere ? "check the permissions, and that the path is that of a file" : hint)
     }
     guard data.count <= AgeKeyFile.maxBytes else {
       throw Failure(65, AgeError.Code.badKey.rawValue, "\(path) is too large for a file of keys")
@@ -218,11 +233,11 @@ enum KeyFile {
   }
 }
 
-/// Writes small new files of text.
+/// Makes small text files.
 enum NewText {
-  /// Writes a file that does not exist yet. If that fails, nothing is left behind.
+  /// Writes a text to a file that does not exist yet. If the writing fails, no part of the file remains.
   ///
-  /// `mode` has the permissions of the file.
+  /// `mode` has the permissions of the file, for example `0o644`.
   static func write(_ text: String, to path: String, mode: UInt32, _ interruption: Interruption)
     throws
   {

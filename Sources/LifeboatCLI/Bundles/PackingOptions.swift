@@ -6,7 +6,7 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// How a bundle is packed: the options that `bundle create` and `bundle redact` share.
+/// The options that `bundle create` and `bundle redact` share. They say how a bundle is packed.
 struct PackingOptions: ParsableArguments {
   @Option(name: .shortAndLong, help: "The bundle to make.", completion: .file())
   var output: String?
@@ -14,7 +14,7 @@ struct PackingOptions: ParsableArguments {
   @Option(
     name: .long,
     help:
-      "A file whose first line is lifeboat-allow 1. Each further line names what stays readable: ENTITY.ATTRIBUTE.",
+      "A file whose first line is lifeboat-allow 1. Each other line names what to keep readable: ENTITY.ATTRIBUTE.",
     completion: .file())
   var allow: String?
 
@@ -35,8 +35,8 @@ struct PackingOptions: ParsableArguments {
     name: .long,
     help:
       """
-      The maximum size of the bundle, such as 20MB. Only the first rows of each entity go in, \
-      and the largest external files stay out.
+      The maximum size of the bundle, such as 20MB. If need be, only the first rows of each entity \
+      go in, and the largest external files are left out.
       """
   )
   var maxSize: ByteCount?
@@ -48,7 +48,7 @@ struct PackingOptions: ParsableArguments {
     completion: .file())
   var sign: String?
 
-  /// The files that a run makes: the bundle, and its signature if there is one.
+  /// The paths of the files that the command makes: the bundle and, with `--sign`, the signature.
   var outputPaths: [String] {
     let paths = [output].compactMap { $0 }
     return sign == nil ? paths : paths + paths.map { MinisignSignature.path(for: $0) }
@@ -62,11 +62,11 @@ struct PackingOptions: ParsableArguments {
       throw ValidationError("--level is a number from 1 to 9.")
     }
     guard dryRun || output != nil else {
-      throw ValidationError("Name the bundle with --output, or say --dry-run.")
+      throw ValidationError("Name the bundle to make with --output, or ask for --dry-run.")
     }
   }
 
-  /// Which values stay readable: none, or those that the allow-list names. Tokens replace all other values.
+  /// The redaction that the options ask for. Tokens replace all values except those that the allow-list names.
   func redaction() throws -> Redaction {
     guard let allow else { return .values(except: .nothing) }
     return .values(except: try AllowList(contentsOf: allow))
@@ -84,8 +84,9 @@ struct PackingOptions: ParsableArguments {
     return request
   }
 
-  /// Reads the key to sign with; nil when the bundle is not to be signed. Call this before the work, so that a key that
-  /// cannot be read is reported at once, and so is a signature that is there already: it is not replaced.
+  /// Reads the secret key that the bundle is signed with; nil without `--sign`. Throws when the key cannot be read, or
+  /// when the file of the signature exists already. Call this before the work starts, so that the user need not wait
+  /// for such a failure.
   func signingKey() throws -> MinisignSecretKey? {
     guard let sign else { return nil }
     if let target {
@@ -97,7 +98,7 @@ struct PackingOptions: ParsableArguments {
     return try KeyFile.read(sign) { text throws(BundleError) in try MinisignSecretKey(text) }
   }
 
-  /// Signs the finished bundle. Does nothing without a key, and in a dry run.
+  /// Signs the finished bundle. Does nothing when `key` is nil, and in a dry run.
   func sign(with key: MinisignSecretKey?, _ interruption: Interruption) throws {
     guard let key, let target else { return }
     let signature = try MinisignSignature(of: target, with: key, at: Date())
@@ -105,7 +106,7 @@ struct PackingOptions: ParsableArguments {
       signature.file, to: MinisignSignature.path(for: target), mode: 0o644, interruption)
   }
 
-  /// The text for what was packed or, in a dry run, for what would leave the machine.
+  /// The text that lists what was packed or, in a dry run, what would leave the machine.
   func text(
     _ receipt: BundleRequest.Receipt, isEncrypted: Bool, _ key: MinisignSecretKey?,
     _ display: DisplayOptions

@@ -4,40 +4,52 @@ import SafeFiles
 import Foundation
 import SafeText
 import StoreExtraction
+import SupportBundle
 
 /// The option that names the custody log.
 struct CustodyOptions: ParsableArguments {
   @Option(
     name: .customLong("custody-log"),
-    help: "Append a record of this run to a file: what it read and made, with hashes.",
+    help: "Append a record of this run to this file: what the run read and made, with hashes.",
     completion: .file())
   var log: String?
 }
 
-/// A command whose runs can be recorded in a custody log.
+/// A command that can record its runs in a custody log.
 protocol RecordedCommand {
   var custody: CustodyOptions { get }
-  /// The paths of the stores that the command reads, as they were given.
+  /// The paths of the stores that the command reads, as the user gave them.
   var evidencePaths: [String] { get }
-  /// The paths of the files or folders that the command makes.
+  /// The paths of the files or folders that the command makes; empty by default.
   var outputPaths: [String] { get }
 }
 
-/// A custody log: a chain of records, one line of JSON for each run. Each line holds the SHA-256 of the line before, so
-/// that a changed or removed line is detected.
+extension RecordedCommand {
+  var outputPaths: [String] { [] }
+}
+
+/// A custody log, which has one line of JSON for each run of a command. Each line holds the SHA-256 of the line before
+/// it, so that a changed or removed line is detected.
 struct CustodyLog {
   private let path: String
   private let command: any RecordedCommand
   private let started = Date()
+  /// While this object exists, SIGPIPE is ignored, so that a run whose output is closed early is recorded too.
+  private let interruption: Interruption
   private let before: Evidence
+  /// The paths of the outputs that existed before the run. The run cannot have made them.
+  private let present: Set<String>
 
-  /// Hashes the evidence before a command runs; nil when no custody log is named.
+  /// Starts the record of a run: hashes the evidence before the command reads it. Nil when the command has no
+  /// `--custody-log`.
   ///
-  /// - Throws: a failure when the log is part of the evidence, or is a file that is not a custody log.
+  /// - Throws: a failure when the log would be part of the evidence, or when its path is that of a file that is not a
+  ///   custody log.
   init?(_ command: any RecordedCommand) throws {
     guard let path = command.custody.log else { return nil }
     self.path = path
     self.command = command
+    interruption = Interruption()
     for evidence in command.evidencePaths {
       try EvidenceGuard.check(path, againstAllAt: evidence)
     }
@@ -50,19 +62,22 @@ struct CustodyLog {
         hint: "name a new file, or one that --custody-log made")
     }
     before = Self.evidence(at: command.evidencePaths)
+    present = Set(command.outputPaths.filter { FileStatus.found($0) != nil })
   }
 
-  /// Returns an argument of the command line as it is recorded. A secret key, which somebody may have put there by
-  /// mistake, is replaced.
+  /// Returns an argument of the command line in the form in which it is recorded. An argument that contains a secret
+  /// key, which somebody may have put there by mistake, is replaced.
   private static func withoutSecret(_ argument: String) -> String {
-    argument.uppercased().utf8.starts(with: "AGE-SECRET-KEY-".utf8) ? "(a secret key)" : argument
+    // In `--to=AGE-SECRET-KEY-1…` the key is not at the start of the argument.
+    argument.uppercased().utf8.firstRange(of: "AGE-SECRET-KEY-".utf8) == nil
+      ? argument : "(a secret key)"
   }
 
-  /// The hashes of the files that a command is given to read.
+  /// The hashes of the files that the user has given a command to read.
   fileprivate struct Evidence {
-    /// The SHA-256 of each file, by the path of the store and then by the name of the file.
+    /// The SHA-256 of each file, keyed by the path of the store and then by the name of the file.
     var hashes: [String: [String: String]] = [:]
-    /// Files that are or may be evidence and have no hash, because they could not be read to their end.
+    /// Files that are or may be evidence, and that have no hash because they could not be read to the end.
     var passedOver: [StoreFinder.PassedOver] = []
   }
 
@@ -82,18 +97,19 @@ struct CustodyLog {
     let host: String
     let user: String
     let inputs: [Input]
-    /// Files that are or may be evidence and have no hash; nil when there are none.
+    /// Files that are or may be evidence, and that have no hash; nil when there are no such files.
     let passedOver: [StoreFinder.PassedOver]?
     let outputs: [String: String]
     let exitCode: Int32
     let previousSHA256: String?
   }
 
-  /// Appends the record of a run that ended with `exitCode`. Runs that append at the same time wait for each other, so
-  /// that each line holds the hash of the line before.
+  /// Appends the record of the run, which ended with `exitCode`. Runs that append to the same log wait for each other,
+  /// so that each line holds the hash of the line before it.
   func append(exitCode: Int32) throws {
+    defer { withExtendedLifetime(interruption) {} }
     let after = Self.evidence(at: command.evidencePaths)
-    let outputs = Self.outputHashes(of: command.outputPaths)
+    let outputs = Self.outputHashes(of: command.outputPaths.filter { !present.contains($0) })
     let descriptor = SystemCalls.open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW)
     guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else {
       throw Failure(
@@ -113,17 +129,15 @@ struct CustodyLog {
       },
       passedOver: after.passedOver.isEmpty ? nil : after.passedOver, outputs: outputs,
       exitCode: exitCode, previousSHA256: last.map { Digest.sha256(Array($0)) })
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    encoder.dateEncodingStrategy = .iso8601
-    // A last line that was cut off stays as it is; the record starts on a new line.
+    // If the last line was cut off, it stays as it is, and the record starts on a new line.
     let start = tail.isEmpty || tail.last == 0x0a ? Data() : Data([0x0a])
-    try handle.write(contentsOf: start + (try encoder.encode(record)) + Data([0x0a]))
+    try handle.write(contentsOf: start + (try JSONText.data(record)) + Data([0x0a]))
     try handle.synchronize()
   }
 
-  /// Whether a log may be written to the path. It may if the path is free, if the file is empty and does not have the
-  /// name of a side file, or if its first line is a record of a log. A mistyped name must not damage evidence.
+  /// Whether a custody log may be written to the path. This prevents that a mistyped path damages evidence. The log may
+  /// be written if there is no file at the path, if the file is empty and does not have the name of a side file
+  /// (`-wal`, `-journal`), or if the first line of the file is a record of a custody log.
   private static func mayAppend(to path: String) throws -> Bool {
     guard let status = try FileStatus.of(path) else { return true }
     guard status.kind == .file else { return false }
@@ -144,8 +158,8 @@ struct CustodyLog {
     return object["schema"] as? String == "lifeboat.custody"
   }
 
-  /// The end of the log, from the start of its last line or further back. If the last line is too long for `custody
-  /// verify`, the result may begin within that line.
+  /// Returns the end of the log: the last line, and possibly bytes before it. If the last line is too long for `custody
+  /// verify`, the bytes may begin within the last line.
   private func tail(of handle: FileHandle) throws -> Data {
     let end = try handle.seekToEnd()
     var count: UInt64 = 1 << 20
@@ -165,15 +179,24 @@ struct CustodyLog {
   private static func evidence(at paths: [String]) -> Evidence {
     var all = Evidence()
     for path in paths {
-      if StoreInput.isArchive(path) {
-        all.add(file: path)
+      if let archive = StoreInput.isArchive(path) ? path : UnpackedArchive.split(path)?.archive {
+        all.add(file: archive)
         continue
       }
       do {
+        if let (folder, name) = PhoneBackup.split(path), let name {
+          let files = try PhoneBackup(folder).store(named: name)?.members ?? []
+          for file in files { all.add(file: file.place) }
+          if !files.isEmpty { continue }
+        }
         let found = try StoreFinder.find(at: path, taking: .archives)
-        for store in found.stores { all.add(store) }
+        for store in found.stores where !all.add(store) {
+          all.passedOver.append(
+            .init(
+              path: store, code: "file.missing", message: "there is no ordinary file at this path"))
+        }
         for archive in found.taken { all.add(file: archive) }
-        // A file without its header, and a log without its main file, are evidence too.
+        // A store without its header, and a log without its main file, are evidence, too.
         for other in found.passedOver where !all.add(other.path) { all.passedOver.append(other) }
       } catch {
         all.pass(over: path, error)
@@ -186,7 +209,7 @@ struct CustodyLog {
     var all: [String: String] = [:]
     for path in paths {
       if let hash = try? StoreSeal.sha256(ofFile: path) { all[path] = hash }
-      // Neither the hash nor the enumerator follows links.
+      // Neither the hashing nor the enumerator follows symbolic links.
       guard let inside = FileManager.default.enumerator(atPath: path) else { continue }
       for case let name as String in inside {
         let file = PathText.joined(path, name)
@@ -198,19 +221,20 @@ struct CustodyLog {
 }
 
 extension CustodyLog.Evidence {
-  /// Adds the hashes of all files of the store set at a path. Returns false when none of them can be read.
-  @discardableResult fileprivate mutating func add(_ store: String) -> Bool {
-    for member in StoreSet(at: store).members where member.kind == .file {
+  /// Adds the hashes of the files of the store at a path. Returns false when none of these files is an ordinary file.
+  fileprivate mutating func add(_ store: String) -> Bool {
+    let files = StoreSet(at: store).members.filter { $0.kind == .file }
+    for member in files {
       do {
         hashes[store, default: [:]][member.name] = try StoreSeal.sha256(ofFile: member.path)
       } catch {
         pass(over: member.path, error)
       }
     }
-    return hashes[store] != nil
+    return !files.isEmpty
   }
 
-  /// Adds the hash of an archive.
+  /// Adds the hash of a file that is read alone, for example an archive.
   fileprivate mutating func add(file path: String) {
     do {
       hashes[path] = [PathText.lastComponent(of: path): try StoreSeal.sha256(ofFile: path)]

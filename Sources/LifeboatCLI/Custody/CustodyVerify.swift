@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import SQLiteFile
+import SafeFiles
 import SafeText
 import StoreFiles
 import Terminal
@@ -10,7 +11,7 @@ struct Custody: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check a custody log.",
     discussion: """
-      A custody log has a line for each run of a command with --custody-log: what it read and made, with hashes.
+      A custody log has a line for each run of a command with --custody-log: what the run read and made, with hashes.
       """,
     subcommands: [CustodyVerify.self])
 }
@@ -20,14 +21,15 @@ struct CustodyVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
     abstract:
-      "Check that no line of a custody log was changed or removed, and what became of the outputs.",
+      "Check that no line of a custody log was changed or removed, and that the outputs are unchanged.",
     discussion: """
       Example: lifeboat custody verify case-12.ndjson
 
-      Each line holds the SHA-256 of the one before it. The last lines can be removed without a trace; note \
-      the hash of the last one, which is printed, elsewhere.
+      Each line holds the SHA-256 of the line before it. Lines that are removed from the end leave no trace. The \
+      command prints the hash of the last line: keep it in another place.
 
-      Exit status: 0 whole; 1 lines were changed, or outputs are other ones now; 65 not a custody log; 66 missing.
+      Exit status: 0 when the log is whole; 1 when lines, evidence or outputs were changed; 65 when the file is not a \
+      custody log; 66 when it is missing.
       """)
 
   @Argument(help: "The custody log.", completion: .file())
@@ -35,7 +37,7 @@ struct CustodyVerify: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// A difference between the log and its own chain, or between the log and an output.
+  /// A sign that somebody has changed a line of the log, the evidence or an output.
   struct Problem: Encodable {
     /// The number of the line in the log, from 1.
     let line: Int
@@ -43,7 +45,7 @@ struct CustodyVerify: ParsableCommand {
     let message: String
   }
 
-  /// The JSON form of the check.
+  /// The JSON output of `lifeboat custody verify`.
   struct Report: Encodable {
     let schema = "lifeboat.custodyVerification"
     let version = 1
@@ -51,12 +53,12 @@ struct CustodyVerify: ParsableCommand {
     let lineCount: Int
     /// The SHA-256 of the last line, in hexadecimal.
     let lastSHA256: String?
-    /// The paths of outputs that are no longer where they were made. They may have been moved.
+    /// The paths of outputs that are no longer where the commands made them. They may have been moved.
     let absentOutputs: [String]
     let problems: [Problem]
   }
 
-  /// The part of a line that the check reads.
+  /// The part of a record that the check reads.
   private struct Record: Decodable {
     let schema: String
     let outputs: [String: String]?
@@ -70,7 +72,7 @@ struct CustodyVerify: ParsableCommand {
     }
   }
 
-  /// The most bytes that a line may have.
+  /// The maximum length of a line of the log, in bytes.
   static let maxBytes = 64 << 20
 
   func run() throws {
@@ -92,7 +94,7 @@ struct CustodyVerify: ParsableCommand {
         }
         note(
           "custody.badLine",
-          "the line is not a record; a run may have been ended while it was written")
+          "the line is not a record; a run may have been ended while it wrote the line")
         return
       }
       if record.previousSHA256 != last {
@@ -116,10 +118,15 @@ struct CustodyVerify: ParsableCommand {
           problems.append(
             Problem(
               line: made.line, id: "custody.outputChanged",
-              message: "the output is no longer the file that was made, \(path)"))
+              message: "the output was changed or replaced after it was made, \(path)"))
         }
-      } else {
+      } else if FileStatus.found(path) == nil {
         absent.append(path)
+      } else {
+        problems.append(
+          Problem(
+            line: made.line, id: "custody.outputUnread",
+            message: "the output cannot be read as an ordinary file, \(path)"))
       }
     }
     try report(count, last, absent, problems)
@@ -139,7 +146,7 @@ struct CustodyVerify: ParsableCommand {
           "line \(problem.line): \(VisibleText.visible(problem.message)) (\(problem.id))\n")
       }
       for path in absent {
-        display.note("no longer there: \(path)")
+        display.note("the output is no longer where it was made, \(path)")
       }
       if !display.quiet {
         try display.write(

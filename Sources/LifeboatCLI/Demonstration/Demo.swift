@@ -11,15 +11,16 @@ import StoreRecovery
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat demo`, which shows what lifeboat does on a store made for the purpose.
+/// The command `lifeboat demo`, which makes a store and shows with this store what lifeboat can do.
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show in a minute what lifeboat does, on a store made for the demo.",
     discussion: """
       Example: lifeboat demo
 
-      A store of notes is written by one version of an app's model and opened by the next. It is set aside, replaced, \
-      recorded, read and packed. All files go into a new folder, which is kept for you to look at.
+      Version 1 of an app writes a store of notes, which version 2 cannot open. Lifeboat sets the store aside, makes a \
+      fresh one, records what happened, reads the old store and packs a bundle. All files go into a new folder, which \
+      is kept for you to look at.
       """)
 
   @Option(
@@ -30,7 +31,8 @@ struct Demo: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form of the result: the folder, the incident, the rows and the bundle.
+  /// The JSON output of `lifeboat demo`: the folder, the record of the incident, the report on the rows, and the
+  /// bundle's manifest.
   struct Report: Encodable {
     let schema = "lifeboat.demo"
     let version = 1
@@ -49,7 +51,7 @@ struct Demo: ParsableCommand {
     do {
       try place.make(interruption)
       try show(place, interruption)
-      // The work is done, so a later signal does not change the exit status.
+      // All work is done, so a signal that comes later does not change the exit status.
       interruption.end()
     } catch {
       // After a failure, everything that the demo made is removed.
@@ -64,15 +66,15 @@ struct Demo: ParsableCommand {
     let stores = place.stores
     try say(
       "1. An app keeps notes",
-      "Its store was written by version 1 of the app's model. Part of it is still in the write-ahead log, and a picture is in a file of its own."
+      "The app's store was written with version 1 of its model. Part of the store is still in the write-ahead log, and a picture is in a file of its own."
     )
     let path = try DemoStore.make(in: stores)
-    try show(InspectionText(try StoreInspection(path: path), display).text)
+    try show(try StoreInspection(path: path))
 
     try place.goOn(interruption)
     try say(
-      "2. Version 2 of the app opens it",
-      "The model has changed: a note counts its words, and a tag's name is now its label. The store does not open. Lifeboat looks, sets it aside, and lets the app go on."
+      "2. Version 2 of the app opens the store",
+      "The model has changed: a note counts its words, and a tag's name is now its label. The store does not open. Lifeboat finds out why, sets the store aside, and lets the app go on."
     )
     let opened = try StoreRecovery(
       URL(fileURLWithPath: path), app: .init(name: "Notes", version: "2.0")
@@ -85,14 +87,16 @@ struct Demo: ParsableCommand {
     try show(IncidentText.text(incident, state: "kept", display))
 
     try place.goOn(interruption)
-    try say("3. The fresh store", "It is where the old one was, made for the new model.")
-    try show(InspectionText(try StoreInspection(path: path), display).text)
+    try say(
+      "3. The fresh store",
+      "The fresh store is where the old one was. It is made for the new model.")
+    try show(try StoreInspection(path: path))
 
     let kept = incident.folder + "/store/" + incident.storeName
     try place.goOn(interruption)
     try say(
-      "4. Support reads the old one",
-      "From the files alone: no app, no model, no Mac. Every row is saved, the rows of the log and the picture too."
+      "4. Support reads the old store",
+      "Only the files are needed: no app, no model, no Mac. Every row is saved, also the rows in the log and the picture."
     )
     let result = try StoreExport().run(
       try CoreDataStore(path: kept), as: .ndjson, to: folder.appendingPathComponent("Rows").path)
@@ -107,7 +111,8 @@ struct Demo: ParsableCommand {
       "Structure only: nothing that the user typed leaves the machine unless somebody asks for it.")
     let bundle = folder.appendingPathComponent("support.zip").path
     let subject = try StoreInput(incident.folder)
-    // The demo's interruption is used, because a new one would end the protection of the demo's own files.
+    // The newest `Interruption` handles a signal. If another one were made here, the demo's closure that notes its
+    // files would not be called.
     let receipt = try BundleRequest().make(
       of: try subject.storePath(), subject.incident, to: bundle,
       isCancelled: { interruption.isRequested }, making: interruption.files.making)
@@ -122,7 +127,7 @@ struct Demo: ParsableCommand {
         json: Report(
           folder: folder.path, incident: incident, extract: result, bundle: receipt.manifest))
     } else {
-      try say("All of it is in \(folder.path)", "")
+      try say("All files are in \(folder.path)", "")
       var block = KeyValueBlock()
       block.add(
         "Try",
@@ -134,6 +139,10 @@ struct Demo: ParsableCommand {
         ])
       try show(block.text(width: display.width, style: display.style))
     }
+  }
+
+  private func show(_ inspection: StoreInspection) throws {
+    try show(InspectionText(inspection: inspection, display: display).text)
   }
 
   private func show(_ text: String) throws {
@@ -163,7 +172,7 @@ struct Demo: ParsableCommand {
   }
 }
 
-/// The folder that a demo makes, and the names of the files that it makes there.
+/// The folder that a demo makes, and the names of the files that the demo makes in the folder.
 struct DemoPlace: Sendable {
   let folder: URL
   var stores: URL { folder.appendingPathComponent("Stores") }
@@ -196,8 +205,8 @@ struct DemoPlace: Sendable {
     }
   }
 
-  /// Adds everything that a demo makes in the folder to `files`, recognised by name. The folder is removed later only
-  /// if it has no other files. Nothing is added for a folder that existed before.
+  /// Adds to `files` everything in the folder that has a name which the demo uses, so that it is removed together with
+  /// `files`. The folder itself is removed only if it is then empty. Does nothing if the demo did not make the folder.
   func note(in files: MadeFiles) {
     guard files.hasMade(stores.path) else { return }
     for name in (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? []
@@ -218,25 +227,26 @@ struct DemoPlace: Sendable {
       }
   }
 
-  /// Throws a failure when a signal has interrupted the demo.
+  /// Throws a failure if a signal has asked the demo to end.
   func goOn(_ interruption: Interruption) throws {
     if interruption.isRequested { throw Failure(130, "demo.cancelled", "stopped as asked") }
   }
 
-  /// The failure that ends a demo. If something could not be removed, the hint names the folder.
+  /// The error that ends a demo. If the demo's folder still exists, the hint of the error names the folder.
   func failure(_ error: any Error) -> any Error {
     guard FileManager.default.fileExists(atPath: folder.path),
       var failure = Failure(error) ?? Failure(foreign: error), failure.code != "output.exists"
     else { return error }
-    failure.hint = "what is left is in \(ShellText.path(folder.path)); it may be deleted"
+    failure.hint =
+      "the files that are left are in \(ShellText.path(folder.path)); they may be deleted"
     return failure
   }
 }
 
-/// A stand-in for the app: it opens a store as Core Data does, by comparing version hashes.
+/// A stand-in for the app. It opens a store as Core Data does, by comparing version hashes.
 enum DemoApp {
-  /// Opens the store, or makes a fresh one if there is none. Throws the error of Core Data when the store does not fit
-  /// the model.
+  /// Opens the store at a URL, or makes a fresh store if there is none. Throws the error that Core Data would throw
+  /// when the store does not fit the model.
   static func open(_ url: URL, expecting model: ManagedObjectModel) throws {
     guard FileManager.default.fileExists(atPath: url.path) else {
       return try FreshStore.create(at: url.path, for: model)

@@ -5,8 +5,8 @@ import ObjectModel
 import SQLiteWriter
 import StoreMigration
 
-/// The store that `lifeboat demo` makes: notes in folders, with tags. Some rows are still in the write-ahead log, and a
-/// picture is in an external data file.
+/// The store that `lifeboat demo` makes. It holds notes in folders, with tags. Some rows are only in the write-ahead
+/// log, and a picture is in an external data file.
 struct DemoStore {
   /// The model that wrote the store.
   static let oldModel = model(isNewer: false)
@@ -15,13 +15,13 @@ struct DemoStore {
 
   private static let pictureName = "7C0E2A54-9D1B-4F6A-8E33-5B21C7D90A41"
 
-  /// Makes the store set in `folder`, which must be empty.
+  /// Makes the files of the store in `folder`, which must be empty.
   /// - Returns: the path of the main file.
   static func make(in folder: URL) throws -> String {
     let files = FileManager.default
     let scratch = folder.appendingPathComponent("scratch")
     try files.createDirectory(at: scratch, withIntermediateDirectories: true)
-    // The writer has removed its own files before this runs. If the folder holds other files, the folder stays.
+    // When this line runs, the writer has removed its own files. If the folder holds other files, it is not removed.
     defer { unsafe _ = rmdir(scratch.path) }
     let made = scratch.appendingPathComponent("Notes.sqlite").path
     let store = folder.appendingPathComponent("Notes.sqlite").path
@@ -29,8 +29,8 @@ struct DemoStore {
     defer { writer.discard() }
     try FreshStore.write(try FreshStoreSchema(oldModel), uuid: UUID(), to: writer)
     try writer.transaction { try insertRows(writer) }
-    // The write-ahead log is copied before the writer closes, which checkpoints it. The copy looks like a store after a
-    // crash.
+    // Closing the writer would checkpoint the write-ahead log, so the files are copied before that. The copy is like a
+    // store after a crash.
     for ending in ["", "-wal"] { try files.copyItem(atPath: made + ending, toPath: store + ending) }
 
     let pictures = folder.appendingPathComponent(".Notes_SUPPORT/_EXTERNAL_DATA")

@@ -3,7 +3,7 @@ import SafeText
 import StoreRecovery
 import Terminal
 
-/// The command `lifeboat incidents prune`, which removes what can be removed without loss.
+/// The command `lifeboat incidents prune`, which removes those files of incidents that can be removed without loss.
 struct IncidentsPrune: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "prune",
@@ -12,7 +12,7 @@ struct IncidentsPrune: ParsableCommand {
       Example: lifeboat incidents prune --keep-count 3 --dry-run ~/Stores
 
       Only what can be removed without loss is removed, and only as much as the limits require. Data that is kept \
-      nowhere else stays, whatever the limits are. So does every incident about which there is any doubt.
+      nowhere else stays, whatever the limits are. An incident about which there is any doubt stays, too.
 
       Exit status: 1 when something could not be removed.
       """)
@@ -43,7 +43,7 @@ struct IncidentsPrune: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form of the report.
+  /// The JSON output of `lifeboat incidents prune`.
   struct Report: Encodable {
     let schema = "lifeboat.prune"
     let version = 1

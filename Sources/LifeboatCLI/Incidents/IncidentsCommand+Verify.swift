@@ -3,7 +3,7 @@ import SafeText
 import StoreRecovery
 import Terminal
 
-/// The command `lifeboat incidents verify`, which compares kept files with the seals of their incidents.
+/// The command `lifeboat incidents verify`, which compares the kept files of incidents with the incidents' seals.
 struct IncidentsVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
@@ -27,7 +27,7 @@ struct IncidentsVerify: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form of the report.
+  /// The JSON output of `lifeboat incidents verify`.
   struct Report: Encodable {
     let schema = "lifeboat.incidentCheck"
     let version = 1
@@ -40,8 +40,9 @@ struct IncidentsVerify: ParsableCommand {
     guard one != nil || !StoreInput.isIncident(folder) else {
       throw Failure(
         64, "usage.noIncident",
-        "\(folder): this is the folder of an incident, but outside of a folder Incompatible",
-        hint: "move the folder of the incident into a folder named Incompatible, and name that one")
+        "\(folder): this is the folder of an incident, but it is not in a folder named Incompatible",
+        hint: "move the incident's folder into a folder named Incompatible, and name the "
+          + "incident's folder there")
     }
     let incidents = try IncidentFolder.incidents(in: one?.folder ?? folder)
     let checks = try one.map { [try incidents.verify($0.id)] } ?? incidents.verify()

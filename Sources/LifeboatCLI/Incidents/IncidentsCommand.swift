@@ -18,7 +18,7 @@ struct IncidentsCommand: ParsableCommand {
     ])
 }
 
-/// An incident as the commands report it, also in JSON.
+/// An incident in the form in which the commands report it, as text and as JSON.
 struct IncidentReport: Encodable {
   let id: String
   let folder: String
@@ -38,10 +38,11 @@ struct IncidentReport: Encodable {
     isSealPending = entry.isSealPending
   }
 
-  /// The size of the kept files in bytes; nil when they were restored or put back, or when the size is not known.
+  /// The size, in bytes, of the files that the incident keeps. Nil when the files were restored or put back, and when
+  /// their size is not known.
   var keptBytes: Int64? { outcome == nil ? incident?.seal?.sizeBytes : nil }
 
-  /// What happened to the kept store set, in a few words.
+  /// What has happened to the store that was set aside, in a few words.
   var state: String {
     if problem != nil { return "record not readable" }
     if isUnfinished { return "unfinished" }
@@ -64,7 +65,7 @@ struct IncidentsList: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form of the list.
+  /// The JSON output of `lifeboat incidents list`.
   struct Report: Encodable {
     let schema = "lifeboat.incidents"
     let version = 1
@@ -116,19 +117,14 @@ struct IncidentsShow: ParsableCommand {
       try display.write(json: report)
       return
     }
-    guard let incident = report.incident else {
-      throw Failure(
-        65, "incident.unreadable",
-        "\(report.folder): \(report.problem ?? "the record is not readable")",
-        hint: Failure.keptHint(report.folder))
-    }
     try display.write(
       IncidentText.text(
-        incident, state: report.state, outcome: report.outcome, folder: report.folder, display))
+        entry.readable(), state: report.state, outcome: report.outcome, folder: report.folder,
+        display))
   }
 }
 
-/// The command `lifeboat incidents restore`, which brings a set-aside store back.
+/// The command `lifeboat incidents restore`, which brings a store that was set aside back to its place.
 struct IncidentsRestore: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore",
@@ -139,7 +135,7 @@ struct IncidentsRestore: ParsableCommand {
       Close every program that uses the store first. Nothing is overwritten or deleted.
 
       Only a SQLite database and the ordinary files beside it are restored. --force also restores a main file of \
-      another kind, a support folder that is a link, and one that holds pipes or sockets.
+      another kind, and a support folder that is a link or holds pipes or sockets.
 
       Exit status: 1 when the kept files changed since they were set aside (nothing is moved then).
       """)
@@ -153,7 +149,7 @@ struct IncidentsRestore: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form of the result.
+  /// The JSON output of `lifeboat incidents restore`.
   struct Report: Encodable {
     let schema = "lifeboat.restoration"
     let version = 1
@@ -218,39 +214,52 @@ struct IncidentsRestore: ParsableCommand {
   }
 }
 
-/// The arguments that name an incident: either the folder of the incident, or the folder of the store followed by the
-/// name of the incident.
+/// The arguments that name an incident. They are either the folder of the incident, or the folder of the store followed
+/// by the name of the incident.
 struct IncidentPlace: ParsableArguments {
   @Argument(
     help:
-      "The incident's folder, Incompatible/ID; or the folder of the store, or its Incompatible folder, before ID.",
+      "The incident's folder, Incompatible/ID. Or, followed by ID: the store's folder, or its Incompatible folder.",
     completion: .directory)
   var folder: String
 
   @Argument(help: "The name of the incident, ID.")
   var id: String?
 
-  /// The folder of the store or its `Incompatible` folder, and the name of the incident.
+  /// The folder of the store, or the folder `Incompatible` in it; and the name of the incident.
   func incident() throws -> (folder: String, id: String) {
     if let id { return (folder, id) }
     guard let (folder, id) = IncidentFolder.parts(of: folder) else {
       throw Failure(
         64, "usage.noIncident", "\(folder): no incident of this folder was named",
         hint:
-          "name an incident after the folder; see all incidents with: lifeboat incidents list \(ShellText.path(folder))"
+          "name an incident after the folder; to see them all, run: lifeboat incidents list \(ShellText.path(folder))"
       )
     }
     return (folder, id)
   }
 }
 
-/// Finds the folder that incidents are in.
+extension Incidents.Entry {
+  /// The record of the incident. Throws a failure when the record cannot be read.
+  func readable() throws -> Incident {
+    if let failure = Failure(unreadable: self) { throw failure }
+    guard let incident else {
+      throw Failure(
+        65, "incident.unreadable", "\(folder): \(problem ?? "the record cannot be read")",
+        hint: Failure.keptHint(folder))
+    }
+    return incident
+  }
+}
+
+/// Finds the folder that contains incidents.
 enum IncidentFolder {
-  /// Splits the path of an incident's folder into the folder `Incompatible` and the incident's name; nil for any other
-  /// path.
+  /// Splits the path of an incident's folder into the path of the folder `Incompatible` and the name of the incident.
+  /// Nil for any other path.
   static func parts(of path: String) -> (folder: String, id: String)? {
     let given = PathText.withoutTrailingSlashes(path)
-    // A name alone may be that of an incident if the current folder is `Incompatible`.
+    // A name without a folder may be that of an incident if the current folder is `Incompatible`.
     let whole =
       PathText.components(of: given).count > 1 ? given : URL(fileURLWithPath: given).path
     let folder = PathText.folder(of: whole)
@@ -258,11 +267,12 @@ enum IncidentFolder {
     return isInPlace ? (folder, PathText.lastComponent(of: whole)) : nil
   }
 
-  /// The incidents of a store's folder, or of its `Incompatible` folder.
+  /// The incidents of the stores in a folder. `folder` is the path of this folder or of the folder `Incompatible` in
+  /// it.
   ///
   /// - Throws: a failure when the folder does not exist.
   static func incidents(in folder: String) throws -> Incidents {
-    // The folder of a store may be a symbolic link; the folder `Incompatible` may not.
+    // The folder of a store may be a symbolic link, but the folder `Incompatible` may not.
     let isOfIncidents = PathText.isSame(
       PathText.lastComponent(of: PathText.withoutTrailingSlashes(folder)), Incidents.folderName)
     let path = isOfIncidents ? folder : StoreSet.resolvedFolder(folder)
@@ -274,8 +284,8 @@ enum IncidentFolder {
     return Incidents(in: URL(fileURLWithPath: folder))
   }
 
-  /// Does work that moves or removes the files of incidents. If a system call fails, the failure says what was not
-  /// done, and what to do.
+  /// Runs `work`, which moves or removes files of incidents. If a system call fails, the failure says what was not
+  /// done, and what the user can do.
   static func changing<Result>(_ notDone: String, _ work: () throws -> Result) throws -> Result {
     do { return try work() } catch let error as SystemCallError {
       guard var failure = Failure(foreign: error) else { throw error }
@@ -288,11 +298,11 @@ enum IncidentFolder {
   }
 }
 
-/// Makes the text of an incident.
+/// Describes an incident as text.
 enum IncidentText {
-  /// The notice that the user gets, and then the facts. The notice says what happened to the kept store set, and where
-  /// it is now. `folder` is the incident's present folder, which may have been moved, or copied here from another
-  /// machine.
+  /// The notice that the app shows to the user, followed by the facts. The notice says what has happened to the store
+  /// that was set aside, and where its files are now. `folder` is the present path of the incident's folder: the folder
+  /// may have been moved, or copied from another machine.
   static func text(
     _ incident: Incident, state: String, outcome: IncidentOutcome? = nil, folder: String? = nil,
     _ display: DisplayOptions

@@ -12,19 +12,19 @@ import StoreMigration
 import StoreRecovery
 import Terminal
 
-/// The command `lifeboat rescue`, which sets a store aside and makes a fresh one.
+/// The command `lifeboat rescue`, which sets a store aside and makes a fresh store in its place.
 struct Rescue: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     abstract: "Set aside a store that does not fit its model or is damaged, and make a fresh one.",
     discussion: """
       Example: lifeboat rescue Notes.sqlite --model Notes.xcdatamodeld --app Notes
 
-      The whole store set is moved to Incompatible/<time>/store/ beside it, under its own names, with a record of what \
-      happened. Nothing is deleted. A store that fits is left alone. Close every program that uses the store first.
-      Before it moves anything, the command shows what it found and what it will do; -v shows all of the evidence.
+      Close every program that uses the store first. All files of the store are moved to Incompatible/<time>/store/ \
+      beside it, and keep their names; a record says what happened. Nothing is deleted. A sound store that fits is \
+      left alone. Before it moves anything, the command shows what it found and what it will do; -v shows all evidence.
 
-      Exit status: 0 set aside, or nothing to do; 65 when the file is not a store, or is another app's store \
-      (nothing is moved); 75 when something else prevents the move.
+      Exit status: 0 when the store was set aside, or nothing had to be done; 65 when the file is not a store, or is \
+      another app's store (nothing is moved); 75 when something else prevents the move.
       """)
 
   @Argument(help: "The store.", completion: .file())
@@ -49,8 +49,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
   @Option(
     name: .customLong("policy"),
     help: ArgumentHelp(
-      "What may be done: report, the same as --dry-run; min-free=SIZE, the space that must be "
-        + "free; no-trial, do not make a throw-away store first. May be repeated.",
+      "A limit on what is done: report (the same as --dry-run), min-free=SIZE (the space that must "
+        + "be free before a move) or no-trial (make no throw-away store first). May be repeated.",
       valueName: "policy"))
   var policies: [RescuePolicy] = []
 
@@ -63,9 +63,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   var evidencePaths: [String] { [path] }
-  var outputPaths: [String] { [] }
 
-  /// The JSON form of the result.
+  /// The JSON output of `lifeboat rescue`.
   struct Report: Encodable {
     let schema = "lifeboat.rescue"
     let version = 1
@@ -84,7 +83,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     guard let expected = ExpectedModel(input.collection, versionName: choice.version.name) else {
       throw Failure(65, "model.unreadable", "\(model): \(choice.version.name) has no hashes")
     }
-    // Before anything moves, it must be possible to make a fresh store for this model.
+    // Before any file is moved, it must be certain that a fresh store can be made for this model.
     _ = try FreshStoreSchema(choice.model)
     let recovery = recovery(for: choice.model)
     // An earlier run may have been stopped after it moved the store and before it made a fresh one.
@@ -101,7 +100,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
       throw SQLiteFileError(.notRegular, "is \(Self.words(status.kind))", path: path)
     }
     var judgement = recovery.judge(try recovery.examine(expecting: expected))
-    // Up to here, a signal simply ends the process. From here on, a signal first lets started work be undone.
+    // Before this line, a signal simply ends the process. After it, a signal first undoes work that has begun.
     let interruption = onlyReports ? nil : Interruption(lettingWorkEnd: true)
     defer { withExtendedLifetime(interruption) {} }
     if judgement.verdict.action == .quarantine, !onlyReports, !policies.contains(.noTrial) {
@@ -128,8 +127,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     try end(judgement)
   }
 
-  /// Reports that this run has made the fresh store for an earlier run, which was stopped after it had set the store
-  /// aside.
+  /// Reports that this run has finished the work of an earlier run. The earlier run was stopped after it had set the
+  /// store aside, and this run has made the fresh store.
   private func tellFinished(_ incident: Incident) throws {
     if display.json {
       try display.write(
@@ -159,10 +158,10 @@ struct Rescue: ParsableCommand, RecordedCommand {
     var policy = Policy()
     if onlyReports { policy.mode = .reportOnly }
     for case .minimumFree(let bytes) in policies { policy.minimumFreeBytes = bytes }
-    // There is no app launch that must wait, so all files are sealed at once.
+    // No launch of an app waits for this command, so all files are sealed at once.
     policy.sealBytesPerLaunch = .max
-    // This command has no app that could open a copy of the store, so none is made. But it must be possible to make a
-    // fresh store for the model.
+    // This command has no code of the app that could open a copy of the store, so no copy is made. But it must be
+    // certain that a fresh store can be made for the model.
     policy.maximumCopyBytes = 0
     policy.check = { try FreshStore.create(at: $0.path, for: model) }
     return policy
@@ -199,8 +198,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
     let mode = String(traits.mode, radix: 8)
     display.note(
-      "note: the fresh store has the group \(fresh.group): this user may not give it the group \(traits.group) of the "
-        + "old one. If a group shares the store, its owner, as a member of the group, or root must run: "
+      "note: the fresh store has the group \(fresh.group): you may not give it the group \(traits.group) of the old "
+        + "one. If the members of that group share the store, root, or the owner as such a member, must run: "
         + "chgrp \(traits.group) \(ShellText.path(path)) && chmod \(mode) \(ShellText.path(path))")
   }
 
@@ -244,10 +243,11 @@ struct Rescue: ParsableCommand, RecordedCommand {
   private func notRescued(_ verdict: Verdict) -> Failure {
     Failure(
       65, "store.\(verdict.finding.rawValue)", "\(verdict.reason), \(path)",
-      hint: "nothing was moved; look at the file with: lifeboat inspect \(ShellText.path(path))")
+      hint: "nothing was moved; to see what the file is, run: lifeboat inspect "
+        + "\(ShellText.path(path))")
   }
 
-  /// A hint on how to remove the cause for which the store was not moved.
+  /// A hint on how to remove the obstacle that has prevented the move.
   private static func remedy(_ judgement: Judgement, _ path: String) -> String {
     switch judgement.verdict.rule {
     case .holdShared:
@@ -258,12 +258,12 @@ struct Rescue: ParsableCommand, RecordedCommand {
     case .holdFreshFails: return "free some space on the volume and try again"
     case .storeMainMissing:
       return
-        "copy the log into another folder, beside an empty file with the name of the store, and "
-        + "read this file with: lifeboat recover"
+        "copy the log into another folder; make an empty file with the name of the store beside the copy; "
+        + "then read the empty file with: lifeboat recover"
     default:
       return judgement.verdict.finding == .corrupt
-        ? "save what can be read with: lifeboat recover \(path) -o NEW.sqlite"
-        : "remove the cause and try again"
+        ? "to save what can be read, run: lifeboat recover \(path) -o NEW.sqlite"
+        : "remove the cause that the message names, and try again"
     }
   }
 
@@ -273,7 +273,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     var block = KeyValueBlock()
     let name = PathText.lastComponent(of: path)
     switch verdict.action {
-    // The examination of a store that no program has open covers only its tables.
+    // If no program has the store open, the examination covers only the store's tables.
     case .open:
       block.add(
         name, "fits \(expected); nothing to do, no damage was found in its tables", tone: .green)
@@ -314,7 +314,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     return block.text(width: display.width, style: display.style)
   }
 
-  /// Adds all evidence for the verdict, in the words of the text that an app shows to support.
+  /// Adds all evidence for the verdict. The words are those of the text that an app sends to support.
   private func addEvidence(_ judgement: Judgement, to block: inout KeyValueBlock) {
     let told: Set = ["Verdict", "Reason", "Written by", "Expected"]
     for line in judgement.verdict.supportLines(judgement.evidence) where !told.contains(line.name) {
@@ -322,7 +322,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
   }
 
-  /// Adds the command to run next, after an examination that has moved nothing.
+  /// Adds the command that the user should run next. It is for an examination that has moved nothing.
   private func addNext(_ action: Action, to block: inout KeyValueBlock) {
     guard action == .open || (action == .quarantine && onlyReports) else { return }
     let store = ShellText.path(path)
@@ -337,8 +337,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     block.add("Next", [.init(words.joined(separator: " "), "set the store aside")])
   }
 
-  /// The folder of the store. It is taken from the given path, because the path in an incident's record may be out of
-  /// date if the folder was moved.
+  /// The folder of the store. It is derived from the path that the user gave, because the path in an incident's record
+  /// is wrong if the folder was moved.
   private var home: String { PathText.folder(of: path) }
 
   private func text(_ incident: Incident) -> String {

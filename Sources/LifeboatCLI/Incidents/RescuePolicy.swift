@@ -5,9 +5,9 @@ import StoreRecovery
 enum RescuePolicy: ExpressibleByArgument, Equatable {
   /// `report`: nothing is moved, made or written.
   case report
-  /// `min-free=SIZE`: how many bytes must be free before a store is moved.
+  /// `min-free=SIZE`: the store is moved only if at least this number of bytes is free.
   case minimumFree(Int64)
-  /// `no-trial`: no throw-away store is made in the store's folder before the store is moved.
+  /// `no-trial`: before the move, no throw-away store is made in the store's folder.
   case noTrial
 
   init?(argument: String) {

@@ -12,16 +12,16 @@ import Terminal
 struct Return: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "return",
-    abstract: "Send a repaired store back into the app, and take it in.",
+    abstract: "Send a repaired store back to the app, and put it in place of the present store.",
     discussion: """
-      Support repairs or migrates the store of an incident, makes a .lifeboat-return of the result, and sends it to \
-      the user. The app, or lifeboat return accept, proves that it belongs to the incident and fits the app's model, \
-      sets the present store aside, and puts the repaired one in its place.
+      Support repairs or migrates the store of an incident, packs it as a .lifeboat-return file, and sends this file to \
+      the user. The app, or lifeboat return accept, checks that the store belongs to the incident and fits the app's \
+      model, sets the present store aside, and puts the repaired one in its place.
       """,
     subcommands: [ReturnMake.self, ReturnVerify.self, ReturnAccept.self])
 }
 
-/// The incident that an argument names by its folder.
+/// The incident whose folder the user has named in an argument.
 struct IncidentArgument {
   let incidents: Incidents
   let incident: Incident
@@ -32,13 +32,7 @@ struct IncidentArgument {
   init(_ path: String) throws {
     let folder = PathText.withoutTrailingSlashes(path)
     incidents = try IncidentFolder.incidents(in: PathText.folder(of: folder))
-    let entry = try incidents.show(PathText.lastComponent(of: folder))
-    if let failure = Failure(unreadable: entry) { throw failure }
-    guard let incident = entry.incident else {
-      throw Failure(
-        65, "incident.unreadable", "\(folder): \(entry.problem ?? "the record cannot be read")")
-    }
-    self.incident = incident
+    incident = try incidents.show(PathText.lastComponent(of: folder)).readable()
   }
 }
 
@@ -50,7 +44,7 @@ struct ReturnMake: ParsableCommand {
       Examples: lifeboat salvage Incompatible/ID/store/Notes.sqlite --model Notes.momd -o Saved.sqlite
                 lifeboat return make Incompatible/ID Saved.sqlite -o Notes.lifeboat-return
 
-      Exit status: 0 when it was made; 65 when the store cannot be read; 73 when the output exists.
+      Exit status: 0 when the file was made; 65 when the store cannot be read; 73 when the output exists.
       """)
 
   @Argument(help: "The folder of the incident.", completion: .directory)
@@ -69,17 +63,18 @@ struct ReturnMake: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form of what was made.
+  /// The JSON output of `lifeboat return make`.
   struct Report: Encodable {
     let schema = "lifeboat.returnMade"
     let version = 1
     let output: String
-    /// The id of the incident that the store is for.
+    /// The id of the incident in which the app set the original store aside.
     let incident: String
   }
 
   func run() throws {
     try EvidenceGuard.check(output, against: store)
+    try EvidenceGuard.check(output, outside: incident)
     let argument = try IncidentArgument(incident)
     let text = try report.map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0))) }
     try StoreReturn.make(of: store, for: argument.incident, report: text, at: output)
@@ -96,33 +91,33 @@ struct ReturnMake: ParsableCommand {
   }
 }
 
-/// The command `lifeboat return verify`, which checks a returned store.
+/// The command `lifeboat return verify`, which checks the file of a returned store.
 struct ReturnVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Check every byte of a returned store.",
     discussion: """
       Example: lifeboat return verify Notes.lifeboat-return
 
-      Exit status: 0 when it is whole, and belongs to the incident if one is named; 65 when not; 66 or 77 when the \
-      file is missing or may not be read.
+      Exit status: 0 when the file is whole and belongs to the incident that --incident names; 65 when it is not whole \
+      or belongs to another incident; 66 when it is missing; 77 when you have no permission to read it.
       """)
 
   @Argument(help: "The returned store.", completion: .file())
   var file: String
 
-  @Option(name: .long, help: "The folder of the incident that it must belong to.")
+  @Option(name: .long, help: "The folder of the incident that the returned store must belong to.")
   var incident: String?
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form of the check. A file that is not whole is an error.
+  /// The JSON output of `lifeboat return verify`. A damaged or incomplete file is reported as an error instead.
   struct Report: Encodable {
     let schema = "lifeboat.returnVerification"
     let version = 1
     let path: String
     let storeName: String
     let sizeBytes: Int64
-    /// The id of the incident that the store is for.
+    /// The id of the incident in which the app set the original store aside.
     let incident: String
   }
 
@@ -150,17 +145,17 @@ struct ReturnVerify: ParsableCommand {
   }
 }
 
-/// The command `lifeboat return accept`, which puts a returned store in place of the present one.
+/// The command `lifeboat return accept`, which replaces the present store by a returned store.
 struct ReturnAccept: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "accept", abstract: "Put a returned store in the place of the present one.",
     discussion: """
       Example: lifeboat return accept Notes.lifeboat-return Incompatible/ID --model Notes.momd
 
-      The present store is set aside first, in an incident of its own; nothing is deleted. Close the app before.
+      Close the app first. The present store is set aside, in an incident of its own; nothing is deleted.
 
-      Exit status: 0 when it is in place; 65 when it is damaged, belongs to another incident or does not fit; others \
-      as for incidents restore.
+      Exit status: 0 when the store is in place; 65 when the store is damaged, belongs to another incident or does not \
+      fit, or when the model cannot be read; other codes as for incidents restore.
       """)
 
   @Argument(help: "The returned store.", completion: .file())
@@ -170,21 +165,21 @@ struct ReturnAccept: ParsableCommand {
   var incident: String
 
   @Option(
-    name: .long, help: "The app's model, or a folder of versions whose current one is meant.",
+    name: .long, help: "The app's model, or a folder of its versions; the current version is used.",
     completion: .file())
   var model: String?
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON form of the result.
+  /// The JSON output of `lifeboat return accept`.
   struct Report: Encodable {
     let schema = "lifeboat.returnAccepted"
     let version = 1
-    /// The paths of the files and folders that are in place now.
+    /// The paths of the files and folders that the command has put in place.
     let restored: [String]
-    /// The id of the incident that the returned store was taken in as.
+    /// The id of the incident that records the returned store.
     let incident: String
-    /// The id of the incident that holds the store that was there before; nil when there was none.
+    /// The id of the incident that keeps the replaced store; nil when no store was replaced.
     let replaced: String?
   }
 
@@ -194,8 +189,14 @@ struct ReturnAccept: ParsableCommand {
     var incidents = argument.incidents
     incidents.isCancelled = interruption.requested
     let expected = try model.map { path -> ExpectedModel in
-      let version = try ModelInput(path).version()
-      return ExpectedModel(name: version.name, hashes: version.knownHashes)
+      let input = try ModelInput(path)
+      let version = try input.version()
+      guard !version.knownHashes.isEmpty,
+        let expected = ExpectedModel(input.collection, versionName: version.name)
+      else {
+        throw version.problem ?? Failure(65, "model.unreadable", "\(path) has no version hashes")
+      }
+      return expected
     }
     let accepted = try withExtendedLifetime(interruption) {
       try IncidentFolder.changing("the returned store is not in place") {

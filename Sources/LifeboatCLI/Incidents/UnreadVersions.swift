@@ -2,12 +2,12 @@ import ObjectModel
 import SafeText
 import Terminal
 
-/// The model versions that could not be read. Reports on which version wrote a store name them.
+/// Names the model versions that could not be read. This is for reports on which version wrote a store.
 enum UnreadVersions {
-  /// The most versions that the text names.
+  /// The maximum number of versions that the text names.
   private static let shown = 10
 
-  /// One line for each version that could not be read, and one for all further ones.
+  /// One line for each of the first ten versions, and one line with the number of all other versions.
   static func text(_ versions: [ModelCollection.Version]) -> String {
     var text = ""
     for version in versions.prefix(shown) {
@@ -21,14 +21,14 @@ enum UnreadVersions {
     return text
   }
 
-  /// The reason why a version could not be read, with the path of the file, as a clause.
+  /// The reason why a version could not be read, as a clause that contains the path of the file.
   private static func reason(_ version: ModelCollection.Version) -> String {
     guard let problem = version.problem else { return version.path }
     return (PathText.dropping(suffix: ".", from: problem.message) ?? problem.message) + ", "
       + (problem.path ?? version.path)
   }
 
-  /// A version that could not be read, in the JSON form.
+  /// A version that could not be read, in the form in which JSON output reports it.
   struct Report: Encodable {
     let name: String
     let path: String

@@ -88,7 +88,7 @@ enum MappingModelText {
     return text
   }
 
-  /// What an entity mapping does, in words, such as `Car → Car, custom, by the app's class CarPolicy`.
+  /// What an entity mapping does, in words, for example `Car → Car, custom, by the app's class CarPolicy`.
   static func summary(of entity: EntityMapping) -> String {
     var parts: [String] = []
     switch (entity.sourceEntityName, entity.destinationEntityName) {
@@ -107,8 +107,8 @@ enum MappingModelText {
     return words(for: expression)
   }
 
-  /// The expression in words if it is one of the migration manager's two usual calls; any other expression in Apple's
-  /// predicate format.
+  /// Describes an expression. If the expression is one of the two calls of the migration manager that mapping models
+  /// usually have, describes it in words. Any other expression is written in Apple's predicate format.
   static func words(for expression: ModelExpression) -> String {
     guard case .function(.variable("manager")?, let selector, let arguments) = expression,
       arguments.count == 2, let name = arguments[0].stringConstant

@@ -4,18 +4,20 @@ import StoreFiles
 import Foundation
 import ModelTools
 import ObjectModel
+import SQLiteFile
 import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// The models and mapping models that a migration may use, and the version that it leads to.
+/// The models and mapping models that a migration may use, and the version to which the store is migrated.
 struct MigrationRoute {
   private let inputs: [ModelInput]
   private let version: ModelCollection.Version
   private let mappings: MappingModelSet
 
-  /// Finds the version named `target`, or the current version if `target` is nil. `models` are paths of models, of
-  /// mapping models, or of folders that hold either. Hints tell the user to name a version with `versionOption`.
+  /// Reads the models and mapping models, and finds the version named `target`, or the current version if `target` is
+  /// nil. Each path in `models` leads to a model, to a mapping model, or to a folder of either. `versionOption` is the
+  /// option by which the user chooses a version; the hints of failures name this option.
   init(
     _ models: [String], to target: String?, versionOption: String, mappings: [String]
   ) throws {
@@ -29,11 +31,13 @@ struct MigrationRoute {
     self.mappings = try MappingModelSet(named: mappings, withModelsAt: models)
   }
 
-  /// The steps from a store to the chosen version. Names on standard error the mapping models that could not be read.
+  /// Finds the steps from the source to the chosen version. On standard error, lists the mapping models that could not
+  /// be read, and everything in ``passedOver``.
   func plan(from source: Source, _ display: DisplayOptions) -> MigrationPlan {
     for item in mappings.items {
       if let problem = item.problem { display.note("note: not read: \(problem)") }
     }
+    for other in passedOver { display.note(other) }
     return MigrationPlanner(inputs.map(\.collection), mappings: mappings).plan(
       from: source.hashes, model: source.model, to: version)
   }
@@ -47,61 +51,36 @@ struct MigrationRoute {
     return model
   }
 
-  /// Names on standard error what was not read in the folders of models. Throws the exit code for findings if there was
-  /// anything.
-  func tellPassedOver(_ display: DisplayOptions) throws {
+  /// The files and folders that could not be read when the folders of models were searched.
+  var passedOver: [StoreFinder.PassedOver] {
     let passedOver = inputs.flatMap(\.passedOver)
-    let more = mappings.notEntered.map { StoreFinder.PassedOver($0) }
+    return passedOver
+      + mappings.notEntered.map { StoreFinder.PassedOver($0) }
       .filter { other in !passedOver.contains { $0.path == other.path } }
-    try display.tell(passedOver: passedOver + more)
   }
 
-  /// Where a migration starts: the version hashes that the store records, or else the hashes of its model, and that
-  /// model. `model` is nil when no model is known.
+  /// What is known about the store that is migrated. `model` is the model that wrote the store; nil when it is not
+  /// known. `hashes` are the version hashes that the store records, or else those of `model`.
   struct Source {
     let hashes: [String: VersionHash]
     let model: ManagedObjectModel?
-
-    init(hashes: [String: VersionHash], model: ManagedObjectModel?) {
-      self.hashes = hashes
-      self.model = model
-    }
-
-    /// Reads the source from a store, or from a zip archive that holds one. `given` is the model that wrote the store.
-    /// It is used only if the store carries no model.
-    init(
-      _ path: String, model given: ManagedObjectModel? = nil, secrets: SecretOptions? = nil
-    ) throws {
-      let recorded: [String: VersionHash]?
-      if StoreInput.isArchive(path) || secrets?.keyFile != nil {
-        let input = try ModelInput(path, secrets)
-        recorded = input.store?.recorded?.hashes
-        model = input.store == nil ? given : input.versions.first?.model ?? given
-      } else {
-        // If the file is not a store, the store reader throws the fitting error.
-        try ModelInput.requireNoFolder(path)
-        let store = try CoreDataStore(path: path)
-        recorded = store.metadata?.versionHashes
-        model = store.cachedModel ?? given
-      }
-      hashes = recorded.flatMap { $0.isEmpty ? nil : $0 } ?? model?.versionHashes().hashes ?? [:]
-      guard !hashes.isEmpty else {
-        throw Failure(
-          65, "coredata.noHashes", "\(path): the store records no version hashes",
-          hint: "give the model that wrote the store: lifeboat migrate --from-model MODEL")
-      }
-    }
   }
 
-  /// The version to migrate to: the one named `target` in any of the models; without a name, the current one.
+  /// The version to migrate to. This is the version named `target` in any of the models, or the current version if
+  /// `target` is nil.
   private static func chosen(
     _ inputs: [ModelInput], _ target: String?, _ versionOption: String
   ) throws -> ModelCollection.Version {
     if let target {
-      let having = inputs.filter { input in
-        input.versions.contains { $0.name == target || target == $0.fileName }
+      let having = inputs.filter { !$0.versions(named: target).isEmpty }
+      let found = try (having.isEmpty ? [inputs[0]] : having).map { try $0.version(named: target) }
+      guard Set(found.map(\.knownHashes).filter { !$0.isEmpty }).count < 2 else {
+        throw Failure(
+          64, "usage.whichVersion",
+          "several of the models have a version \(target): \(having.map(\.path).joined(separator: ", "))",
+          hint: "give only the model to migrate to")
       }
-      return try (having.first ?? inputs[0]).version(named: target)
+      return found.first { $0.model != nil } ?? found[0]
     }
     if inputs.count > 1, let marked = inputs.first(where: { $0.collection.current != nil }) {
       let others = inputs.filter { $0.path != marked.path && $0.collection.current != nil }
@@ -117,6 +96,25 @@ struct MigrationRoute {
     } catch let failure as Failure where failure.code == "usage.whichVersion" {
       throw Failure(
         64, failure.code, failure.message, hint: "name the version with \(versionOption)")
+    }
+  }
+}
+
+extension MigrationRoute.Source {
+  /// Reads what is known about the store at a path, or about the store in a zip archive that holds one store. `logView`
+  /// says which frames of the write-ahead log are read. `given` is used as the model that wrote the store only if the
+  /// store carries no model.
+  init(
+    _ path: String, model given: ManagedObjectModel? = nil, secrets: SecretOptions? = nil,
+    logView: SQLiteDatabase.LogView = .committed
+  ) throws {
+    let record = try ModelInput.record(ofStoreAt: path, secrets, logView: logView)
+    model = record.model ?? given
+    hashes = record.hashes.isEmpty ? model?.versionHashes().hashes ?? [:] : record.hashes
+    guard !hashes.isEmpty else {
+      throw Failure(
+        65, "coredata.noHashes", "\(path): the store records no version hashes",
+        hint: "give the model that wrote the store: lifeboat migrate --from-model MODEL")
     }
   }
 }

@@ -1,13 +1,12 @@
 import ArgumentParser
 
-/// The command `lifeboat model`, which only groups its subcommands.
+/// The command `lifeboat model`: the group of commands for models.
 struct Model: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show, hash, identify, compare, plan and convert managed object models.",
     discussion: """
-      Name anything that holds a model: .xcdatamodeld, .xcdatamodel, .momd, .mom, VersionInfo.plist, a folder or app \
-      bundle with any of these, a store, which carries its own, or a support bundle or other zip with any of these \
-      in it.
+      A model is read from an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist; from a store, which carries \
+      its model; or from a folder, app bundle, support bundle or other zip archive that holds one of these.
       """,
     subcommands: [
       ModelShow.self, ModelHash.self, ModelIdentify.self, ModelDiff.self, ModelPlan.self,

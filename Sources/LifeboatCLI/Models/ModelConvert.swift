@@ -14,22 +14,23 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     commandName: "convert",
     abstract:
-      "Write a model in another form: .xcdatamodeld for Xcode, compiled, or a store's model cache.",
+      "Write a model in another form: .xcdatamodeld for Xcode, a compiled model, or a store's model cache.",
     discussion: """
       Examples: lifeboat model convert Notes.sqlite --to xcdatamodeld -o Notes.xcdatamodeld
                 lifeboat model convert Notes.momd --model-version "Notes 2" --to contents -o contents
 
-      The report names what the form cannot hold. The output is read back, and its version hashes are compared.
+      The report names what the new form cannot hold. The output is read back, and its version hashes are compared \
+      with those of the input.
 
-      Exit status: 0 when nothing was lost; 1 when something was; 65 when there is no readable model; 73 when the \
-      output exists or would be inside the input.
+      Exit status: 0 when nothing was lost; 1 when something was lost; 65 when there is no readable model; 73 when \
+      the output exists or would be inside the input.
       """)
 
   /// The forms that a model can be written in.
   enum Form: String, ExpressibleByArgument, CaseIterable {
     case contents, xcdatamodeld, mom, momd, cache
 
-    /// Whether the form can hold several versions.
+    /// Whether an output in this form can hold several versions.
     var isBundle: Bool { self == .xcdatamodeld || self == .momd }
   }
 
@@ -64,7 +65,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
       let name: String
       let entityCount: Int
       let losses: [Loss]
-      /// Whether the output was read back as an equal model.
+      /// Whether the model that was read back from the output is equal to the original.
       let isEqual: Bool
       let hashesCompared: Int
       let differingHashes: [String]
@@ -137,24 +138,20 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
     var block = KeyValueBlock()
     let names = report.versions.map(\.name)
     block.add("Written", report.output)
-    if form.isBundle {
-      let current = report.currentVersion.map { "; current is \($0)" } ?? ""
-      block.add(
-        names.count == 1 ? "Version" : "Versions",
-        names.joined(separator: ", ") + (names.count == 1 ? "" : current))
-    } else {
-      block.add("Version", names.joined(separator: ", "))
-    }
+    let current = report.currentVersion.map { "; current is \($0)" } ?? ""
+    block.add(
+      names.count == 1 ? "Version" : "Versions",
+      names.joined(separator: ", ") + (names.count == 1 ? "" : current))
     let equal = report.versions.count(where: \.isEqual)
-    let compared = report.versions.reduce(0) { $0 + $1.hashesCompared }
+    let hashes = Quantity.count(
+      report.versions.reduce(0) { $0 + $1.hashesCompared }, "version hash", "version hashes")
     let differing = report.versions.flatMap(\.differingHashes)
     var read =
       equal == names.count
       ? "read back as the same model" : "read back, the same except for what was lost"
     read +=
       differing.isEmpty
-      ? "; \(hashes(compared)) the same"
-      : "; \(Quantity.count(differing.count)) of \(hashes(compared)) differ"
+      ? "; \(hashes) the same" : "; \(Quantity.count(differing.count)) of \(hashes) differ"
     block.add("Checked", read, tone: differing.isEmpty ? .green : .yellow)
     block.add(
       "Lost",
@@ -169,14 +166,10 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
     }
     return block.text(width: display.width, style: display.style)
   }
-
-  private func hashes(_ count: Int) -> String {
-    count == 1 ? "1 version hash" : "\(Quantity.count(count)) version hashes"
-  }
 }
 
-/// What a conversion writes: the chosen versions with their settings and hashes. Versions without a readable model are
-/// in `skipped`.
+/// What a conversion writes: the chosen versions with their settings and hashes. Versions whose model cannot be read
+/// are in `skipped`.
 private struct ConversionPlan {
   private typealias Report = ModelConvert.Report
 
@@ -184,7 +177,7 @@ private struct ConversionPlan {
   private var versions: [ModelBundle.Version] = []
   /// The version hashes of each model version, keyed by the version's name.
   private var hashes: [String: ModelHashes] = [:]
-  /// The values that could not be read in the files of each version, keyed by the version's name.
+  /// The values in each version that could not be read, keyed by the version's name.
   private var unread: [String: [ModelProblem]] = [:]
   private var skipped: [Report.Skipped] = []
   private var current: String?
@@ -209,7 +202,7 @@ private struct ConversionPlan {
             problem: version.problem?.message ?? "only its version hashes are known"))
         continue
       }
-      // The model in a store has no name, so the output's name is taken.
+      // The model in a store has no name, so the version gets the output's name.
       let isFromStore = !input.stores.isEmpty || version.name == version.fileName
       let name = isFromStore ? stem : version.name
       versions.append(
@@ -224,7 +217,7 @@ private struct ConversionPlan {
     if versions.isEmpty { _ = try input.model(named: name) }
   }
 
-  /// All versions of the input. Throws `usage.whichVersion` when the input holds more than one model bundle.
+  /// All versions of the input. Throws `usage.whichVersion` when the input contains more than one model bundle.
   private static func bundle(_ input: ModelInput) throws -> [ModelCollection.Version] {
     var bundles: [String] = []
     for version in input.versions where version.model != nil {
@@ -241,8 +234,8 @@ private struct ConversionPlan {
     return input.versions
   }
 
-  /// The settings that an .xcdatamodel holds beside its model; the defaults for a version that was not read from an
-  /// .xcdatamodel.
+  /// The settings that an .xcdatamodel has in addition to its model. For a version that was read from any other form,
+  /// these are the defaults.
   private static func settings(of version: ModelCollection.Version) -> SourceSettings {
     for path in [version.path, version.path + "/contents"] {
       if let data = try? Data(contentsOf: URL(fileURLWithPath: path)), data.count < 32 << 20,
@@ -296,7 +289,8 @@ private struct ConversionPlan {
     }
   }
 
-  /// The versions in the output, keyed by name. The version in a single file has an empty name.
+  /// The versions that the output contains, keyed by name. If the output is a single file, the version in it has an
+  /// empty name.
   private func readBack(_ output: String) throws -> [String: ModelCollection.Version] {
     let found = try ModelInput(output).versions
     return Dictionary(
@@ -314,7 +308,8 @@ private struct ConversionPlan {
       throw Failure(70, "model.notReadBack", "the output for \(version.name) cannot be read back")
     }
     let isEqual = copy == original
-    // An archive holds only a part of a model, and which part is known beforehand.
+    // A compiled model or a cache can hold only some parts of a model. The copy is compared with an original that is
+    // reduced to these parts.
     let isAsExpected =
       switch form {
       case .contents, .xcdatamodeld: isEqual || !losses.isEmpty

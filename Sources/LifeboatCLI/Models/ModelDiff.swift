@@ -93,8 +93,8 @@ struct ModelDiff: ParsableCommand {
     if !difference.isEmpty { try display.exitWithFindings() }
   }
 
-  /// The parts of a model that are compared: those that both sides can hold. A compiled model holds less than an
-  /// .xcdatamodel, and a store's cached model even less.
+  /// Which parts of a model are compared: the parts that both inputs can hold. A compiled model holds less than an
+  /// .xcdatamodel, and the cached model of a store holds even less.
   private static func scope(
     _ inputs: [ModelInput], _ versions: [ModelCollection.Version]
   ) -> ComparisonScope {
@@ -146,6 +146,6 @@ struct ModelDiff: ParsableCommand {
 }
 
 extension String {
-  /// The text with each character escaped that must not reach a terminal.
+  /// The text with escapes in place of all characters that must not reach a terminal.
   fileprivate var visible: String { VisibleText.visible(self) }
 }

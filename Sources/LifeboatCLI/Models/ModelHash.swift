@@ -37,6 +37,11 @@ struct ModelHash: ParsableCommand {
       let hashes: [String: String]
       let checksum: String?
       let digest: String?
+
+      init(_ recorded: RecordedHashes) {
+        hashes = recorded.hashes.mapValues(\.hex)
+        (checksum, digest) = (recorded.checksum, recorded.digest)
+      }
     }
 
     let schema = "lifeboat.modelHash"
@@ -53,15 +58,10 @@ struct ModelHash: ParsableCommand {
       for name in (hashes?.unknown ?? [:]).keys { shown[name] = .some(nil) }
       return Report.Version(
         name: version.name, hashes: shown, checksum: hashes?.checksum, digest: hashes?.digest,
-        recorded: version.recorded.map {
-          .init(hashes: $0.hashes.mapValues(\.hex), checksum: $0.checksum, digest: $0.digest)
-        },
+        recorded: version.recorded.map(Report.Recorded.init),
         problem: version.problem?.message)
     }
-    let recorded = input.store?.recorded.map {
-      Report.Recorded(
-        hashes: $0.hashes.mapValues(\.hex), checksum: $0.checksum, digest: $0.digest)
-    }
+    let recorded = input.store?.recorded.map(Report.Recorded.init)
     let unread = try Self.unread(input)
     for version in unread {
       let reason = version.problem?.message ?? "the model of this version is missing"
@@ -95,11 +95,11 @@ struct ModelHash: ParsableCommand {
         65, problem.code.rawValue,
         silent.count == 1
           ? "\(first.path): \(problem.message)"
-          : "\(input.path): none of \(Quantity.count(silent.count)) versions could be read; the first is "
-            + "\(first.name): \(problem.message)",
+          : "\(input.path): none of the \(Quantity.count(silent.count)) versions could be read; "
+            + "the error of \(first.name) is: \(problem.message)",
         hint: "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist")
     }
-    // A model that cannot be read is reported even if its hashes are recorded in the bundle.
+    // A model that cannot be read is reported even if the bundle records the version hashes of the model.
     return input.versions.filter { version in
       silent.contains { $0.path == version.path && $0.name == version.name }
         || (version.problem.map { $0.code != .missingVersion } ?? false)
@@ -122,8 +122,8 @@ struct ModelHash: ParsableCommand {
     return text
   }
 
-  /// A table of the computed hashes beside the recorded ones. For a model that could not be read, it has only the
-  /// recorded ones.
+  /// A table of the computed hashes beside the recorded ones. If `isRead` is false, the model could not be read, and
+  /// the table has only the recorded hashes.
   private func table(_ hashes: [String: String?], _ stored: [String: String], isRead: Bool)
     -> String
   {

@@ -22,11 +22,11 @@ struct ModelIdentify: ParsableCommand {
       Examples: lifeboat model identify Notes.sqlite Notes.xcdatamodeld
                 pbpaste | lifeboat model identify --hashes - Notes.xcdatamodeld
 
-      Without the store, its version hashes are enough: an error message of Core Data or SwiftData that shows them, a \
-      property list, hexadecimal digits or base64, with the entity's name before each hash.
+      With --hashes, the version hashes are read from a text instead of a store: an error message of Core Data or \
+      SwiftData, a property list, or the names of entities, each followed by its hash in hexadecimal or base64.
 
-      If no version fits, the nearest one is named, with its differences. A hash whose rule is not confirmed counts \
-      as unknown, never as different.
+      If no version fits, the nearest one is named, with its differences. A hash counts as unknown, never as \
+      different, if real stores do not confirm how Core Data computes it.
 
       Exit status: 0 when a version fits, 1 when no version certainly fits.
       """)
@@ -46,7 +46,7 @@ struct ModelIdentify: ParsableCommand {
   @Option(
     name: .long,
     help:
-      "The Core Data framework version that the app runs on; stores of a later version count as newer."
+      "The Core Data framework version that the app runs on; a store that a later one wrote counts as newer."
   )
   var framework: Int64?
 
@@ -78,8 +78,9 @@ struct ModelIdentify: ParsableCommand {
     if found.matches.isEmpty { try display.exitWithFindings() }
   }
 
-  /// The version hashes in a pasted text, as a store would record them. `path` is a file, or `-` for standard input.
-  /// Throws a failure when the text is over 1 MiB, holds no hashes, or holds several for one entity.
+  /// The version hashes in a pasted text, in the form in which a store would record them. `path` is the path of a file,
+  /// or `-` for standard input. Throws a failure when the text is larger than 1 MiB, contains no hashes, or contains
+  /// several hashes for one entity.
   private func pasted(
     _ path: String, _ collections: [ModelCollection]
   ) throws -> StoreModelRecord {
@@ -118,36 +119,20 @@ struct ModelIdentify: ParsableCommand {
       versionIdentifiers: [])
   }
 
-  /// What the store records about its model, and the model cached in the store; nil when it carries none.
+  /// The version hashes and metadata that the store records, and the model that is cached in the store. The model is
+  /// nil when the store carries none.
   private func stored() throws -> (StoreModelRecord, ManagedObjectModel?) {
-    // If the file is not a store, the store reader throws the fitting error.
-    if StoreInput.isArchive(store) || secrets.keyFile != nil {
-      let input = try ModelInput(store, secrets)
-      guard let hashes = input.store?.recorded?.hashes, !hashes.isEmpty else { throw noHashes }
-      let metadata = input.storeMetadata
-      return (
-        StoreModelRecord(
-          hashes: hashes, hashesVersion: metadata?.versionHashesVersion,
-          frameworkVersion: metadata?.frameworkVersion,
-          maximumFrameworkVersion: metadata?.maximumFrameworkVersion,
-          versionIdentifiers: metadata?.versionIdentifiers ?? []),
-        input.versions.first?.model
-      )
+    let (hashes, metadata, model) = try ModelInput.record(ofStoreAt: store, secrets)
+    guard !hashes.isEmpty else {
+      throw Failure(65, "coredata.noHashes", "\(store): the store records no version hashes")
     }
-    try ModelInput.requireNoFolder(store)
-    let opened = try CoreDataStore(path: store)
-    guard let metadata = opened.metadata, !metadata.versionHashes.isEmpty else { throw noHashes }
     return (
       StoreModelRecord(
-        hashes: metadata.versionHashes, hashesVersion: metadata.versionHashesVersion,
-        frameworkVersion: metadata.frameworkVersion,
-        maximumFrameworkVersion: metadata.maximumFrameworkVersion,
-        versionIdentifiers: metadata.versionIdentifiers), opened.cachedModel
+        hashes: hashes, hashesVersion: metadata?.versionHashesVersion,
+        frameworkVersion: metadata?.frameworkVersion,
+        maximumFrameworkVersion: metadata?.maximumFrameworkVersion,
+        versionIdentifiers: metadata?.versionIdentifiers ?? []), model
     )
-  }
-
-  private var noHashes: Failure {
-    Failure(65, "coredata.noHashes", "\(store): the store records no version hashes")
   }
 
   // MARK: Text
@@ -190,7 +175,7 @@ struct ModelIdentify: ParsableCommand {
     guard let nearest = found.nearest else { return "" }
     let count = found.record.hashes.count
     var text = "nearest is \(place(nearest.version)), with \(nearest.agreement.agreeing.count) of "
-    text += "\(count) \(count == 1 ? "entity" : "entities") the same\n"
+    text += counted(count, "entity", "entities") + " the same\n"
     let agreement = nearest.agreement
     for name in agreement.differing { text += "  \(VisibleText.visible(name)) differs\n" }
     for name in agreement.onlyInStore {

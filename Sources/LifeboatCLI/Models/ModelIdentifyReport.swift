@@ -30,8 +30,8 @@ struct ModelIdentifyReport: Encodable {
     let onlyInStore: [String]
     let onlyInModel: [String]
     let undecided: [String: String]
-    /// How the model that the store carries differs from this version. Only differences that affect a version hash are
-    /// listed, and only for the nearest version. Nil when the store carries no model.
+    /// How this version differs from the model that the store carries. Only differences that affect a version hash are
+    /// listed, and only for the version that is nearest to the store. Nil when the store carries no model.
     var changes: [Change]?
 
     init(_ candidate: ModelIdentification.Candidate, of count: Int) {
@@ -73,7 +73,7 @@ struct ModelIdentifyReport: Encodable {
   let nearest: Candidate?
   let others: [Candidate]
   let age: Age
-  /// The versions that could not be read; each may be the one that wrote the store.
+  /// The versions that could not be read. Each of them may be the version that wrote the store.
   let unread: [UnreadVersions.Report]
 
   init(store: String, found: ModelIdentification, cached: ManagedObjectModel?) {
@@ -86,8 +86,8 @@ struct ModelIdentifyReport: Encodable {
     unread = found.unread.map(UnreadVersions.Report.init)
     var nearest = found.nearest.map { Candidate($0, of: count) }
     if let model = found.nearest?.version.model, let cached {
-      // Only changes that affect a version hash are listed. Other traits differ for many reasons: the classes of a test
-      // host, for example.
+      // Only changes that affect a version hash are listed. Other changes have many causes: in a test host, for
+      // example, classes have other names.
       nearest?.changes = ModelDifference(from: model, to: cached, scope: .cached).changes
         .filter(\.affectsVersionHash)
         .map { .init(kind: $0.kind.rawValue, entity: $0.entityName, summary: $0.summary) }

@@ -15,25 +15,23 @@ import SupportBundle
 struct ModelInput {
   /// The path of the input, as it was given on the command line.
   let path: String
-  /// The model versions that were found. For a store, this is the model that is cached in it.
+  /// The model versions that were found. For a store, this is the model that is cached in the store.
   let collection: ModelCollection
-  /// The stores that carry the versions of ``collection``; empty when the models are not in stores.
+  /// The stores that the versions of ``collection`` were read from; empty when the models are not in stores.
   let stores: [Store]
-  /// Files of the input that are, were or may be stores or models, and that could not be read.
+  /// Files of the input that could not be read, and that are, were or may be stores or models.
   let passedOver: [StoreFinder.PassedOver]
 
   /// What a store says about the model that it was made with.
   struct Store {
     let name: String
     let metadata: StoreMetadata?
-    /// The version hashes that the store's metadata or a support bundle records; nil when none are recorded.
+    /// The version hashes that the store's metadata or a support bundle records; nil when neither records any.
     let recorded: RecordedHashes?
   }
 
-  /// The store that was given; nil for models, and for a folder of several stores.
+  /// The store that the user has named; nil for models, and for a folder of several stores.
   var store: Store? { stores.count == 1 ? stores.first : nil }
-  /// The metadata of the store that was given; nil when no store was given.
-  var storeMetadata: StoreMetadata? { store?.metadata }
   /// The versions of ``collection``.
   var versions: [ModelCollection.Version] { collection.versions }
 
@@ -55,16 +53,17 @@ struct ModelInput {
     let more = passedOver.count > 10 ? "; and \(passedOver.count - 10) more" : ""
     return ModelError(
       code: .notAModel,
-      message: "\(path): nothing in it could be read: " + shown.joined(separator: "; ") + more)
+      message: "\(path): none of the stores and models could be read: "
+        + shown.joined(separator: "; ") + more)
   }
 
   // MARK: - The chosen version
 
   /// The version with this name; without a name, the version that is marked as current, or else the only one. Throws
-  /// `usage.whichVersion` when several come into question.
+  /// `usage.whichVersion` when several versions are possible.
   func version(named name: String? = nil) throws -> ModelCollection.Version {
     if let name {
-      let found = named(name)
+      let found = versions(named: name)
       guard let first = found.first else {
         let nearest = NearestName.of(name, among: versions.map(\.name))
         throw Failure(
@@ -88,10 +87,10 @@ struct ModelInput {
     return current
   }
 
-  /// The versions that a name means; empty when none fits. The first rule that finds a version decides: the file's
-  /// name, with or without its ending; the name without regard to case, blanks, `_` and `-`; the number at the end of a
-  /// name; a version identifier.
-  private func named(_ name: String) -> [ModelCollection.Version] {
+  /// The versions that `name` may mean; empty when no version fits. `name` is compared with the following parts of all
+  /// versions, until one comparison finds a version: the file name, with or without the extension; the file name
+  /// without regard to case, blanks, `_` and `-`; the number at the end of the version's name; the version identifiers.
+  func versions(named name: String) -> [ModelCollection.Version] {
     let bare =
       [".xcdatamodel", ".mom"].lazy.compactMap { PathText.dropping(suffix: $0, from: name) }.first
       ?? name
@@ -113,8 +112,8 @@ struct ModelInput {
     return versions.filter { $0.model?.versionIdentifiers.contains(name) ?? false }
   }
 
-  /// The version that ``version(named:)`` chooses, and its model. Throws when the model cannot be read, or when only
-  /// its version hashes are known.
+  /// The version that ``version(named:)`` chooses, and the model of this version. Throws when the model cannot be read,
+  /// or when only the version hashes of the model are known.
   func model(named name: String? = nil) throws
     -> (version: ModelCollection.Version, model: ManagedObjectModel)
   {
@@ -130,7 +129,7 @@ struct ModelInput {
       hint: "name the .xcdatamodel or .mom of this version")
   }
 
-  /// The names of the versions in one text: at most 20 of them, and how many more there are.
+  /// The names of the versions as one text. It has at most 20 names, and then the number of all other versions.
   private var names: String {
     let shown = versions.prefix(20).map(\.name).joined(separator: ", ")
     return versions.count > 20 ? shown + " and \(versions.count - 20) more" : shown
@@ -148,7 +147,7 @@ struct ModelInput {
     if MappingModelSet.isMapping(at: path), ByteFile.exists(path) {
       throw Failure(
         65, "model.notAModel", "\(path) is a mapping model, not a model",
-        hint: "show the mapping model with: lifeboat model show \(ShellText.path(path))")
+        hint: "to show the mapping model, run: lifeboat model show \(ShellText.path(path))")
     }
     if let key = try secrets?.key(), try FileStatus.of(path)?.kind == .file,
       !StoreInput.isArchive(path)
@@ -173,8 +172,27 @@ struct ModelInput {
     }
   }
 
-  /// Throws when a folder is named where a single store is expected.
-  static func requireNoFolder(_ path: String) throws {
+  /// The version hashes and metadata that a store records, and the model that the store carries. The path leads to the
+  /// store, or to an archive with one store. The hashes are empty when the store records none.
+  static func record(
+    ofStoreAt path: String, _ secrets: SecretOptions?,
+    logView: SQLiteDatabase.LogView = .committed
+  ) throws -> (
+    hashes: [String: VersionHash], metadata: StoreMetadata?, model: ManagedObjectModel?
+  ) {
+    if StoreInput.isArchive(path) || secrets?.keyFile != nil {
+      let input = try ModelInput(path, secrets)
+      guard let store = input.store else { return ([:], nil, nil) }
+      return (store.recorded?.hashes ?? [:], store.metadata, input.versions.first?.model)
+    }
+    // If the file is not a store, the store reader throws the fitting error.
+    try requireNoFolder(path)
+    let store = try CoreDataStore(path: path, logView: logView)
+    return (store.metadata?.versionHashes ?? [:], store.metadata, store.cachedModel)
+  }
+
+  /// Throws when the path is that of a folder, because a single store is expected.
+  private static func requireNoFolder(_ path: String) throws {
     let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     guard let status = try FileStatus.of(resolved), status.kind == .folder else { return }
     throw Failure(
@@ -184,7 +202,7 @@ struct ModelInput {
 
   /// The store at a path; nil when the path does not lead to an SQLite database.
   static func store(at path: String) throws -> CoreDataStore? {
-    // Links to models are followed, links to stores are not: the store reader refuses the link.
+    // A symbolic link to a model is followed. A symbolic link to a store is not: the store reader refuses the link.
     if let status = try? FileStatus.of(path), status.kind == .symbolicLink,
       let target = try? ByteFile(URL(fileURLWithPath: path).resolvingSymlinksInPath().path),
       try target.bytes(at: 0, count: 16) == DatabaseHeader.magic
@@ -222,8 +240,8 @@ struct ModelInput {
     return Found(collection: ModelCollection(of: versions), stores: stores)
   }
 
-  /// The stores of a folder without models, or the model in a file that `model convert --to cache` made; nil for
-  /// anything else.
+  /// The stores in a folder that has no models, or the model in a file that `model convert --to cache` has made. Nil
+  /// for any other path.
   private static func storesOrCache(at path: String) throws -> Found? {
     let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     if (try? FileStatus.of(resolved))??.kind == .folder {
@@ -237,7 +255,7 @@ struct ModelInput {
       collection: ModelCollection(of: [.init(storeModel: model, name: name, path: path)]))
   }
 
-  /// The Core Data stores of a folder; nil when the folder holds neither one nor a file that may be one.
+  /// The Core Data stores of a folder; nil when the folder holds no such store, and no file that may be one.
   private static func stores(in folder: String) throws -> Found? {
     let walk: StoreFinder.Found
     do { walk = try StoreFinder.find(at: folder) } catch let error as ExtractionError {
@@ -276,11 +294,12 @@ struct ModelInput {
     inner.passedOver = inner.passedOver.map { other in
       other.at(ModelCollection.moved(other.path, from: folder, to: path))
     }
+    inner.passedOver += archive.passedOver.map { $0.at(PathText.joined(path, $0.path)) }
     let recorded = recordedHashes(in: archive.folder)
     let name = PathText.lastComponent(of: path)
     guard inner.collection.versions.isEmpty else {
       inner.collection = inner.collection.moved(from: folder, to: path)
-      // This bundle holds the model, but not the store that carries it.
+      // The bundle contains the model, but not the store that the model is from.
       if inner.stores.isEmpty, let recorded {
         inner.stores = [Store(name: name, metadata: nil, recorded: recorded)]
       }
@@ -300,8 +319,8 @@ struct ModelInput {
     return inner
   }
 
-  /// The version hashes that a support bundle records when it does not hold the store; nil when there is no such record
-  /// or it cannot be read.
+  /// The version hashes that a support bundle without the store records. Nil when the bundle has no such record, or
+  /// when the record cannot be read.
   private static func recordedHashes(in folder: URL) -> RecordedHashes? {
     struct Stored: Decodable {
       let hashes: [String: String]
@@ -321,14 +340,24 @@ struct ModelInput {
 }
 
 extension DisplayOptions {
-  /// Names the files that a command could not read on standard error, one per line. Throws the exit code for findings
-  /// if there are any.
+  /// The version that an option names, and the model of this version. Without a name, this is the current version. If
+  /// files beside the model could not be read, lists them on standard error.
+  func model(
+    at path: String, version: String?
+  ) throws -> (version: ModelCollection.Version, model: ManagedObjectModel) {
+    let input = try ModelInput(path)
+    for other in input.passedOver { note(other) }
+    return try input.model(named: version)
+  }
+
+  /// Lists on standard error, one on each line, the files that a command could not read. If there are such files,
+  /// throws the exit code for findings.
   func tell(passedOver: [StoreFinder.PassedOver]) throws {
     for other in passedOver { note(other) }
     if !passedOver.isEmpty { try exitWithFindings() }
   }
 
-  /// Names one file that was not read on standard error, with the reason and its code.
+  /// Writes a line on standard error about a file that was not read: the path, the reason, and the code of the reason.
   func note(_ other: StoreFinder.PassedOver) {
     note("finding: \(other.path): \(other.message) (\(other.code))")
   }

@@ -2,15 +2,15 @@ import Foundation
 import SafeText
 import SupportBundle
 
-/// A file or folder that a command makes. Nothing that exists is replaced. When the work fails, ``discard()`` removes
-/// what was made.
+/// A file or folder that a command makes. Nothing that exists is replaced. After a failure, ``discard()`` removes
+/// everything that was made.
 final class ModelOutput {
   private let path: String
   private let making: OutputTree.Making
   private var tree: OutputTree?
 
-  /// An output at `path`. `making` is called with each step that makes a file or folder, so that an interruption knows
-  /// what to remove.
+  /// Creates an output at `path`. Each file or folder is made through a call of `making`, so that an interruption knows
+  /// what must be removed.
   init(_ path: String, making: @escaping OutputTree.Making) {
     self.path = PathText.withoutTrailingSlashes(path)
     self.making = making
@@ -21,7 +21,7 @@ final class ModelOutput {
     try write(bytes, to: [PathText.lastComponent(of: path)])
   }
 
-  /// Makes the output as a folder of files. The path of each file is relative to that folder.
+  /// Makes the output as a folder of files. Each path is relative to this folder.
   func write(_ files: [(path: String, bytes: [UInt8])]) throws {
     let root = [PathText.lastComponent(of: path)]
     try making { try $0.makeFolder(root, mode: 0o755) }

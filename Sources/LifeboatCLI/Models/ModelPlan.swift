@@ -14,16 +14,16 @@ import Terminal
 struct ModelPlan: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "plan",
-    abstract: "Show what would migrate a store to a version of a model, step by step.",
+    abstract: "Show the steps that migrate a store to a version of a model.",
     discussion: """
       Examples: lifeboat model plan Notes.sqlite Notes.xcdatamodeld
                 lifeboat model plan Notes.sqlite Notes.xcdatamodeld --format html -o Plan.html
 
       Mapping models in the given folders and beside the given models are found automatically. --format html writes \
-      one page with a picture of the way, what each step changes and leaves behind, and what cannot be done.
+      one page with a picture of the steps, the changes and losses of each step, and what cannot be done.
 
-      Exit status: 0 when there is a way, or the store opens as it is; 1 when there is none; 73 when the output \
-      exists.
+      Exit status: 0 when the store can be migrated, or opens as it is; 1 when it cannot be migrated, or a model \
+      could not be read; 73 when the output exists.
       """)
 
   /// The forms in which the plan can be written.
@@ -65,16 +65,15 @@ struct ModelPlan: ParsableCommand {
     let route = try MigrationRoute(
       models, to: target, versionOption: "--to", mappings: mappings)
     let plan = route.plan(from: source, display)
+    let text = PlanText(store: store, plan: plan, style: display.style)
     if display.json {
       try display.write(json: PlanReport(store: store, plan: plan))
     } else if format == .html {
       let name = PathText.lastComponent(of: PathText.withoutTrailingSlashes(store))
-      let text = PlanText(store: store, plan: plan, style: display.style)
       try made.write(text.page(name).html(), display)
     } else {
-      try display.write(PlanText(store: store, plan: plan, style: display.style).text)
+      try display.write(text.text)
     }
-    try route.tellPassedOver(display)
-    if plan.steps == nil { try display.exitWithFindings() }
+    if plan.steps == nil || !route.passedOver.isEmpty { try display.exitWithFindings() }
   }
 }

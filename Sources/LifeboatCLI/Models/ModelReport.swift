@@ -11,7 +11,7 @@ struct ModelReport: Encodable {
     let isAbstract: Bool
     let renamingIdentifier: String?
     let versionHashModifier: String?
-    /// The version hash in hexadecimal; null when real stores do not confirm how Core Data computes it.
+    /// The version hash in hexadecimal; null when no real store confirms how Core Data computes it.
     let versionHash: String?
     let spotlightDisplayName: String?
     let attributes: [Attribute]
@@ -310,7 +310,7 @@ extension ModelReport.Index {
 }
 
 extension FetchRequest.Options {
-  /// The options that are set, by the names of the properties of Apple's `NSFetchRequest`.
+  /// The names of the options that are set. Each is the name of a property of Apple's `NSFetchRequest`.
   fileprivate var names: [String] {
     let all: [(FetchRequest.Options, String)] = [
       (.includesSubentities, "includesSubentities"),

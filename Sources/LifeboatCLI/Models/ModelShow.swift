@@ -71,7 +71,7 @@ struct ModelShow: ParsableCommand {
     for name in entity where model.entities[name] == nil {
       throw Failure(
         64, "input.unknownName", "\(path) has no entity \(name)",
-        hint: "list the entities with: lifeboat model show \(ShellText.path(path))")
+        hint: "to list the entities, run: lifeboat model show \(ShellText.path(path))")
     }
     let names = entity.isEmpty ? model.entityNames : entity
     if display.json {
@@ -90,7 +90,7 @@ struct ModelShow: ParsableCommand {
     try display.tell(passedOver: input.passedOver)
   }
 
-  /// Throws when a picture is asked for. `what` names the kind of input, which has no entities to draw.
+  /// Throws if the user asks for a picture of an input that has no entities to draw. `what` names the kind of input.
   private func requireText(_ what: String) throws {
     guard format != .text else { return }
     throw Failure(
@@ -100,7 +100,7 @@ struct ModelShow: ParsableCommand {
 
   // MARK: Optimised models
 
-  /// Shows what is known about an optimised model (`.omo`), and which versions in its folder have the same hashes.
+  /// Shows what is known about an optimised model (`.omo`), and which versions in the same folder have equal hashes.
   private func show(_ optimised: OptimisedModel, _ version: ModelCollection.Version) throws {
     let folder = URL(fileURLWithPath: version.path).deletingLastPathComponent().path
     let beside = (try? ModelCollection(searching: folder))?.versions ?? []

@@ -4,12 +4,12 @@ import SafeText
 import StoreReport
 import Terminal
 
-/// Writes a model as text: first facts about the model, then each entity with its rules and its properties. Each
-/// property is a line that reads like a sentence.
+/// Describes a model as text: first facts about the model, then each entity with its rules and its properties. Each
+/// property takes a line, which reads like a sentence.
 struct ModelText {
   let version: ModelCollection.Version
   let model: ManagedObjectModel
-  /// The names of the entities that are shown, in their order.
+  /// The names of the entities to show, in the order in which the text shows them.
   let names: [String]
   let input: ModelInput
   let display: DisplayOptions
@@ -24,10 +24,10 @@ struct ModelText {
 
   // MARK: The page
 
-  /// The diagram of the shown entities and their relationships.
+  /// The diagram of the entities in ``names`` and of their relationships.
   var diagram: ModelDiagram { ModelDiagram(schemaOf: model, about: names) }
 
-  /// The page for a browser, with the picture and all properties.
+  /// The page for a browser, with the diagram and all properties.
   var page: ModelPage {
     let problems = problems
     var facts = modelFacts
@@ -112,7 +112,9 @@ struct ModelText {
       if !sort.isAscending { text += " descending" }
     }
     if request.fetchLimit > 0 { text += ", at most \(Quantity.count(request.fetchLimit))" }
-    if request.fetchOffset > 0 { text += ", from number \(request.fetchOffset + 1) on" }
+    if request.fetchOffset > 0 {
+      text += ", without the first \(Quantity.count(request.fetchOffset))"
+    }
     if request.batchSize > 0 { text += ", \(Quantity.count(request.batchSize)) at a time" }
     switch request.resultType {
     case .objects: break
@@ -164,7 +166,7 @@ struct ModelText {
     lines += propertyLines
     if propertyLines.isEmpty {
       lines.append(
-        entity.superentityName == nil ? "no properties" : "no properties but the inherited ones")
+        entity.superentityName == nil ? "no properties" : "no properties except inherited ones")
     }
     for line in lines { text += line.isEmpty ? "\n" : "  \(line)\n" }
     return text
@@ -202,11 +204,13 @@ struct ModelText {
     return facts
   }
 
-  /// The properties that an entity declares, without inherited ones. Each is described in a sentence.
+  /// The properties that an entity itself declares, without inherited properties. Each property is described in a
+  /// sentence.
   static func properties(of entity: Entity) -> [ModelPage.Property] {
     var properties: [ModelPage.Property] = []
     for attribute in entity.attributes {
-      properties.append(.init(attribute.name, "attribute", AttributeText(attribute).sentence))
+      let sentence = AttributeText(attribute: attribute).sentence
+      properties.append(.init(attribute.name, "attribute", sentence))
       add(attribute.elements, of: attribute.name, depth: 1, to: &properties)
     }
     for relationship in entity.relationships {
@@ -221,15 +225,15 @@ struct ModelText {
     return properties
   }
 
-  /// Adds the elements of a composite attribute. Each gets a path of names with dots, such as `address.city`. Elements
-  /// are followed to a depth of 7.
+  /// Adds the elements of a composite attribute, then the elements of each element, and so on, to a depth of 7. Each
+  /// element is named by its path, for example `address.city`.
   private static func add(
     _ elements: [Attribute], of name: String, depth: Int, to properties: inout [ModelPage.Property]
   ) {
     guard depth < 8 else { return }
     for element in elements {
       let path = name + "." + element.name
-      properties.append(.init(path, "element", AttributeText(element).sentence))
+      properties.append(.init(path, "element", AttributeText(attribute: element).sentence))
       add(element.elements, of: path, depth: depth + 1, to: &properties)
     }
   }
@@ -257,7 +261,7 @@ struct ModelText {
     return parts.joined(separator: ", ")
   }
 
-  /// The facts that any kind of property may have, in words: its former name, its hash modifier and its user info.
+  /// The facts that properties of any kind may have, in words: the former name, the hash modifier and the user info.
   static func common(
     _ renaming: String?, _ modifier: String?, _ info: [String: ArchivedValue]
   ) -> [String] {
@@ -271,9 +275,7 @@ struct ModelText {
 
 /// Describes an attribute in a sentence.
 struct AttributeText {
-  private let attribute: Attribute
-
-  init(_ attribute: Attribute) { self.attribute = attribute }
+  let attribute: Attribute
 
   var sentence: String {
     var parts = [attribute.type == .undefined ? "no type" : attribute.type.name]
@@ -313,15 +315,11 @@ struct AttributeText {
     case .maximumNumber(let limit): "at most \(number(limit))"
     case .earliestDate(let date): "not before \(date) s after the start of 2001"
     case .latestDate(let date): "not after \(date) s after the start of 2001"
-    case .minimumLength(let count): "at least \(characters(count))"
-    case .maximumLength(let count): "at most \(characters(count))"
+    case .minimumLength(let count): "at least \(Quantity.count(count, "character"))"
+    case .maximumLength(let count): "at most \(Quantity.count(count, "character"))"
     case .pattern(let pattern): "must match \(pattern)"
     case nil: "must satisfy: \(validation.predicate.text)"
     }
-  }
-
-  private static func characters(_ count: Int64) -> String {
-    "\(Quantity.count(count)) \(count == 1 ? "character" : "characters")"
   }
 
   private static func number(_ constant: ExpressionConstant) -> String {

@@ -4,8 +4,8 @@ import Quoting
 import SQLiteFile
 
 extension Failure {
-  /// The failure for a file that holds only version hashes where a store or a model is expected; nil for any other
-  /// file.
+  /// The failure for a file that contains only version hashes, although a store or a model is expected. Nil for any
+  /// other file.
   static func pastedHashes(at path: String?) -> Failure? {
     guard let path, let file = try? ByteFile(path), file.size <= PastedHashes.maximumByteCount,
       let bytes = try? file.bytes(at: 0, count: Int(file.size)),
@@ -16,7 +16,7 @@ extension Failure {
       65, "file.versionHashes",
       "\(path) holds version hashes (\(names.prefix(3).joined(separator: ", "))\(more)) and is neither a store nor a model",
       hint:
-        "find the version that has them with: lifeboat model identify --hashes \(ShellText.path(path)) MODELS"
+        "to find the version with these hashes, run: lifeboat model identify --hashes \(ShellText.path(path)) MODELS"
     )
   }
 }

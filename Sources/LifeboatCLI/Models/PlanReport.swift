@@ -1,7 +1,8 @@
 import ModelTools
 import ObjectModel
 
-/// The JSON output of `lifeboat model plan`, and of `lifeboat migrate` for a dry run or when there is no way.
+/// The JSON output of `lifeboat model plan`. `lifeboat migrate` prints the same report for a dry run, and for a store
+/// that cannot be migrated.
 struct PlanReport: Encodable {
   struct Place: Encodable {
     let name: String
@@ -29,10 +30,10 @@ struct PlanReport: Encodable {
     let to: String
     /// How the step is done: `mapping`, `inferred` or `uncertain`.
     let way: String
-    /// The name of the first of ``mappings``; nil when there is none.
+    /// The name of the first of ``mappings``; nil when ``mappings`` is empty.
     let mapping: String?
     let mappingPath: String?
-    /// The mapping models of the step, in the order in which the plan lists them; empty for an inferred step.
+    /// The mapping models of the step, in the order in which the plan lists them; empty when ``way`` is not `mapping`.
     let mappings: [MappingFile]
     let policies: [Policy]
     let conditions: [String]
@@ -74,18 +75,20 @@ struct PlanReport: Encodable {
   let store: String
   let start: Place
   let target: Place
-  /// Whether the target is certainly older than the store's version.
+  /// Whether it is certain that the target is older than the store's version.
   let goesBack: Bool
-  /// Why it is not known whether the target is older, although the names of the versions suggest that it is. Nil when
-  /// there is no doubt.
+  /// The reason why it is not certain that the target is older, although the names of the versions suggest that it is.
+  /// Nil when it is certain, and when the names suggest that the target is newer.
   let orderDoubt: String?
-  /// The version nearest to the store; nil when a version fits the store, or none is near.
+  /// The version that differs least from the store. Nil when a version fits the store, and when each version differs
+  /// from the store in all entities.
   let nearest: Nearest?
   let steps: [Step]?
   let direct: Attempt
   let obstacle: Attempt?
   let mappings: [Mapping]
-  /// The versions that could not be read. If no version fits the store, each of them may be the one that wrote it.
+  /// The versions that could not be read. If no version fits the store, any of these versions may have written the
+  /// store.
   let unread: [UnreadVersions.Report]
 
   init(store: String, plan: MigrationPlan) {

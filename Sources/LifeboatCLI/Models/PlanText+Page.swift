@@ -20,7 +20,7 @@ extension PlanText {
       page.remarks.append("This is a migration to an older version: the store has a newer one.")
     }
     if plan.start.path != nil, let doubt = plan.orderDoubt {
-      page.remarks.append("Which of the two models came first is not known: \(doubt).")
+      page.remarks.append("It is not known which of the two models came first: \(doubt).")
     }
     if let noFit { page.remarks.append(noFit) }
     if let advice = advice(for: name) { page.remarks.append(advice.joined(separator: " ")) }
@@ -52,8 +52,8 @@ extension PlanText {
       changes: changes(attempt.from, attempt.to))
   }
 
-  /// What differs between two models: a summary, then a sentence for each change. Empty when nothing differs or a model
-  /// is not known.
+  /// The differences between two models: a summary, then a sentence for each change. Empty when the models do not
+  /// differ, or when one of them is not known.
   private static func changes(_ from: MigrationPlan.Place, _ to: MigrationPlan.Place) -> [String] {
     guard let old = from.model, let new = to.model else { return [] }
     let difference = ModelDifference(

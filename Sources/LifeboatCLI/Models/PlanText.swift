@@ -4,7 +4,7 @@ import Quoting
 import SafeText
 import Terminal
 
-/// Writes a migration plan as text: the steps, or why there is no way.
+/// Describes a migration plan as text: the steps, or the reasons why the store cannot be migrated.
 struct PlanText {
   let store: String
   let plan: MigrationPlan
@@ -22,13 +22,12 @@ struct PlanText {
         "\(VisibleText.visible(store)) opens with \(target) as it is; nothing needs to be done\n"
     }
     text += style.apply(VisibleText.visible(store), .bold)
-    text += ": from \(start) to \(target), \(Quantity.count(steps.count)) "
-    text += steps.count == 1 ? "step\n" : "steps\n"
+    text += ": from \(start) to \(target), \(Quantity.count(steps.count, "step"))\n"
     if plan.goesBack {
       text += "This is a migration to an older version: the store has a newer one.\n"
     }
     if plan.start.path != nil, let doubt = plan.orderDoubt {
-      text += "Which of the two models came first is not known: \(VisibleText.visible(doubt)).\n"
+      text += "It is not known which of the two models came first: \(VisibleText.visible(doubt)).\n"
     }
     text += ownModel()
     for (index, step) in steps.enumerated() {
@@ -57,7 +56,8 @@ struct PlanText {
     return lines
   }
 
-  /// In words: what a step does and needs (`lines`), and why it is not known whether it can be done (`doubts`).
+  /// Describes a step in words. `lines` say what the step does and needs, and `doubts` say why the step may be
+  /// impossible.
   static func words(of way: MigrationPlan.Way) -> (lines: [String], doubts: [String]) {
     switch way {
     case .mappings(let items):
@@ -98,7 +98,8 @@ struct PlanText {
     loss.propertyName.map { "\(loss.entityName).\($0)" } ?? "all of \(loss.entityName)"
   }
 
-  /// Lines that say that no version fits the store, and what follows; empty when a version fits.
+  /// Lines about a store that no version fits: the nearest version, the versions that could not be read, and what Core
+  /// Data does. Empty when a version fits.
   private func ownModel() -> String {
     guard let noFit else { return "" }
     return noFit + "\n" + UnreadVersions.text(plan.unread)
@@ -118,7 +119,8 @@ struct PlanText {
     return text + "."
   }
 
-  /// What Core Data does with a store that no version fits, in words; nil when that is not known.
+  /// What Core Data does with a store that no version fits, in words. Nil when a version fits the store, and when it is
+  /// not known what Core Data does.
   func advice(for store: String) -> [String]? {
     // An unread version may be the store's own, so it is not known what Core Data does.
     guard plan.start.versionNames.isEmpty, plan.unread.isEmpty, plan.start.model != nil,
@@ -130,8 +132,8 @@ struct PlanText {
     ]
   }
 
-  /// A sentence about what Core Data would do in one step, without the app; empty when the plan has no more than one
-  /// step.
+  /// A sentence about the single step in which Core Data would migrate the store if the app did not take the steps of
+  /// the plan. Empty when the plan has at most one step.
   private func shortcut(_ steps: [MigrationPlan.Step]) -> String {
     guard steps.count > 1 else { return "" }
     guard let direct = plan.direct.step else {
@@ -165,7 +167,7 @@ struct PlanText {
     return text + orphans()
   }
 
-  /// Lines about the mapping models that fit no step between these versions; empty when there are none.
+  /// Lines about the mapping models that fit no step between these versions. Empty when each mapping model fits a step.
   private func orphans() -> String {
     var text = ""
     let orphaned = plan.standings.filter(\.isOrphaned)
@@ -177,7 +179,7 @@ struct PlanText {
         ("source", standing.nearestSource), ("destination", standing.nearestDestination),
       ] {
         guard let nearest else {
-          text += "   no version has an entity of its \(side)\n"
+          text += "   no version has the \(side) entities of the mapping model\n"
           continue
         }
         text += "   its \(side) is nearest to \(VisibleText.visible(nearest.versionName)), with "

@@ -5,13 +5,14 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// The rows in a support bundle that holds rows instead of the store. Values are replaced by tokens, unless the bundle
-/// was made with `--redact none`.
+/// The rows in a support bundle that holds rows instead of the store. The bundle has tokens in place of values, unless
+/// it was made with `--redact none`.
 struct BundledRows {
   private let path: String
   private let given: String
 
-  /// Nil unless the input is a bundle that holds rows instead of the store.
+  /// Nil if the input is not a bundle, or is a bundle that contains no rows. Throws a failure if the bundle's file of
+  /// rows has changed since the bundle was packed.
   init?(_ input: StoreInput) throws {
     guard let bundle = input.bundle, bundle.manifest.contents == .rows
     else { return nil }
@@ -20,7 +21,7 @@ struct BundledRows {
     try input.requireAsPacked(StoreBundle.rowsName)
   }
 
-  /// Writes the rows that the options choose to standard output. CSV is refused with `usage.bundledRows`.
+  /// Writes the chosen rows to standard output. Throws `usage.bundledRows` if the format is CSV.
   func write(_ format: Rows.Format, _ options: RowOptions, _ display: DisplayOptions) throws {
     let output = StandardStream(descriptor: 1)
     var left = options.limit ?? .max
@@ -33,7 +34,7 @@ struct BundledRows {
       var texts: [ExactText: RowText] = [:]
       var groups: [ExactText] = []
       try forEachRow(of: options.entity) { row, _ in
-        // A table may have the name of an entity.
+        // A table may have the same name as an entity.
         let group = ExactText("\(row.kind) \(row.name)")
         if texts[group] == nil { groups.append(group) }
         texts[group, default: RowText(row.name, row.columns, limit: options.limit ?? 50)]
@@ -67,19 +68,19 @@ struct BundledRows {
 
   // MARK: - Lines
 
-  /// One row, as a line of the bundle's row file describes it.
+  /// A row that was read from a line of the bundle's file of rows.
   private struct Row {
-    /// What the row belongs to: `entity` or `table`.
+    /// `entity` for a row of an entity, `table` for a row of a table.
     let kind: String
     /// The name of the entity or table; `?` for a row of an unknown entity.
     let name: String
     let key: String
     let values: [(name: String, text: String)]
 
-    var columns: [String] { ["pk"] + values.map(\.name) }
+    var columns: [String] { [kind == "entity" ? "pk" : "rowid"] + values.map(\.name) }
     var cells: [String] { [key] + values.map(\.text) }
 
-    /// Nil when the line is not a JSON object that names an entity or a table.
+    /// Parses a line. Nil when the line is not a JSON object with values and with the name of an entity or a table.
     init?(_ line: ArraySlice<UInt8>) {
       guard
         let object = RowLines.read(
@@ -96,15 +97,15 @@ struct BundledRows {
       switch object["values"] {
       case let values as [String: Any]:
         self.values = values.sorted { $0.key < $1.key }.map { ($0.key, Self.text($0.value)) }
-      // A table's row without the names of columns, as SQLite stores it.
+      // A row of a table, as SQLite stores it: the values have no names of columns.
       case let values as [Any]:
         self.values = values.enumerated().map { ("c\($0)", Self.text($1)) }
       default: return nil
       }
     }
 
-    /// The text of a JSON value in a cell. A token comes first, then what is known of the value that it replaces. A
-    /// reference is shown as its entity and key.
+    /// The text that a cell shows for a JSON value. For a value that was replaced by a token, this is the token, then
+    /// what is known of the value. For a reference to another row, it is the entity and the key of that row.
     private static func text(_ value: Any) -> String {
       switch value {
       case is NSNull: return ""
@@ -117,7 +118,7 @@ struct BundledRows {
         if object.count == 1, let sign = object["infinite"] as? Int {
           return sign < 0 ? "-inf" : "inf"
         }
-        // The token first, then what is known of the replaced value.
+        // The token comes first, then what is known of the replaced value.
         let about = ["length", "bytes", "range", "script", "rank"]
         let parts =
           object.keys.filter { !about.contains($0) }.sorted() + about.filter { object[$0] != nil }
@@ -127,8 +128,9 @@ struct BundledRows {
     }
   }
 
-  /// Passes each row of the named entities or tables to `body`, with its line, until `body` returns false. Without
-  /// names, all rows are passed. Throws `input.unknownName` for a name without rows.
+  /// Calls `body` with each row of the named entities or tables, and with the line of JSON that the row was read from,
+  /// until `body` returns false. Without names, all rows are passed. Throws `input.unknownName` if the bundle has no
+  /// rows for one of the names.
   private func forEachRow(
     of names: [String], _ body: (Row, String) throws -> Bool
   ) throws {
@@ -139,8 +141,8 @@ struct BundledRows {
     }
   }
 
-  /// The names in the bundle that `names` stand for. The letters of a name may be composed differently in Unicode on
-  /// the command line and in the bundle. So all rows are read before the names are matched.
+  /// The names in the bundle that match `names`. Equal names may be composed differently in Unicode, so all rows are
+  /// read before the names are matched.
   private func exactNames(of names: [String]) throws -> Set<ExactText> {
     var seen: Set<ExactText> = []
     try forEachLine { row, _ in

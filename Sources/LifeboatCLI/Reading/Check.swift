@@ -3,7 +3,6 @@ import CoreDataStore
 import Foundation
 import SQLiteFile
 import SQLiteForensics
-import Quoting
 import SafeFiles
 import SafeText
 import StoreExtraction
@@ -26,8 +25,9 @@ struct Check: StoreReader {
       Nothing is repaired or written. The check finds what SQLite's own integrity check finds, even in files that \
       SQLite does not open. It names what it did not look at; a store is called sound only when nothing is left out.
 
-      Exit status: 1 when damage was found; 0 also with notes; 65 when the file is not a readable store; 75 \
-      when it changed while it was read.
+      Exit status: 1 when damage was found, or the backup that the store is in lacks files of the store, such as the \
+      log; 0 when nothing or only notes were found; 65 when the file is not a readable store; 75 when it changed \
+      while it was read.
       """)
 
   @Argument(help: .store, completion: .file())
@@ -35,7 +35,7 @@ struct Check: StoreReader {
 
   @Option(
     name: .long,
-    help: "quick, or full, which also compares index entries with the rows and checks their order.")
+    help: "quick or full; full also compares index entries with rows and checks their order.")
   var depth: CheckDepth = .quick
 
   @Option(name: .long, help: "text, json, or ndjson: a line for each finding.")
@@ -52,20 +52,10 @@ struct Check: StoreReader {
   @OptionGroup var progress: ProgressOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  var outputPaths: [String] { [] }
-
   func read(_ input: StoreInput) throws {
     let path = try input.storePath()
     // Analysers that cannot be read are reported before the long work.
-    var analysers = Analysers.shipped
-    if let folder = self.analysers {
-      guard try FileStatus.of(folder)?.kind == .folder else {
-        throw Failure(
-          66, "file.missing", "\(folder): there is no such folder",
-          hint: "name a folder that holds analysers, which are files that end in .json")
-      }
-      try analysers.add(folder: folder)
-    }
+    let analysers = try Analysers.including(analysers)
     let meter = progress.meter("Checking", unit: .pages, display)
     var check = try StoreCheck(path: path, logView: store.wal, depth: depth) { done, total in
       meter.update(UInt64(done), of: UInt64(total))
@@ -73,7 +63,7 @@ struct Check: StoreReader {
     meter.finish()
     check.path = input.shown(path)
     if let decrypted = input.decrypted { check.add(decrypted.findings) }
-    let record = try input.incident.map { try JSONEncoder().encode($0) }
+    let record = try input.incident.map { try JSONText.data($0) }
     check.analyses = analysers.analyses(
       try AnalyserFacts(
         path: path, logView: store.wal, findings: check.findings, damageCount: check.damageCount,
@@ -82,7 +72,7 @@ struct Check: StoreReader {
       throw Failure.changedDuringRead(check.changedDuringRead)
     }
     switch format ?? (display.json ? .json : .text) {
-    case .text: try display.write(CheckText(check, display).text)
+    case .text: try display.write(CheckText(check: check, secrets: secrets, display: display).text)
     case .json: try display.write(json: check)
     case .ndjson: try display.write(lines: check.findings)
     }
@@ -90,22 +80,33 @@ struct Check: StoreReader {
   }
 }
 
+extension Analysers {
+  /// The built-in analysers, and the analysers in `folder` if `folder` is not nil.
+  static func including(_ folder: String?) throws -> Analysers {
+    var all = shipped
+    guard let folder else { return all }
+    guard try FileStatus.of(folder)?.kind == .folder else {
+      throw Failure(
+        66, "file.missing", "\(folder): there is no such folder",
+        hint: "name a folder that holds analysers, which are files that end in .json")
+    }
+    try all.add(folder: folder)
+    return all
+  }
+}
+
 /// The text that `lifeboat check` prints.
 struct CheckText {
-  /// The ids of findings that say that the file's header is wrong.
+  /// The ids of the findings that say that the header of the file is wrong or missing.
   static let layoutFindings: Set<Finding.ID> = [
     .fileHeadMissing, .fileHeadMoved, .headerUnreadable, .headerOtherPageSize,
     .headerOtherEncoding, .headerOtherReservedBytes,
   ]
   /// The maximum number of findings that are shown without `-v`.
   private static let maxShown = 50
-  private let check: StoreCheck
-  private let display: DisplayOptions
-
-  init(_ check: StoreCheck, _ display: DisplayOptions) {
-    self.check = check
-    self.display = display
-  }
+  let check: StoreCheck
+  let secrets: SecretOptions
+  let display: DisplayOptions
 
   var text: String {
     var block = KeyValueBlock()
@@ -116,8 +117,8 @@ struct CheckText {
     return block.text(width: display.width, style: display.style) + analyses + findings
   }
 
-  /// What analysers conclude from the facts: for each, a verdict, a sentence, a link and its id. Empty when there are
-  /// none.
+  /// The conclusions of the analysers as text. Each conclusion has a verdict, a sentence, a link and an id. Empty when
+  /// no analyser draws a conclusion.
   private var analyses: String {
     (check.analyses ?? []).map { analysis in
       let lines =
@@ -130,7 +131,7 @@ struct CheckText {
 
   private var verdict: String {
     let notes = check.findingCount - check.damageCount
-    let noteText = notes == 0 ? "" : ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")"
+    let noteText = notes == 0 ? "" : ", \(Quantity.count(notes, "note"))"
     guard !check.isSound else {
       let areRulesKept =
         check.kind == .coreData
@@ -138,37 +139,30 @@ struct CheckText {
       let also = areRulesKept ? ", and Core Data's rules hold" : ""
       return check.notChecked.isEmpty
         ? "sound: every page, cell and record is as it should be\(also)\(noteText)"
-        : "no damage found in what was looked at: all pages, cells and records there are sound\(also)\(noteText)"
+        : "no damage found in what was looked at: its pages, cells and records are sound\(also)\(noteText)"
     }
     let pages = Set(check.findings.filter { $0.severity == .damage }.compactMap(\.page)).count
-    let count = check.damageCount
-    let places =
-      pages == 0 ? "" : " on \(Quantity.count(pages)) \(pages == 1 ? "page" : "pages")"
-    return
-      "damaged: \(Quantity.count(count)) \(count == 1 ? "finding" : "findings")\(places)\(noteText)"
+    let places = pages == 0 ? "" : " on \(Quantity.count(pages, "page"))"
+    return "damaged: \(Quantity.count(check.damageCount, "finding"))\(places)\(noteText)"
   }
 
   private var counts: String {
-    func words(_ count: Int, _ one: String, _ many: String) -> String {
-      "\(Quantity.count(count)) \(count == 1 ? one : many)"
-    }
     let counts = check.counts
     let loose =
       counts.looseTrees == 0
-      ? ""
-      : " and of " + words(counts.looseTrees, "b-tree", "b-trees") + " that no schema names"
+      ? "" : " and of " + Quantity.count(counts.looseTrees, "b-tree") + " that no schema names"
     let entries =
       check.depth == .full
       ? "entries compared with the rows"
         + (check.notChecked.contains { $0.id == .indexEntries } ? " as far as possible" : "")
       : "entries counted, not compared (--depth full compares them)"
-    return words(counts.checkedPages, "page", "pages") + " of \(Quantity.count(counts.pages)) ("
+    return Quantity.count(counts.checkedPages, "page") + " of \(Quantity.count(counts.pages)) ("
       + "\(Quantity.count(counts.overflowPages)) overflow, \(Quantity.count(counts.freePages)) free), "
-      + words(counts.rows, "row", "rows") + " of "
-      + words(max(0, counts.tables - 1), "table", "tables") + loose
-      + ", " + words(counts.indexEntries, "entry", "entries") + " of "
+      + Quantity.count(counts.rows, "row") + " of "
+      + Quantity.count(max(0, counts.tables - 1), "table") + loose
+      + ", " + Quantity.count(counts.indexEntries, "entry", "entries") + " of "
       + (counts.indexes == 0 && counts.indexEntries > 0
-        ? "indexes that no schema names" : words(counts.indexes, "index", "indexes"))
+        ? "indexes that no schema names" : Quantity.count(counts.indexes, "index", "indexes"))
       + (counts.indexes > 0 ? "; \(entries)" : "")
   }
 
@@ -181,20 +175,18 @@ struct CheckText {
   }
 
   private var suggestions: [KeyValueBlock.Suggestion] {
-    let path = ShellText.path(check.path)
-    var all: [KeyValueBlock.Suggestion] = []
-    if !check.isSound {
-      if let page = firstPage {
-        all.append(.init("lifeboat pages --page \(page) \(path)", "show the first damaged page"))
-      }
-      all += RecoveryAdvice.suggestions(for: check.path, check.findings)
-    } else {
-      all.append(.init("lifeboat inspect \(path)", "show what the store is"))
+    let store = secrets.argument(check.path)
+    guard !check.isSound else {
+      return [.init("lifeboat inspect \(store)", "show what the store is")]
     }
-    return all
+    var all: [KeyValueBlock.Suggestion] = []
+    if let page = firstPage {
+      all.append(.init("lifeboat pages --page \(page) \(store)", "show the first damaged page"))
+    }
+    return all + RecoveryAdvice.suggestions(for: store, check.findings)
   }
 
-  /// The number of the first damaged page that the file contains; nil when the damage is on no such page.
+  /// The number of the first damaged page that the file contains; nil when the file contains no damaged page.
   private var firstPage: UInt32? {
     let gone: Set<Finding.ID> = [.pageMissing, .freelistOutOfRange, .schemaLost]
     return check.findings.first {

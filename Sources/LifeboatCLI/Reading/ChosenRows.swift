@@ -6,7 +6,7 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// The options that choose which rows are printed, with which columns, and in which order.
+/// The options that choose the rows to print, their columns and their order.
 struct SelectionOptions: ParsableArguments {
   @Option(
     name: .customLong("where"),
@@ -24,7 +24,7 @@ struct SelectionOptions: ParsableArguments {
   )
   var order: [String] = []
 
-  /// Whether any of these options is given.
+  /// Whether the user has given any of these options.
   var isNeeded: Bool { condition != nil || !columns.isEmpty || !order.isEmpty }
 
   private static func names(_ lists: [String]) -> [String] {
@@ -33,8 +33,8 @@ struct SelectionOptions: ParsableArguments {
     }
   }
 
-  /// The choice in the form that the row reader takes. `limit` is the maximum number of rows; nil for all. Throws when
-  /// the predicate cannot be parsed.
+  /// Converts the options to a value that selects rows. `limit` is the maximum number of rows; nil for no limit. Throws
+  /// when the predicate cannot be parsed.
   func rows(limit: Int?) throws -> SelectedRows {
     var rows = SelectedRows()
     rows.condition = try condition.map { try RowCondition($0) }
@@ -61,7 +61,7 @@ struct ChosenRows {
     switch format {
     case .text:
       for source in sources {
-        // Rows beyond the limit are counted, although they are not shown.
+        // Rows beyond the limit are counted, but they are not shown.
         var text = RowText(
           source.name, [source.isEntity ? "pk" : "rowid"] + chosen.names(source), limit: .max)
         let count = try chosen.forEachRow(of: source, in: store) { row in
@@ -87,7 +87,8 @@ struct ChosenRows {
           if form == .lines { target.append("\n") }
           return !target.isBroken
         }
-        // The limit counts the rows of all sources together, as it does without a choice.
+        // The limit is for the rows of all sources together. It is so without `--where`, `--columns` and `--order`,
+        // too.
         if let limit = chosen.limit { chosen.limit = max(0, limit - count) }
         if chosen.limit == 0 { break }
       }
@@ -113,7 +114,8 @@ struct ChosenRows {
     }
   }
 
-  /// Leaves out tables whose names Swift treats as equal to a wanted name, although their bytes differ.
+  /// Drops a table whose name equals a wanted name only in Swift's comparison of strings, and not byte by byte, if
+  /// another table has exactly the bytes of the wanted name.
   private func named(_ sources: [SelectedRows.Source]) -> [SelectedRows.Source] {
     let names = Set(options.entity.map { ExactText($0) })
     return sources.filter { source in

@@ -8,10 +8,6 @@ import Terminal
 
 /// The command `lifeboat compare`, which shows what differs between two stores.
 struct Compare: ParsableCommand, RecordedCommand {
-  enum Format: String, ExpressibleByArgument, CaseIterable {
-    case text, json, ndjson
-  }
-
   static let configuration = CommandConfiguration(
     abstract: "Show what differs between two stores, row by row.",
     discussion: """
@@ -29,7 +25,7 @@ struct Compare: ParsableCommand, RecordedCommand {
   var new: String
 
   @Option(name: .long, help: "text, json or ndjson; text by default.")
-  var format: Format?
+  var format: Check.Format?
 
   @Option(name: .long, help: "Only rows of this entity or table; may be repeated.")
   var entity: [String] = []
@@ -43,7 +39,6 @@ struct Compare: ParsableCommand, RecordedCommand {
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   var evidencePaths: [String] { [old, new] }
-  var outputPaths: [String] { [] }
 
   func validate() throws {
     if let limit, limit < 0 { throw ValidationError("--limit takes a number of rows, 0 or more.") }
@@ -88,7 +83,7 @@ struct ComparisonText {
 
   var wantsMore: Bool { rows.count < limit }
 
-  /// Keeps the text of a differing row, unless the limit on rows is reached.
+  /// Adds the text for a row that differs. Does nothing when the text has the maximum number of rows.
   mutating func add(_ row: StoreComparison.Row, _ properties: [StoreComparison.ChangedProperty]) {
     guard wantsMore else { return }
     let mark = ["added": "+", "removed": "-"][row.kind] ?? "~"
@@ -127,7 +122,7 @@ struct ComparisonText {
     }
   }
 
-  /// A metadata value as text. A value of more than 44 characters, such as a hash, is cut to its first 12.
+  /// A metadata value as text. A value of more than 44 characters, such as a hash, is cut to its first 12 characters.
   private func short(_ value: String?) -> String {
     guard let value else { return "nothing" }
     return value.count > 44 ? value.prefix(12) + "…" : value

@@ -22,11 +22,13 @@ struct Extract: StoreReader {
                 lifeboat extract Notes.sqlite -o Rows.xlsx --time-zone Europe/Berlin
                 lifeboat extract Notes.sqlite --format sqlite -o Rows.sqlite
 
-      For a sound store; lifeboat recover saves more of a damaged one.
+      This is for a sound store; lifeboat recover saves more of a damaged one.
 
-      A workbook has a sheet for each entity. What no cell holds goes into a folder beside it, Rows_files.
+      A workbook has a sheet for each entity. Values that are too long for a cell go into a folder beside the \
+      workbook: Rows_files for Rows.xlsx.
 
-      Files of external binary data are copied into _EXTERNAL_DATA in the folder, under the names that rows give.
+      Files of external binary data are copied into _EXTERNAL_DATA in the new folder, under the names that the rows \
+      give them.
 
       Exit status: 1 when damage was found (what can be read is saved), or an external file is missing, empty, zeroed \
       or named by no row; 73 when the output exists; 75 when the store changed while it was read.
@@ -54,7 +56,7 @@ struct Extract: StoreReader {
 
   @Option(
     name: .customLong("time-zone"),
-    help: "The time zone of dates in a workbook or with --excel, as Europe/Berlin, or local.")
+    help: "The time zone of dates in a workbook or with --excel, such as Europe/Berlin, or local.")
   var timeZone: String?
 
   @OptionGroup var verification: VerificationOptions
@@ -70,7 +72,8 @@ struct Extract: StoreReader {
     return [output] + (form == .xlsx && ByteFile.exists(folder) ? [folder] : [])
   }
 
-  /// The format of `--format`; without this option, the format that the output's name ends with, or else CSV.
+  /// The format that `--format` names. Without this option, the format is found by the end of the output's name; for
+  /// any other name it is CSV.
   private var form: Format {
     if let format { return format }
     let name = output.lowercased()
@@ -92,7 +95,7 @@ struct Extract: StoreReader {
     let nearest = NearestName.of(timeZone, among: LocalDates.names)
     throw ValidationError(
       "There is no time zone \(VisibleText.visible(timeZone)). "
-        + (nearest.map { "Did you mean \($0)?" } ?? "Name one as Europe/Berlin, or UTC, or local."))
+        + (nearest.map { "Did you mean \($0)?" } ?? "Write it as Europe/Berlin, UTC or local."))
   }
 
   private var dates: LocalDates { timeZone.flatMap { LocalDates(named: $0) } ?? .utc }
@@ -116,7 +119,7 @@ struct Extract: StoreReader {
       export.progress = { done, total in
         meter.update(UInt64(clamping: done), of: total.map { UInt64(clamping: max(done, $0)) })
       }
-      // Counting reads all rows once more, so it is done only if somebody sees the progress.
+      // Counting means that all rows are read once more, so rows are counted only if somebody sees the progress.
       export.countsRows = progress.progress != .auto || isatty(2) == 1
     }
     let result = try withExtendedLifetime(interruption) {
@@ -137,7 +140,9 @@ struct Extract: StoreReader {
     if display.json {
       try display.write(json: result)
     } else if !display.quiet {
-      try display.write(ExtractText(result, form, display, hasTimeZone: timeZone != nil).text)
+      let text = ExtractText(
+        result: result, form: form, display: display, hasTimeZone: timeZone != nil)
+      try display.write(text.text)
     }
     if rows.allow != nil, let note = try RowAdvice.leftOut(coreData.plainTables, of: coreData) {
       display.note(note)
@@ -145,7 +150,7 @@ struct Extract: StoreReader {
     let plainTables = ExactText.named(options.entityNames, among: coreData.plainTables, \.name)
     if rows.allow == nil, let note = RowAdvice.notStored(plainTables) { display.note(note) }
     display.note(result.findings)
-    // An external file that no row names is not damage. The file is not copied, so a note names it.
+    // An external file that no row names is not damage, but it is not copied, so a note names it.
     for stray in result.findings where stray.id == .recoverExternalStray {
       display.note("finding: " + FindingText.line(stray))
     }
@@ -157,7 +162,9 @@ struct Extract: StoreReader {
     let isStoreDamaged = result.findings.contains {
       $0.severity == .damage && !fileDamage.contains($0.id)
     }
-    if isStoreDamaged { display.note(RecoveryAdvice.note(for: input.shown(path), result.findings)) }
+    if isStoreDamaged {
+      display.note(RecoveryAdvice.note(for: secrets.argument(input.shown(path)), result.findings))
+    }
     if result.damageCount > 0 || files?.strayCount ?? 0 > 0 { try display.exitWithFindings() }
   }
 
@@ -168,20 +175,10 @@ struct Extract: StoreReader {
 
 /// The text that `lifeboat extract` prints.
 private struct ExtractText {
-  private let result: StoreExport.Result
-  private let form: Extract.Format
-  private let display: DisplayOptions
-  private let hasTimeZone: Bool
-
-  init(
-    _ result: StoreExport.Result, _ form: Extract.Format, _ display: DisplayOptions,
-    hasTimeZone: Bool
-  ) {
-    self.result = result
-    self.form = form
-    self.display = display
-    self.hasTimeZone = hasTimeZone
-  }
+  let result: StoreExport.Result
+  let form: Extract.Format
+  let display: DisplayOptions
+  let hasTimeZone: Bool
 
   var text: String {
     var lines = [
@@ -202,7 +199,7 @@ private struct ExtractText {
     }
     if let count = result.invalidTextCount {
       lines.append(
-        "\(Quantity.count(count, "text")) with bytes that are not valid text: U+FFFD stands for them; "
+        "\(Quantity.count(count, "text")) with bytes that are not valid text: U+FFFD is in their place; "
           + "--format ndjson keeps the bytes")
     }
     if let zone = result.timeZone {
@@ -224,7 +221,7 @@ private struct ExtractText {
       + lines.map { DisplayText.hanging($0, width: display.width, rest: 2) }.joined()
   }
 
-  /// The table of what was written, with a line for each entity that has rows; empty when there are no rows.
+  /// The table that lists what was written, with a line for each entity that has rows. Empty when no entity has rows.
   private var table: String {
     let parts = result.parts.filter { $0.rowCount > 0 }
     guard !parts.isEmpty else { return "" }

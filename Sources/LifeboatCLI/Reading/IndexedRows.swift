@@ -5,7 +5,8 @@ import SQLiteForensics
 import StoreExtraction
 import Terminal
 
-/// Writes the values that indexes and full-text tables still hold of rows that are gone: `lifeboat rows --indexed`.
+/// The part of `lifeboat rows` that handles `--indexed`. Rows that have gone from their table may have left values in
+/// indexes and full-text tables; this part writes these values.
 struct IndexedRows {
   let path: String
   let format: Rows.Format
@@ -14,18 +15,21 @@ struct IndexedRows {
   let display: DisplayOptions
 
   /// Writes the values to standard output.
-  /// - Returns: the findings that reading the file gave.
+  /// - Returns: the findings about the file that were made during the reading.
   func run() throws -> FindingList {
-    let database = try DamagedDatabase(path: path, logView: store.wal)
+    let damaged = try DamagedStore(
+      path: path, logView: store.wal, model: options.givenModel(display))
+    let database = damaged.database
+    let wanted = try wanted(in: damaged)
     let (count, notes) =
-      format == .text ? try writeText(database) : try writeJSON(database)
+      format == .text ? try writeText(database, wanted) : try writeJSON(database, wanted)
     if count == 0 { display.note("note: no index holds a value of a row that is gone") }
     for note in notes.texts { display.note("note: not searched: \(note)") }
     return database.findings
   }
 
   private func writeText(
-    _ database: DamagedDatabase
+    _ database: DamagedDatabase, _ wanted: Set<SQLName>?
   ) throws -> (count: Int, notes: IndexedSearchNotes) {
     var failure: (any Error)?
     var count = 0
@@ -36,7 +40,7 @@ struct IndexedRows {
       block = nil
     }
     let notes = try database.forEachIndexedValues { found in
-      guard isWanted(found) else { return true }
+      guard wanted?.contains(SQLName(found.table)) ?? true else { return true }
       let title = Self.title(found)
       if block.map({ !ExactText.isSame($0.title, title) }) ?? true {
         do { try endBlock() } catch {
@@ -59,14 +63,14 @@ struct IndexedRows {
   }
 
   private func writeJSON(
-    _ database: DamagedDatabase
+    _ database: DamagedDatabase, _ wanted: Set<SQLName>?
   ) throws -> (count: Int, notes: IndexedSearchNotes) {
     let form = format == .json ? JSONForm.object : .lines
     var output = OutputBuffer(descriptor: 1)
     var count = 0
     if form == .object { output.append(form.opening) }
     let notes = try database.forEachIndexedValues { found in
-      guard isWanted(found) else { return true }
+      guard wanted?.contains(SQLName(found.table)) ?? true else { return true }
       guard count < options.limit ?? .max else { return false }
       if form == .object, count > 0 { output.append(",\n") }
       append(found, to: &output)
@@ -100,12 +104,19 @@ struct IndexedRows {
     output.append(integer: origin.offset)
   }
 
-  /// Whether the options ask for the entity or table of the values; true for all when they name none.
-  private func isWanted(_ found: IndexedValues) -> Bool {
-    options.entity.isEmpty
-      || options.entity.contains {
-        SQLName.isSame($0, found.table) || SQLName.isSame("Z" + $0, found.table)
-      }
+  /// The names of the tables, including full-text tables, that the options name. Nil if the options name none.
+  ///
+  /// - Throws: `input.unknownName` for a name that is neither an entity nor a table.
+  private func wanted(in damaged: DamagedStore) throws -> Set<SQLName>? {
+    guard !options.entity.isEmpty else { return nil }
+    let names = Set(options.entity.map { SQLName($0) })
+    let virtual = Set(
+      damaged.database.schemaEntries.filter { $0.type == "table" && $0.rootPage == 0 }
+        .map { SQLName($0.name) })
+    var output = RecoveredRowOutput(damaged)
+    output.names = options.entity.filter { !virtual.contains(SQLName($0)) }
+    let tables = try output.tableNames() ?? []
+    return names.intersection(virtual).union(tables.map { SQLName($0) })
   }
 
   private static func title(_ found: IndexedValues) -> String {

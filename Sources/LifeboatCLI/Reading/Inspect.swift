@@ -18,9 +18,10 @@ struct Inspect: ParsableCommand, RecordedCommand {
     discussion: """
       Example: lifeboat inspect Notes.sqlite
 
-      Exit status: 0 also when the store is damaged (this command describes); 1 when files beside the store cannot be \
-      read, or when a folder holds a store or former store that cannot be described (it is named); 65 when the \
-      file is not a readable store; 66 when it is missing.
+      Exit status: 0, also when the store is damaged (this command only describes); 1 when files beside the store \
+      cannot be read, when a backup lacks files of the store, such as the log, or when a folder holds a store or \
+      former store that cannot be described (each is named); 65 when the file is not a readable store; 66 when it is \
+      missing.
       """,
     aliases: ["info"])
 
@@ -45,14 +46,13 @@ struct Inspect: ParsableCommand, RecordedCommand {
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   var evidencePaths: [String] { paths }
-  var outputPaths: [String] { [] }
 
-  /// The JSON output of `lifeboat inspect` for several stores. For a single store, the output is its inspection alone.
+  /// The JSON output of `lifeboat inspect` for several stores. For a single store, the output is a `StoreInspection`.
   struct Report: Encodable {
     let schema = "lifeboat.inspections"
     let version = 1
     let inspections: [StoreInspection]
-    /// Files that are, were or may be stores and were not inspected; nil when there are none.
+    /// Files that are, were or may be stores and that were not inspected; nil when there are no such files.
     let passedOver: [StoreFinder.PassedOver]?
   }
 
@@ -102,7 +102,7 @@ struct Inspect: ParsableCommand, RecordedCommand {
       }
     }
     if isList { try display.write(list.text) }
-    // The note has the whole reason and its code, for which a line of the list has no room.
+    // The note has the complete reason and the code of the reason. A line of the list has no room for them.
     for other in passedOver { display.note(other) }
     // The worst failure has the highest code: a bug outranks a missing file, which outranks a finding.
     if let worst = failures.max(by: { $0.exitCode < $1.exitCode }) {
@@ -119,14 +119,14 @@ struct Inspect: ParsableCommand, RecordedCommand {
 }
 
 extension Inspect {
-  /// What was found at a path of the command line.
+  /// What was found at a path that the user has given.
   private struct Found {
     let path: String
-    /// The paths of the stores. For an archive, this is its own path.
+    /// The paths of the stores. For a store in an archive, this is the archive's path.
     var stores: [String] = []
-    /// Files that are, were or may be stores and cannot be inspected.
+    /// Files that are, were or may be stores and that cannot be inspected.
     var others: [StoreFinder.PassedOver] = []
-    /// Why the path could not be searched; nil when it was searched.
+    /// The reason why the path could not be searched; nil when the path was searched.
     var failure: Failure?
 
     var isSeveral: Bool { stores.count + others.count > 1 }
@@ -148,8 +148,8 @@ extension Inspect {
     return found
   }
 
-  /// Inspects a store. `receive` gets the inspection and the path of the main file while that file can be read; a file
-  /// that was decrypted or unpacked is removed afterwards.
+  /// Inspects a store, and passes the inspection and the path of the main file to `receive`. If the main file is a
+  /// decrypted or unpacked copy, the copy is removed after `receive` returns.
   private func inspect(
     _ path: String, _ receive: (StoreInspection, String) -> Void
   ) throws -> StoreInspection {
@@ -187,11 +187,13 @@ extension Inspect {
   ) throws {
     guard !display.json else { return }
     if !isFirst { try display.write("\n") }
-    try display.write(InspectionText(inspection, display, isOfBundle: isOfBundle).text)
+    let text = InspectionText(
+      inspection: inspection, display: display, secrets: secrets, isOfBundle: isOfBundle)
+    try display.write(text.text)
   }
 
-  /// The inspection of the store in a bundle or archive. For a bundle without the store, it is the inspection that the
-  /// bundle recorded.
+  /// The inspection of the store in a bundle or archive. If a bundle does not contain the store, the inspection that
+  /// the bundle has recorded is returned.
   private func inspectArchive(
     _ path: String, isFirst: Bool, isQuiet: Bool
   ) throws -> StoreInspection {
@@ -203,14 +205,15 @@ extension Inspect {
         return inspection
       }
       display.note(
-        "note: the bundle does not hold the store; this is what the bundle recorded about the store"
+        "note: the bundle does not hold the store, so what the bundle recorded about the store is shown"
       )
       if !isQuiet { try tell(recorded, isFirst: isFirst, isOfBundle: true) }
       return recorded
     }
   }
 
-  /// The failure of one store, which does not stop the inspection of the others. An error of an unknown type is thrown.
+  /// Converts an error about one store to a failure to report, so that the other stores are still inspected. Rethrows
+  /// an error of an unknown type.
   private func failure(_ error: any Error) throws -> Failure {
     guard let failure = Failure(error) ?? Failure(foreign: error) else { throw error }
     return failure
@@ -219,17 +222,13 @@ extension Inspect {
 
 /// The text that `lifeboat inspect` prints for one store.
 struct InspectionText {
-  private let inspection: StoreInspection
-  private let display: DisplayOptions
-
-  /// Whether a bundle recorded the inspection and does not hold the store, so that no command can read the store.
-  private let isOfBundle: Bool
-
-  init(_ inspection: StoreInspection, _ display: DisplayOptions, isOfBundle: Bool = false) {
-    self.inspection = inspection
-    self.display = display
-    self.isOfBundle = isOfBundle
-  }
+  let inspection: StoreInspection
+  let display: DisplayOptions
+  /// The options that open the store; suggested commands repeat them. Nil for a store that needs no options.
+  var secrets: SecretOptions?
+  /// Whether the inspection is from a bundle that does not contain the store. In this case no commands are suggested,
+  /// because no command could read the store.
+  var isOfBundle = false
 
   var text: String {
     var block = KeyValueBlock()
@@ -256,9 +255,9 @@ struct InspectionText {
     return text
   }
 
-  /// The values that the app keeps in the metadata, one per key.
+  /// Formats the values of the app's own keys in the store's metadata as text.
   private static func text(_ values: [String: JSONValue], _ display: DisplayOptions) -> String {
-    guard !values.isEmpty else { return "The metadata has no keys of the app.\n" }
+    guard !values.isEmpty else { return "The app added no keys to the metadata.\n" }
     var block = KeyValueBlock()
     for (key, value) in values.sorted(by: { $0.key < $1.key }) {
       // A string is shown without JSON quotes.
@@ -301,7 +300,7 @@ struct InspectionText {
       }
     }
     if inspection.writeAheadLog == nil, inspection.file.journalMode == "wal", !hasLog {
-      text += ", in WAL mode without a -wal (the newest rows are missing if it was lost)"
+      text += ", in WAL mode without a -wal (if that file was lost, the newest rows are missing)"
     }
     if let journal = inspection.journal, journal.state == "hot" {
       text +=
@@ -328,11 +327,11 @@ struct InspectionText {
 
   private var model: String {
     guard let model = inspection.model else {
-      return "not in the store; rows and extract take a model with --model"
+      return "the store has none; give one to lifeboat rows and lifeboat extract with --model"
     }
     if let problem = model.problem { return "\(model.source), not readable: \(problem)" }
     var text =
-      "\(model.source), \(Quantity.count(model.entityCount)) \(model.entityCount == 1 ? "entity" : "entities")"
+      "\(model.source), \(Quantity.count(model.entityCount, "entity", "entities"))"
     switch model.hashesAgree {
     case true?: text += ", version hashes agree with the metadata"
     case false?: text += ", version hashes differ from the metadata"
@@ -349,16 +348,16 @@ struct InspectionText {
         (inspection.notChecked.isEmpty
         ? "no damage found"
         : "no damage found in what was looked at (lifeboat check says what was not)")
-        + (notes > 0 ? ", \(Quantity.count(notes)) \(notes == 1 ? "note" : "notes")" : "")
+        + (notes > 0 ? ", \(Quantity.count(notes, "note"))" : "")
     }
     return
-      "damaged: \(Quantity.count(inspection.damageCount)) \(inspection.damageCount == 1 ? "finding" : "findings")"
+      "damaged: \(Quantity.count(inspection.damageCount, "finding"))"
       + (pages == 0
         ? ""
-        : " on \(Quantity.count(pages)) \(pages == 1 ? "page" : "pages") (of \(Quantity.count(inspection.file.pageCount)))")
+        : " on \(Quantity.count(pages, "page")) (of \(Quantity.count(inspection.file.pageCount)))")
   }
 
-  /// The message of the first finding about the header; nil when there is none.
+  /// The message of the first finding about the file's header; nil when no finding is about the header.
   private var header: String? {
     inspection.findings.first { CheckText.layoutFindings.contains($0.id) }?.message
   }
@@ -384,7 +383,7 @@ struct InspectionText {
     return isSchemaLost ? text + "; the schema is damaged, so tables are missing" : text
   }
 
-  /// The ids of damage that loses none of a page's rows.
+  /// The ids of those kinds of damage to a page that leave all rows of the page readable.
   private static let losesNothing: Set<Finding.ID> = [
     .pageBadFragments, .pageBadContentStart, .cellOverlap, .treeUnevenDepth,
     .treeKeyOrder, .headerBadCount, .recordTrailingBytes, .recordAffinity,
@@ -409,17 +408,16 @@ struct InspectionText {
   }
 
   private var suggestions: [KeyValueBlock.Suggestion] {
-    let path = ShellText.path(inspection.path)
-    var all: [KeyValueBlock.Suggestion] = []
-    if inspection.damageCount > 0, display.verbose == 0 {
-      all.append(.init("lifeboat inspect -v \(path)", "see the findings"))
+    let store = secrets?.argument(inspection.path) ?? ShellText.path(inspection.path)
+    guard inspection.damageCount > 0 else {
+      return [
+        .init("lifeboat rows \(store)", "look at the rows"),
+        .init("lifeboat extract \(store) -o DIR", "save every row that can be read"),
+      ]
     }
-    guard inspection.damageCount == 0 else {
-      return all + RecoveryAdvice.suggestions(for: inspection.path, inspection.findings)
-    }
-    all.append(.init("lifeboat rows \(path)", "look at the rows"))
-    all.append(.init("lifeboat extract \(path) -o DIR", "save every row that can be read"))
-    return all
+    let all = RecoveryAdvice.suggestions(for: store, inspection.findings)
+    guard display.verbose == 0 else { return all }
+    return [.init("lifeboat inspect -v \(store)", "see the findings")] + all
   }
 
   private var entityTable: String {
@@ -432,7 +430,7 @@ struct InspectionText {
       ? inspection.entities.map { ($0.name, $0.rowCount) }
         + (inspection.plainTables ?? []).map { ($0.name + " (a table)", $0.rowCount) }
       : inspection.tables.map { ($0.name, $0.rowCount) }
-    // With seven lines of the table, the report fits on one screen.
+    // With at most seven lines in the table, the report fits on one screen.
     let maxShown = display.verbose > 0 ? rows.count : 7
     let shown =
       rows.count > maxShown

@@ -2,17 +2,11 @@ import SQLiteFile
 import SQLiteForensics
 import Terminal
 
-/// The text that `lifeboat pages --page` prints: header fields, cells, freeblocks and bytes of one page.
+/// The text that `lifeboat pages --page` prints: the header fields, cells, freeblocks and bytes of one page.
 struct PageDetailText {
-  private let detail: PageDetail
-  private let database: SQLiteDatabase
-  private let display: DisplayOptions
-
-  init(_ detail: PageDetail, _ database: SQLiteDatabase, _ display: DisplayOptions) {
-    self.detail = detail
-    self.database = database
-    self.display = display
-  }
+  let detail: PageDetail
+  let database: SQLiteDatabase
+  let display: DisplayOptions
 
   var text: String {
     let entry = detail.entry

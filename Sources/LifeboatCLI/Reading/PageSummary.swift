@@ -3,7 +3,7 @@ import SQLiteForensics
 import StoreExtraction
 import Terminal
 
-/// The page map of a store. Neighbouring pages of the same kind and owner form a run.
+/// A summary of the pages of a store: the number of pages of each kind and of each owner, and the runs of pages.
 struct PageSummary {
   /// A run: neighbouring pages of the same kind and owner.
   struct Run: Encodable {
@@ -32,7 +32,7 @@ struct PageSummary {
   var owners: [PageOwner] = []
   private let pageSize: Int
   private let pageCount: UInt32
-  /// The message of the first finding about the header; nil when the header was usable as it is.
+  /// The message of the first finding about the file's header; nil when the header could be used without a change.
   private let headerProblem: String?
   private var kinds: [PageKind: Int] = [:]
   private var members: [Finding.Member: Int] = [:]

@@ -3,7 +3,6 @@ import CoreDataStore
 import Foundation
 import SQLiteFile
 import SQLiteForensics
-import Quoting
 import StoreExtraction
 import StoreReport
 import Terminal
@@ -13,12 +12,12 @@ struct Pages: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, json, ndjson, html, svg
 
-    /// Whether the format is a page for a browser or a picture.
+    /// Whether the output is for a browser: an HTML page or an SVG picture.
     var isPicture: Bool { self == .html || self == .svg }
   }
 
   static let configuration = CommandConfiguration(
-    abstract: "Show what each page of a store is for, or all of one page.",
+    abstract: "Show what each page of a store is for, or everything about one page.",
     usage: "lifeboat pages [<options>] <path>",
     discussion: """
       Examples: lifeboat pages Notes.sqlite
@@ -26,19 +25,19 @@ struct Pages: StoreReader {
                 lifeboat pages --format ndjson Notes.sqlite
                 lifeboat pages --format html -o Pages.html Notes.sqlite
 
-      --format html is one page with pictures of the pages by use and by tree, with what `check` finds marked on \
-      them; svg is the pictures alone.
+      --format html writes a document for a browser. Its pictures show the pages by use and by b-tree, and mark what \
+      lifeboat check finds. --format svg writes only the pictures.
 
       If the header is lost, the page size is found from the pages themselves.
 
-      Exit status: 0 also when pages are damaged (this command describes); 64 when there is no such page; 65 when \
-      the file is not a readable store; 73 when the output exists; 75 when the store changed while it was read.
+      Exit status: 0, also when pages are damaged (this command only describes); 64 when the store has no such page; \
+      65 when the file is not a readable store; 73 when the output exists; 75 when the store changed while it was read.
       """)
 
   @Argument(help: .store, completion: .file())
   var path: String
 
-  @Option(name: .long, help: "Show all of this page: header, cells, freeblocks, bytes.")
+  @Option(name: .long, help: "Show everything about this page: header, cells, freeblocks, bytes.")
   var page: UInt32?
 
   @Option(name: .long, help: "text, json, ndjson (a line for each page), html or svg.")
@@ -92,7 +91,8 @@ struct Pages: StoreReader {
     try watch.requireUnchanged()
   }
 
-  /// Writes the page for a browser, or only its picture. Pages with findings of a check are marked.
+  /// Writes the page map as an HTML document, or only the pictures of this document as SVG. Pages of the store on which
+  /// a check has found something are marked.
   private func writePicture(
     _ format: Format, of database: SQLiteDatabase, _ input: StoreInput, _ watch: EvidenceWatch,
     _ meter: ProgressMeter, _ report: @escaping (Int) -> Void
@@ -106,7 +106,7 @@ struct Pages: StoreReader {
     }
     checking.finish()
     pages.finish(owners, check)
-    // Nothing is written about a store that changed while it was read.
+    // Nothing is written if the store has changed while it was read.
     try watch.requireUnchanged()
     try made.write(format == .svg ? pages.svg : try pages.html(), display)
   }
@@ -145,21 +145,23 @@ struct Pages: StoreReader {
     guard let detail else {
       throw Failure(
         64, "usage.noSuchPage",
-        "there is no page \(Quantity.count(page)); the store has \(Quantity.count(database.pageCount))",
-        hint: "list the pages with: lifeboat pages \(ShellText.path(database.path))")
+        "there is no page \(Quantity.count(page)); the last page of the store is \(Quantity.count(database.pageCount))",
+        hint: "list the pages with: lifeboat pages \(secrets.argument(database.path))")
     }
     switch format {
-    case .text: try display.write(PageDetailText(detail, database, display).text)
+    case .text:
+      let text = PageDetailText(detail: detail, database: database, display: display)
+      try display.write(text.text)
     case .json: try display.write(json: PageDetailReport(detail))
     case .ndjson, .html, .svg: try display.write(lines: [PageDetailReport(detail)])
     }
   }
 }
 
-/// Writes a page as a line of JSON, and bytes as a hex dump.
+/// Writes a page of the store as a line of JSON, and bytes as a hex dump.
 enum PageText {
-  /// The page as one JSON object with sorted keys, followed by a line feed. `quotedOwner` is the owner as a JSON
-  /// string; nil for a page without an owner.
+  /// A page as a JSON object with sorted keys, followed by a line feed. `quotedOwner` is the name of the table or index
+  /// that owns the page, as a JSON string. It is nil for a page without an owner.
   static func line(_ entry: PageEntry, quotedOwner: String?) -> String {
     var text = "{"
     if let cells = entry.cellCount { text += "\"cells\":\(cells)," }
@@ -172,8 +174,9 @@ enum PageText {
     return text + "}\n"
   }
 
-  /// Bytes as a hex dump. Each line has an offset, 16 bytes, and the printable ASCII among them. The first byte has the
-  /// offset `first`. A byte that is not printable ASCII is shown as a dot, so that evidence cannot control a terminal.
+  /// Formats bytes as a hex dump. `first` is the offset of the first byte. Each line has an offset, 16 bytes in
+  /// hexadecimal, and the same bytes as ASCII. A byte that is not printable is shown as a dot, so that evidence cannot
+  /// control a terminal.
   static func dump(_ bytes: [UInt8], from first: Int64) -> String {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []

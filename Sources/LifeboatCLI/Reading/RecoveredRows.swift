@@ -7,9 +7,11 @@ import Quoting
 import StoreExtraction
 import Terminal
 
-/// The part of `lifeboat rows` that handles `--all` and `--deleted`, and reads page by page.
+/// The part of `lifeboat rows` that handles `--all` and `--deleted`. It reads the file page by page.
 struct RecoveredRows {
   let path: String
+  /// The arguments that a suggested command repeats: the path, and the options that open the store.
+  let argument: String
   let selection: DamagedDatabase.Selection
   let raw: Bool
   let format: Rows.Format
@@ -19,7 +21,7 @@ struct RecoveredRows {
   let display: DisplayOptions
 
   /// Prints the recovered rows to standard output.
-  /// - Returns: the findings, and whether a live row is partial.
+  /// - Returns: the findings about the file, and whether any live row is partial.
   func run() throws -> (findings: FindingList, isPartial: Bool) {
     let damaged = try DamagedStore(
       path: path, logView: store.wal, like: likes.like, model: options.givenModel(display)
@@ -38,7 +40,7 @@ struct RecoveredRows {
     if !isRaw {
       let plain = output.plainTableNames
       let entities = output.entityNames
-      // The name of an entity may differ from a table's only in how its letters are composed.
+      // An entity and a table may have names that differ only in how Unicode composes their letters.
       let isPlain = { (name: String) in
         plain.contains { ExactText.isSame($0, name) }
           || plain.contains(name) && !entities.contains(name)
@@ -72,8 +74,7 @@ struct RecoveredRows {
     case (.csv, true):
       let names = try output.tableNames()
       let all = Set(damaged.database.tables.map { ExactText($0.name) })
-      let table = try only(
-        names ?? all.map(\.text), "usage.oneTable", "table")
+      let table = try only(names ?? all.map(\.text))
       isPartial = note(try output.writeTableCSV(selection, of: table, to: 1))
     case (.csv, false):
       _ = try output.tableNames()
@@ -92,30 +93,30 @@ struct RecoveredRows {
     return (damaged.database.findings, isPartial)
   }
 
-  /// The only name in a list. Throws a failure with `code` when there are several or none; `noun` is what a name stands
-  /// for, such as a table.
-  private func only(_ names: [String], _ code: String, _ noun: String) throws -> String {
+  /// The only element of `names`. Throws `usage.oneTable` when `names` has no element or several.
+  private func only(_ names: [String]) throws -> String {
     guard let name = names.first, names.count == 1 else {
       let shown = names.sorted().prefix(12).map { "--entity " + ShellText.quoted($0) }
       let rest = names.count - shown.count
       let flags = (selection == .deleted ? "--deleted" : "--all") + (raw ? " --raw" : "")
       throw Failure(
-        64, code, "CSV holds one \(noun); there are \(names.count)",
+        64, "usage.oneTable", "CSV holds one table, but \(names.count) match the options",
         hint: "name one: \(shown.joined(separator: ", "))"
           + (rest > 0 ? " and \(Quantity.count(rest)) more" : "")
-          + "; or write all of them as lines: lifeboat rows \(flags) --format ndjson \(ShellText.path(path))"
+          + "; or write all tables as lines of JSON: lifeboat rows \(flags) --format ndjson \(argument)"
       )
     }
     return name
   }
 
-  /// Says on standard error what an outcome leaves out. Returns whether any row is partial.
+  /// Prints a note on standard error if rows were left out. Returns whether any live row is partial.
   private func note(_ outcome: RecoveredRowOutput.Outcome) -> Bool {
     if let note = Self.leftOut(outcome.unattributedCount) { display.note(note) }
     return outcome.partialCount > 0
   }
 
-  /// The note about `count` rows that are left out because their table is not certain; nil when `count` is 0.
+  /// The note that says that `count` rows are left out because it is not certain which table they belong to. Nil when
+  /// `count` is 0.
   static func leftOut(_ count: Int) -> String? {
     guard count > 0 else { return nil }
     return "note: \(Quantity.count(count, "row")) whose table is not certain "
@@ -125,7 +126,7 @@ struct RecoveredRows {
   private func writeEntities(_ output: RecoveredRowOutput) throws -> Bool {
     var texts: [ExactText: RowText] = [:]
     var output = output
-    // In text the limit applies to each entity.
+    // In text, each entity has the limit for itself.
     output.limit = nil
     let outcome = try output.forEachRow(selection) { row, columns, recovered in
       let name = row.entityName ?? "entity \(row.entityNumber.map { String($0) } ?? "?")"
@@ -152,7 +153,7 @@ struct RecoveredRows {
   private func writeTables(_ damaged: DamagedStore, _ names: [String]?) throws -> Bool {
     let tables = damaged.database.tables
     func hasNames(_ place: Int) -> Bool { place >= 0 && tables[place].isDescribed }
-    // Rows whose table is uncertain have the key -1, and are printed last.
+    // The key of `texts` is the index of a table. Rows whose table is uncertain have the key -1, and are printed last.
     var texts: [Int: RowText] = [:]
     var isPartial = false
     try damaged.database.forEachRow(selection, of: names) { row in
@@ -182,7 +183,7 @@ struct RecoveredRows {
     return isPartial
   }
 
-  /// What a cell says in place of an incomplete or doubtful value; nil for a whole value.
+  /// The text that a cell shows in place of an incomplete or doubtful value; nil for a complete and certain value.
   static func partial(_ row: RecoveredRow, _ column: Int) -> String? {
     row.partial.first { $0.column == column }.map { value in
       let amount = "\(Quantity.count(value.have)) of \(Quantity.count(value.of, "byte"))"

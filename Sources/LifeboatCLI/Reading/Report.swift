@@ -20,11 +20,11 @@ struct Report: ParsableCommand, RecordedCommand {
       Examples: lifeboat report Notes.sqlite -o Notes.html
                 lifeboat report Notes.sqlite --model Notes.momd -o Notes.html
 
-      The page is one file. It loads nothing, works without its script and on paper, and holds no value of a row \
-      unless --values or --allow asks for it.
+      The page is one file. It loads nothing, works without its script and when printed, and holds values of rows only \
+      if --values or --allow asks for them.
 
-      Exit status: 0, also when the store is damaged (this command describes); 1 when stores of a folder could \
-      not be read; 65 when there is no readable store; 73 when the output exists.
+      Exit status: 0, also when the store is damaged (this command only describes); 1 when stores of a folder could \
+      not be read; 65 when no readable store was found; 73 when the output exists.
       """)
 
   @Argument(
@@ -36,7 +36,8 @@ struct Report: ParsableCommand, RecordedCommand {
   var output: String
 
   @Option(
-    name: .long, help: "The app's current model, to compare the store with.", completion: .file())
+    name: .long,
+    help: "The app's current model, to be compared with the store.", completion: .file())
   var model: String?
 
   @Option(name: .customLong("model-version"), help: "The version of --model to use.")
@@ -49,7 +50,7 @@ struct Report: ParsableCommand, RecordedCommand {
 
   @Option(
     name: .long,
-    help: "Show only values of the attributes that this allow-list names, as ENTITY.ATTRIBUTE.",
+    help: "Like --values, but only for attributes that this allow-list names as ENTITY.ATTRIBUTE.",
     completion: .file())
   var allow: String?
 
@@ -61,7 +62,7 @@ struct Report: ParsableCommand, RecordedCommand {
   var evidencePaths: [String] { [path] }
   var outputPaths: [String] { [output] }
 
-  /// The JSON that `lifeboat report --json` prints about the page that was written.
+  /// The JSON that `lifeboat report --json` prints after it has written the page.
   struct Receipt: Encodable {
     let schema = "lifeboat.reportReceipt"
     let version = 1
@@ -78,16 +79,15 @@ struct Report: ParsableCommand, RecordedCommand {
     let found =
       secrets.keyFile != nil || StoreInput.isIncident(path)
       ? [path] : try StoreInput.all(at: path, secrets.bundle) { others.append($0) }
-    if secrets.keyFile != nil || StoreInput.isPacked(path) && found == [path] {
+    if secrets.keyFile != nil || StoreInput.isIncident(path)
+      || StoreInput.isPacked(path) && found == [path]
+    {
       html = try StoreInput.reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
+        try input.check(output)
         unread = (input.decrypted?.findings.damageCount ?? 0) + (input.lacksFiles ? 1 : 0)
         input.tellPassedOver(display)
-        return try pageOfArchive(input)
+        return try page(of: input)
       }
-    } else if StoreInput.isIncident(path) {
-      let subject = try StoreInput(path)
-      try EvidenceGuard.check(output, outside: path)
-      html = try page(of: try subject.storePath(), subject.incident)
     } else {
       try EvidenceGuard.check(output, againstAllAt: path)
       if let only = found.first, found.count == 1, others.isEmpty, !StoreInput.isPacked(only) {
@@ -119,7 +119,7 @@ struct Report: ParsableCommand, RecordedCommand {
     if unread > 0 { try display.exitWithFindings() }
   }
 
-  /// The inspection of one store that a folder holds, also inside an archive.
+  /// The inspection of a store that was found in a folder, or in an archive of the folder.
   private func inspected(_ path: String) throws -> StoreInspection {
     guard StoreInput.isPacked(path) else {
       return try StoreInspection(path: path, takesHashes: false)
@@ -143,10 +143,10 @@ struct Report: ParsableCommand, RecordedCommand {
     return try report.html()
   }
 
-  /// The page about the store in a bundle or archive. For a bundle without the store, the page shows what the bundle
-  /// recorded.
-  private func pageOfArchive(_ input: StoreInput) throws -> String {
-    guard let file = input.file, let folder = input.bundleFolder else {
+  /// The page about the store of an incident, an archive or a bundle. If the input is a bundle that does not contain
+  /// the store, the page shows what the bundle has recorded about the store.
+  private func page(of input: StoreInput) throws -> String {
+    guard let file = input.file, let folder = input.bundle?.path else {
       let doubts = input.decrypted?.findings.kept ?? []
       display.note(doubts)
       return try page(
@@ -159,7 +159,7 @@ struct Report: ParsableCommand, RecordedCommand {
     if check.outcome != .intact {
       let problem = check.problems.first?.message ?? ""
       warnings = [
-        "The bundle is not as it was made, and nothing here can be relied on: \(problem)."
+        "The bundle is not as it was made, so nothing on this page can be relied on: \(problem)."
       ]
       display.note("warning: \(warnings[0])")
     }
@@ -184,7 +184,7 @@ struct Report: ParsableCommand, RecordedCommand {
 
   private func expected() throws -> (name: String, model: ManagedObjectModel)? {
     guard let model else { return nil }
-    let chosen = try ModelInput(model).model(named: modelVersion)
+    let chosen = try display.model(at: model, version: modelVersion)
     return (chosen.version.name, chosen.model)
   }
 }

@@ -22,18 +22,19 @@ struct Rows: StoreReader {
       Examples: lifeboat rows Notes.sqlite --entity Note
                 lifeboat rows --raw --format ndjson Notes.sqlite
 
-      Without --raw: the rows of entities, under the names of the model that the store carries. With --raw: the \
-      rows of all tables as SQLite stores them.
+      Without --raw: the rows of entities, with the names from the model in the store. With --raw: the rows of all \
+      tables as SQLite stores them.
 
-      Exit status: 1 when damage was found (the rows that can be read are still printed); 65 when the file \
-      is not a readable store; 75 when it changed while it was read.
+      Exit status: 1 when damage was found, or the backup that the store is in lacks files of the store, such as the \
+      log (the rows that can be read are still printed); 65 when the file is not a readable store; 75 when it changed \
+      while it was read.
       """)
 
   @Argument(help: .store, completion: .file())
   var path: String
 
   @Flag(
-    name: .long, help: "Rows of tables as SQLite stores them, without names or types of the model.")
+    name: .long, help: "Rows of tables as SQLite stores them, without the model's names and types.")
   var raw = false
 
   @Flag(
@@ -46,7 +47,7 @@ struct Rows: StoreReader {
 
   @Flag(
     name: .long,
-    help: "Only what indexes and full-text tables still hold of rows that are nowhere else.")
+    help: "Only values of rows that are nowhere else, from indexes and full-text tables.")
   var indexed = false
 
   @Option(name: .long, help: "text, json, ndjson or csv; text by default.")
@@ -59,8 +60,6 @@ struct Rows: StoreReader {
   @OptionGroup var store: StoreOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
-
-  var outputPaths: [String] { [] }
 
   func validate() throws {
     guard likes.like.isEmpty || all || deleted else {
@@ -109,15 +108,15 @@ struct Rows: StoreReader {
       ).run()
     } else if all || deleted {
       (findings, isPartial) = try RecoveredRows(
-        path: path, selection: deleted ? .deleted : .all, raw: raw, format: format, options: rows,
-        store: store, likes: likes, display: display
+        path: path, argument: secrets.argument(path), selection: deleted ? .deleted : .all,
+        raw: raw, format: format, options: rows, store: store, likes: likes, display: display
       ).run()
     } else if selection.isNeeded {
       let store = try rows.open(path, store, display)
       if raw, store.kind != .sqlite {
         throw Failure(
           64, "usage.noChoice",
-          "--where, --columns and --order name attributes, and raw rows have none",
+          "--where, --columns and --order name attributes, not columns of raw rows",
           hint: "leave out --raw")
       }
       try ChosenRows(selection: selection, format: format, options: rows, display: display)
@@ -131,7 +130,7 @@ struct Rows: StoreReader {
     try watch.requireUnchanged()
     display.note(findings.kept)
     if findings.damageCount > 0, !all, !deleted {
-      display.note(RecoveryAdvice.note(for: input.shown(path), findings.kept))
+      display.note(RecoveryAdvice.note(for: secrets.argument(input.shown(path)), findings.kept))
     }
     if findings.damageCount > 0 || isPartial { try display.exitWithFindings() }
   }
@@ -148,11 +147,12 @@ struct Rows: StoreReader {
     case .csv:
       guard let table = tables.first, tables.count == 1 else {
         throw Failure(
-          64, "usage.oneTable", "CSV holds one table; \(tables.count) were asked for",
+          64, "usage.oneTable", "CSV holds one table, but \(tables.count) match the options",
           hint: try whichOne(tables.map(\.name), of: path))
       }
       try database.writeCSV(
-        of: table, limit: rows.limit, isSafeForSpreadsheets: rows.spreadsheetSafe, to: 1)
+        of: table, limit: rows.limit, as: CSVForm(isSafeForSpreadsheets: rows.spreadsheetSafe),
+        to: 1)
     case .text:
       for table in tables { try writeText(table, of: database) }
     }
@@ -173,7 +173,8 @@ struct Rows: StoreReader {
 
   // MARK: - Entities
 
-  /// Prints the rows of entities. `isPartial` is true when rows are left out because nothing names their entities.
+  /// Prints the rows of the entities, and returns the findings about the file. `isPartial` is true when rows are left
+  /// out because nothing in the store names the entities of these rows.
   private func writeEntities(
     of path: String, _ format: Format
   ) throws -> (FindingList, isPartial: Bool) {
@@ -192,7 +193,8 @@ struct Rows: StoreReader {
       )
       return (try writeRaw(of: path, format), false)
     }
-    // CSV needs the names for its columns, too, and holds one table only.
+    // CSV also needs names for the columns. CSV holds only one table, so the tables cannot be written as SQLite stores
+    // them.
     let isPartial = entities.isEmpty && format == .csv && !coreData.entityTables.isEmpty
     if isPartial, rows.entity.isEmpty {
       display.note(
@@ -234,7 +236,8 @@ struct Rows: StoreReader {
     return (coreData.findings, isPartial)
   }
 
-  /// A hint that lists the names to choose from, with their row counts, and the command that writes a file for each.
+  /// A hint on how to choose a table. It lists the tables with the number of rows of each, and then names a command
+  /// that writes a file for each table.
   private func whichOne(_ names: [String], of path: String) throws -> String {
     let inspection = try StoreInspection(path: path, logView: store.wal, takesHashes: false)
     let counts = Dictionary(
@@ -243,14 +246,13 @@ struct Rows: StoreReader {
       uniquingKeysWith: { first, _ in first })
     let filled = names.filter { counts[ExactText($0), default: 0] > 0 }
     let shown = (filled.isEmpty ? names : filled).prefix(12).map { name in
-      let count = counts[ExactText(name), default: 0]
-      return
-        "--entity \(ShellText.quoted(name)) (\(Quantity.count(count)) \(count == 1 ? "row" : "rows"))"
+      let rows = Quantity.count(counts[ExactText(name), default: 0], "row")
+      return "--entity \(ShellText.quoted(name)) (\(rows))"
     }
     let rest = max(filled.count, shown.count) - shown.count
     return "name one: \(shown.joined(separator: ", "))"
       + (rest > 0 ? " and \(Quantity.count(rest)) more" : "")
-      + "; or write a file for each: lifeboat extract --format csv \(ShellText.path(path)) -o DIR"
+      + "; or write a file for each table: lifeboat extract --format csv \(secrets.argument(path)) -o DIR"
   }
 
   private func names(_ entities: [DescribedEntity]) -> String {
@@ -261,7 +263,8 @@ struct Rows: StoreReader {
   // MARK: - Text
 
   private func writeText(_ described: DescribedEntity, of coreData: CoreDataStore) throws {
-    var text = RowText(described.name, ["pk"] + described.properties.map(\.name), limit: textLimit)
+    var text = RowText(
+      described.name, ["pk"] + described.properties.map(\.name), limit: rows.limit ?? 50)
     try coreData.forEachRow(of: [described.name]) { row in
       if row.entityNumber == described.number {
         text.add { [String(row.primaryKey)] + row.properties.map { rows.cell($0.value) } }
@@ -273,7 +276,7 @@ struct Rows: StoreReader {
 
   private func writeText(_ table: Table, of database: SQLiteDatabase) throws {
     let names = table.columnNames
-    var text = RowText(table.name, ["rowid"] + names, limit: textLimit)
+    var text = RowText(table.name, ["rowid"] + names, limit: rows.limit ?? 50)
     try database.forEachRow(of: table) { row in
       text.add {
         [row.rowID.map { String($0) } ?? ""]
@@ -283,31 +286,31 @@ struct Rows: StoreReader {
     }
     try display.write(text.text(display))
   }
-
-  private var textLimit: Int { rows.limit ?? 50 }
 }
 
-/// Messages about tables in a Core Data store that hold no objects of its model.
+/// Messages about the tables of a Core Data store that do not belong to the model, and about columns that are not
+/// stored.
 enum RowAdvice {
-  /// The failure when a table that holds no objects was asked for as an entity.
+  /// The failure for a user who has given the name of a table outside the model as the name of an entity.
   static func isTable(_ name: String) -> Failure {
     Failure(
       64, "usage.oneEntity", "\(name) is a table, not an entity", hint: "add --raw to print tables")
   }
 
-  /// A note that the rows of these tables are left out, with the tables that have any; nil when none has rows.
+  /// A note that rows are left out. It names those tables in `tables` that have rows; nil when all of them are empty.
   static func leftOut(_ tables: [Table], of store: CoreDataStore) throws -> String? {
     leftOut(try tables.filter { try store.database.rowCount(of: $0).count > 0 }.map(\.name))
   }
 
-  /// A note that columns are empty here because SQLite computes them when it reads a row; nil when no table has such
-  /// columns.
+  /// A note that some columns are empty in the output. The file does not contain these columns, because SQLite computes
+  /// them when it reads a row. Nil when no table has computed columns.
   static func notStored(_ tables: [Table]) -> String? {
     notStored(tables.map { ($0.name, $0.definition) })
   }
 
-  /// A note that some columns are empty in the output, because the file does not hold them and SQLite computes them
-  /// when it reads a row. Nil when no table has computed columns. A table without a readable definition has none.
+  /// A note that some columns are empty in the output. The file does not contain these columns, because SQLite computes
+  /// them when it reads a row. Nil when no table has computed columns. Tables without a readable definition are not
+  /// named.
   static func notStored(_ tables: [(name: String, definition: TableDefinition?)]) -> String? {
     let names = tables.flatMap { name, definition in
       (definition?.columns ?? []).lazy.filter { $0.generation == .virtual }
@@ -332,16 +335,17 @@ enum RowAdvice {
   }
 }
 
-/// Rows as text: as a table if the columns fit side by side, else as a block for each row.
+/// Rows as text. If the columns fit side by side, the text is a table, else a block for each row.
 struct RowText {
   private let title: String
   private let names: [String]
   private let limit: Int
   private var rows: [[String]] = []
-  /// The number of rows, including rows that are counted but not kept.
+  /// The number of rows, including those beyond the limit, which are counted but not shown.
   var count = 0
 
-  /// The minimum width of a column in the terminal. If the columns do not fit, each row is a block.
+  /// The minimum width of a column, in columns of the terminal. If the columns do not fit, each row is shown as a
+  /// block.
   private static let minimumColumnWidth = 14
 
   init(_ title: String, _ names: [String], limit: Int) {
@@ -350,7 +354,7 @@ struct RowText {
     self.limit = limit
   }
 
-  /// Counts a row. Its cells are made and kept only while there are no more rows than the limit.
+  /// Counts a row. If the row is within the limit, calls `cells`, and keeps the texts for the output.
   mutating func add(_ cells: () -> [String]) {
     count += 1
     if count <= limit { rows.append(cells()) }
@@ -358,7 +362,7 @@ struct RowText {
 
   func text(_ display: DisplayOptions) -> String {
     var text = display.style.apply(VisibleText.visible(title), .bold)
-    text += count == 1 ? ", 1 row\n" : ", \(Quantity.count(count)) rows\n"
+    text += ", \(Quantity.count(count, "row"))\n"
     if names.count * Self.minimumColumnWidth <= display.width {
       var table = TextTable(
         names.enumerated().map { .init($1, $0 == 0 ? .trailing : .leading, isFlexible: $0 > 0) })
@@ -381,7 +385,7 @@ struct RowText {
   }
 }
 
-/// The texts of values in cells. NULL is an empty text.
+/// The texts that cells show for values. The text for NULL is empty.
 enum CellText {
   static func text(_ value: PropertyValue) -> String {
     switch value {

@@ -22,11 +22,11 @@ struct Search: ParsableCommand, RecordedCommand {
                 lifeboat search '/[0-9]{16}/' Notes.sqlite --format ndjson
 
       A text is found in texts, in numbers and dates that are equal to it (2026-11 is any time of that month), and \
-      in binary values: property lists, keyed archives, JSON, UTF-16, also compressed. Upper and lower case are one, \
-      unless --case is given. Of each value, the first match is shown.
+      in binary values: property lists, keyed archives, JSON, UTF-16, also compressed. Upper and lower case are told \
+      apart only with --case. Only the first match in each value is shown.
 
-      Exit status: 1 when damage was found or a file could not be read (what can be read is searched); 75 when the \
-      store changed while it was read.
+      Exit status: 1 when damage was found or a file was not read (all others are searched); 75 when the store \
+      changed while it was read.
       """)
 
   @Argument(help: "The text to find, or a regular expression between slashes.")
@@ -59,25 +59,26 @@ struct Search: ParsableCommand, RecordedCommand {
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   var evidencePaths: [String] { paths }
-  var outputPaths: [String] { [] }
 
   func validate() throws {
     if let limit, limit < 0 {
       throw ValidationError("--limit takes a number of matches, 0 or more.")
     }
-    guard !paths.isEmpty else {
-      throw ValidationError("After the text, name a store to search.")
-    }
     guard !live || !deleted else {
-      throw ValidationError("--live and --deleted exclude each other.")
+      throw ValidationError("--live and --deleted cannot be used together.")
     }
   }
 
   func run() throws {
     let pattern = try SearchPattern(pattern, isCaseSensitive: isCaseSensitive)
-    let stores = try paths.flatMap(stores)
     var hitCount = 0
     var hasFindings = false
+    let stores = try paths.flatMap { path in
+      try self.stores(at: path) { other in
+        display.note("note: \(other.path): \(other.message)")
+        hasFindings = true
+      }
+    }
     for path in stores {
       do {
         try StoreInput.reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
@@ -105,16 +106,16 @@ struct Search: ParsableCommand, RecordedCommand {
     if hasFindings { try display.exitWithFindings() }
   }
 
-  /// The files to search at a path: for a folder, all of its stores and the readable files that may be stores. Files
-  /// that cannot be read are noted.
-  private func stores(at path: String) throws -> [String] {
+  /// The files at a path that must be searched. In a folder, these are all stores, and all files that may be stores.
+  /// `tell` is called with each file that is not searched.
+  private func stores(
+    at path: String, _ tell: (StoreFinder.PassedOver) -> Void
+  ) throws -> [String] {
+    let codes = [SQLiteFileError.Code.empty, .notADatabase, .looksEncrypted].map(\.rawValue)
     var others: [String] = []
     let stores = try StoreInput.all(at: path, secrets.bundle) { other in
-      if FileManager.default.isReadableFile(atPath: other.path) {
-        others.append(other.path)
-      } else {
-        display.note("note: \(other.path): \(other.message)")
-      }
+      let mayBeStore = codes.contains(other.code) && ByteFile.exists(other.path)
+      if mayBeStore { others.append(other.path) } else { tell(other) }
     }
     return stores + others
   }
@@ -141,10 +142,10 @@ struct Search: ParsableCommand, RecordedCommand {
           if isOneOfMany, count == 0 {
             try output.writeLine(display.style.apply(VisibleText.visible(name), .bold))
           }
-          try output.writeLine(HitText(hit, display).line)
+          try output.writeLine(HitText(hit: hit, display: display).line)
         }
         count += 1
-        // The first 100 matches are flushed one by one, so that they are seen at once. Later ones are buffered.
+        // The first 100 matches are flushed one by one, so that the user sees each at once. Later matches are buffered.
         if count <= 100 { try output.flush() }
         return true
       } catch {
@@ -171,7 +172,8 @@ struct Search: ParsableCommand, RecordedCommand {
     let table: String?
     let key: Int64?
     let attribute: String?
-    /// `live` for a live row, else the state of the deleted or replaced row; nil for a match outside rows.
+    /// `live` for a match in a live row, else the state of the deleted or replaced row; nil for a match outside of
+    /// rows.
     let state: String?
     let member: String?
     let page: UInt32?
@@ -201,15 +203,10 @@ struct Search: ParsableCommand, RecordedCommand {
   }
 }
 
-/// A match as a line of text: its place, the match, and the text around it.
+/// A match as a line of text: the place where it was found, the match itself, and the text around it.
 private struct HitText {
-  private let hit: SearchHit
-  private let display: DisplayOptions
-
-  init(_ hit: SearchHit, _ display: DisplayOptions) {
-    self.hit = hit
-    self.display = display
-  }
+  let hit: SearchHit
+  let display: DisplayOptions
 
   var line: String {
     let head = VisibleText.visible(place)
@@ -226,8 +223,9 @@ private struct HitText {
     return head + ": " + before + display.style.apply(match, .bold) + after
   }
 
-  /// The end of a text, in at most `columns` columns. `…` comes first if something is cut. The escape that stands for
-  /// an unprintable character is never split.
+  /// The end of a text, in at most `columns` columns. The result starts with `…` if this method cuts the text, or if
+  /// `isCut` says that the text has already been cut. The escape that stands for an unprintable character is never
+  /// split.
   private static func end(of text: String, isCut: Bool, columns: Int) -> String {
     var rest = text.unicodeScalars[...]
     var isCut = isCut
@@ -241,8 +239,9 @@ private struct HitText {
     }
   }
 
-  /// The start of a text, in at most `columns` columns. `…` comes last if something is cut. The escape that stands for
-  /// an unprintable character is never split.
+  /// The start of a text, in at most `columns` columns. The result ends with `…` if this method cuts the text, or if
+  /// `isCut` says that the text has already been cut. The escape that stands for an unprintable character is never
+  /// split.
   private static func start(of text: String, isCut: Bool, columns: Int) -> String {
     var rest = text.unicodeScalars[...]
     var isCut = isCut

@@ -5,7 +5,7 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// A table of several stores, with one line for each file that is or was a store.
+/// A table about several stores, with one line for each file that is or was a store.
 struct StoreTable {
   private struct Line {
     let path: String
@@ -20,7 +20,7 @@ struct StoreTable {
 
   init(_ display: DisplayOptions) { self.display = display }
 
-  /// Adds a store that was inspected. `path` is its main file; nil when that file cannot be read any more.
+  /// Adds a store that was inspected. `path` is the path of the store's main file; nil when this file no longer exists.
   mutating func add(_ inspection: StoreInspection, at path: String?, wal: SQLiteDatabase.LogView) {
     let health =
       inspection.damageCount > 0
@@ -55,8 +55,8 @@ struct StoreTable {
     return text
   }
 
-  /// The day of the latest date in rows, as `2026-11-20`. Dates more than a day in the future are left out. Nil when
-  /// there is no date or the store cannot be read.
+  /// The day of the latest date in the rows, in the form `2026-11-20`. Dates that are more than a day in the future are
+  /// ignored. Nil when there is no other date, or when the store cannot be read.
   private func newest(_ path: String?, _ wal: SQLiteDatabase.LogView) -> String? {
     guard let path, let store = try? CoreDataStore(path: path, logView: wal),
       let date = try? store.newestDate(
@@ -65,7 +65,8 @@ struct StoreTable {
     return String(decoding: text.utf8.prefix(10), as: UTF8.self)
   }
 
-  /// The end of a path, in two fifths of the terminal's width: the last names tell files apart.
+  /// The end of a path, cut to about two fifths of the terminal's width. The start is cut off, because the names at the
+  /// end tell files apart.
   private func place(_ path: String) -> String {
     let path = PathText.dropping(prefix: "./", from: path) ?? path
     let columns = max(24, display.width * 2 / 5)
@@ -86,6 +87,6 @@ struct StoreTable {
       table.add([place(line.path), line.what, line.health, line.rows, line.newest])
     }
     return table.text(width: display.width, style: display.style)
-      + "\(Quantity.count(lines.count)) files; -v shows each on a screen of its own\n"
+      + "\(Quantity.count(lines.count)) files; -v shows each one in full\n"
   }
 }

@@ -21,9 +21,9 @@ struct Timeline: StoreReader {
                 lifeboat timeline Notes.sqlite --dates --format timesketch > Notes.jsonl
                 lifeboat timeline Notes.sqlite --format html -o Timeline.html
 
-      Shows the changes that Core Data's persistent history recorded, then the commits in the write-ahead log with \
-      what each did to rows, and with --dates also the dates in rows. Text and html begin with the newest event, the \
-      other forms with the oldest. --format html is one page with a histogram, and holds no value of a row.
+      Shows the changes that Core Data's persistent history recorded, then the commits in the write-ahead log and \
+      what each commit did to rows. --dates adds the dates in rows. Text and html begin with the newest event, the \
+      other formats with the oldest. --format html is one page with a histogram, and holds no value of a row.
 
       Exit status: 1 when damage was found; 65 when the file is not a readable store; 73 when the output exists; 75 \
       when the store changed while it was read.
@@ -40,7 +40,8 @@ struct Timeline: StoreReader {
   @Flag(name: .long, help: "Also show the dates in rows as events.")
   var dates = false
 
-  @Option(name: .long, help: "Only events at this date or time (UTC) or later: 2026-11-20T21:53.")
+  @Option(
+    name: .long, help: "Only events at or after this date or time (UTC), such as 2026-11-20T21:53.")
   var since: String?
 
   @Option(name: .long, help: "Only events before the end of this date or time (UTC).")
@@ -132,12 +133,13 @@ struct Timeline: StoreReader {
     if !dates, !timeline.hasHistory, timeline.store.kind != .sqlite {
       page.notes.append("`--dates` shows the dates in rows, too.")
     }
-    // Nothing is written about a store that changed while it was read.
+    // Nothing is written if the store has changed while it was read.
     try watch.requireUnchanged()
     try made.write(page.html(), display)
   }
 
-  /// Prints each event: the date, or a dash, and what happened. Long sentences continue on indented lines.
+  /// Prints each event: the date, or a dash if the date is not known, and what happened. Long sentences continue on
+  /// indented lines.
   private func writeText(_ timeline: StoreTimeline) throws {
     let limit = limit ?? 50
     var events: [StoreTimeline.Event] = []

@@ -26,7 +26,8 @@ struct MigrationOptions: ParsableArguments {
 
   @Option(
     name: .customLong("from-model"),
-    help: "The model that wrote the store, for a store that carries none.", completion: .file())
+    help: "The model that wrote the store; needed if the store carries no model.",
+    completion: .file())
   var fromModel: String?
 
   @Option(
@@ -39,7 +40,7 @@ struct MigrationOptions: ParsableArguments {
   @Flag(
     name: .customLong("keep-history"),
     help:
-      "Carry the persistent history over; without this flag, apps that follow the history start anew."
+      "Copy the persistent history, too; without this flag, apps that follow the history start anew."
   )
   var keepsHistory = false
 
@@ -57,19 +58,13 @@ struct MigrationOptions: ParsableArguments {
   }
 
   /// The model that `--from-model` names; nil without this option. Throws when the model cannot be read.
-  func sourceModel() throws -> ManagedObjectModel? {
-    try fromModel.map { path in
-      let version = try ModelInput(path).version()
-      guard let model = version.model else {
-        throw version.problem
-          ?? Failure(65, "model.unreadable", "\(path): the model cannot be read")
-      }
-      return model
-    }
+  func sourceModel(_ display: DisplayOptions) throws -> ManagedObjectModel? {
+    try fromModel.map { try display.model(at: $0, version: nil).model }
   }
 
-  /// The route to the version that `models` names, or to the current version of a folder of versions. If `models` is
-  /// the path of a version in an .xcdatamodeld or .momd, the other versions there may be steps on the way.
+  /// The route to the version that `--to-version` names. Without this option, it is the route to the version at the
+  /// path `models`, or to the current version if `models` is a folder of versions. If the version at the path is in an
+  /// .xcdatamodeld or .momd, the other versions in that bundle may be steps of the route.
   func route(to models: String) throws -> MigrationRoute {
     var (path, target) = (PathText.withoutTrailingSlashes(models), targetVersion)
     let bundle = PathText.folder(of: path)
@@ -83,8 +78,8 @@ struct MigrationOptions: ParsableArguments {
       [path], to: target, versionOption: "--to-version", mappings: mappings)
   }
 
-  /// Runs `body` with a migration that has these options, and shows its progress. Returns the report that `body`
-  /// returns.
+  /// Calls `body` with a migration that has these options, and shows the progress of the migration. Returns the report
+  /// that `body` returns.
   func run(
     _ verification: VerificationOptions, _ display: DisplayOptions,
     _ body: (Migration) throws -> MigrationReport
@@ -97,10 +92,10 @@ struct MigrationOptions: ParsableArguments {
     migration.verifies = verification.verify
     migration.keepsHistory = keepsHistory
     migration.made = interruption.files
-    // Counting the rows beforehand takes time, so it is done only if somebody sees the progress.
+    // It takes time to count the rows beforehand, so they are counted only if somebody sees the progress.
     if meter.isShown {
       migration.onProgress = { state in
-        // The total assumes that each step has as many rows as the present one.
+        // The total is an estimate: it assumes that each step has the same number of rows as the present step.
         let total = state.totalRowCount.map {
           UInt64(clamping: $0) * UInt64(clamping: state.stepCount)
         }
@@ -127,12 +122,12 @@ struct Migrate: StoreReader {
                 lifeboat migrate Notes.sqlite --to Notes.xcdatamodeld --to-version "Notes 3" -o New.sqlite
                 lifeboat migrate Notes.sqlite --to Notes.momd --dry-run
 
-      The old store is only read. Other versions and mapping models beside the model are found by themselves; the \
-      steps are those of: lifeboat model plan. Rows that break a rule of the new model go to NEW.rejects.ndjson, and \
-      references that lead to no row are cut and listed.
+      The old store is only read. Other versions and mapping models beside the model are found automatically; lifeboat \
+      model plan shows the steps. Rows that break a rule of the new model go to NEW.rejects.ndjson, and references \
+      that lead to no row are cut and listed.
 
-      Exit status: 0 when everything is in the new store that its model has room for; 1 when rows or references \
-      were lost; 65 when there is no way; 73 when the output exists; 75 when the store changed while it was read.
+      Exit status: 0 when the new store has everything that its model has room for; 1 when rows or references were \
+      lost; 65 when the store cannot be migrated; 73 when the output exists; 75 when the store changed while it was read.
       """)
 
   @Argument(help: .store, completion: .file())
@@ -140,7 +135,7 @@ struct Migrate: StoreReader {
 
   @Option(
     name: .customLong("to"),
-    help: "The model to migrate to, or a folder of versions, of which the current one is taken.",
+    help: "The model to migrate to, or a folder of its versions; the current version is used.",
     completion: .file())
   var models: String
 
@@ -156,8 +151,8 @@ struct Migrate: StoreReader {
   func read(_ input: StoreInput) throws {
     let path = try input.storePath()
     if let output = migration.output { try input.check(output) }
-    let given = try migration.sourceModel()
-    let source = try MigrationRoute.Source(path, model: given)
+    let given = try migration.sourceModel(display)
+    let source = try MigrationRoute.Source(path, model: given, logView: store.wal)
     let route = try migration.route(to: models)
     let plan = route.plan(from: source, display)
     if migration.dryRun || plan.steps == nil {

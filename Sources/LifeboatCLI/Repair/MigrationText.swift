@@ -9,7 +9,7 @@ struct MigrationText {
   private let report: MigrationReport
   private let display: DisplayOptions
 
-  /// Writes a report as text or JSON. Throws the exit code for findings when something was lost.
+  /// Writes a report as text or JSON. Throws the exit code for findings when the migration has lost something.
   static func tell(_ report: MigrationReport, _ display: DisplayOptions) throws {
     if display.json {
       try display.write(json: report)
@@ -20,8 +20,8 @@ struct MigrationText {
     if !report.isLossless { try display.exitWithFindings() }
   }
 
-  /// Writes what a run would do: its steps and, for a merge, the path `present` of the store to add to. The JSON has
-  /// the form of a report without rows.
+  /// Writes what a run would do: its steps and, for a merge, the path of the store that the rows would be merged with
+  /// (`present`). The JSON is a migration report in which no rows are counted.
   static func announce(
     _ steps: [MigrationStep], of store: String, into present: String?, _ display: DisplayOptions
   ) throws {
@@ -79,7 +79,8 @@ struct MigrationText {
         case .fill: "the present one got the values that it lacked"
         case .replace: "the present one got the old values"
         }
-      block.add("In both", "\(Quantity.count(same, "object")) with the same unique values: \(what)")
+      let objects = Quantity.count(same, "object")
+      block.add("In both", "\(objects) whose unique attributes have equal values: \(what)")
     }
     let equal = sum(\.sameContentCount)
     if equal > 0 { block.add("Equal", "\(Quantity.count(equal, "object")) with the same content") }
@@ -139,7 +140,7 @@ struct MigrationText {
     let named = all.prefix(5).map { "\($0.entity).\($0.property): \(Quantity.count($0.count))" }
     let more = all.count > 5 ? ", and \(all.count - 5) more relationships" : ""
     return
-      "\(Quantity.count(report.cutCount, "reference")) that found no row or no room: \(named.joined(separator: ", "))\(more)"
+      "\(Quantity.count(report.cutCount, "reference")) that had no row to lead to, or no room: \(named.joined(separator: ", "))\(more)"
   }
 
   private func table(_ step: MigrationReport.Step) -> String {
@@ -165,5 +166,4 @@ struct MigrationText {
     }
     return table.text(width: display.width, style: display.style) + more(entities.count - maxShown)
   }
-
 }

@@ -7,7 +7,7 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// Models and stores that describe tables which a damaged file does not describe itself.
+/// The option that names models and stores which describe tables. A damaged file may no longer describe its own tables.
 struct LikeOptions: ParsableArguments {
   @Option(
     name: .long,
@@ -26,7 +26,7 @@ struct VerificationOptions: ParsableArguments {
   var verify = false
 }
 
-/// The command `lifeboat recover`, which makes a new file of what can be read of a damaged one.
+/// The command `lifeboat recover`, which makes a new SQLite file out of what can be read of a damaged one.
 struct Recover: StoreReader {
   static let configuration = CommandConfiguration(
     abstract: "Make a fresh SQLite file out of what can be read of a damaged one.",
@@ -83,7 +83,10 @@ struct Recover: StoreReader {
 
   func read(_ input: StoreInput) throws {
     let path = try input.storePath()
-    if let output { try input.check(output) }
+    if let output {
+      try input.check(output)
+      for path in likes.like { try EvidenceGuard.check(output, againstAllAt: path) }
+    }
     let damaged = try DamagedStore(path: path, logView: store.wal, like: likes.like) {
       display.note($0)
     }
@@ -107,7 +110,9 @@ struct Recover: StoreReader {
     if display.json {
       try display.write(json: result)
     } else if !display.quiet {
-      try display.write(RecoverText(result, display, readsAllOfLog: store.wal == .all).text)
+      let text = RecoverText(
+        result: result, secrets: secrets, display: display, readsAllOfLog: store.wal == .all)
+      try display.write(text.text)
     }
     display.note(result.findings)
     if !result.isLossless { try display.exitWithFindings() }
@@ -116,15 +121,10 @@ struct Recover: StoreReader {
 
 /// The text that `lifeboat recover` prints.
 struct RecoverText {
-  private let result: RebuildResult
-  private let display: DisplayOptions
-  private let readsAllOfLog: Bool
-
-  init(_ result: RebuildResult, _ display: DisplayOptions, readsAllOfLog: Bool) {
-    self.result = result
-    self.display = display
-    self.readsAllOfLog = readsAllOfLog
-  }
+  let result: RebuildResult
+  let secrets: SecretOptions
+  let display: DisplayOptions
+  let readsAllOfLog: Bool
 
   var text: String {
     var block = KeyValueBlock()
@@ -147,7 +147,8 @@ struct RecoverText {
         "Next",
         behindBreak + [
           .init(
-            "lifeboat recover \(ShellText.path(result.source)) -o NEW.sqlite", "make the new file")
+            "lifeboat recover \(secrets.argument(result.source)) -o NEW.sqlite",
+            "make the new file")
         ])
     }
     var text = block.text(width: display.width, style: display.style)
@@ -156,15 +157,15 @@ struct RecoverText {
     return text
   }
 
-  /// The command that also reads the newest rows; empty unless the log has commits behind a broken frame and they were
-  /// not asked for.
+  /// A suggestion of the command that also reads the commits after a broken frame of the log. Empty when the log has no
+  /// such commits, or when this run has already read them.
   private var behindBreak: [KeyValueBlock.Suggestion] {
     let log = RecoveryAdvice.log(result.findings)
     guard !log.isEmpty, !readsAllOfLog else { return [] }
     return [
       .init(
-        "lifeboat recover \(log)\(ShellText.path(result.source)) -o NEWER.sqlite",
-        "also what was saved after the broken frame of the log")
+        "lifeboat recover \(log)\(secrets.argument(result.source)) -o NEWER.sqlite",
+        "also recover what was saved after the broken frame of the log")
     ]
   }
 
@@ -181,7 +182,7 @@ struct RecoverText {
     return parts.joined(separator: "; ")
   }
 
-  /// What became of the files of external binary data; nil when no row names such a file.
+  /// What became of the external files that hold binary data; nil when no row names such a file.
   private var external: String? {
     guard let files = result.externalFiles else { return nil }
     let amount = Quantity.bytes(UInt64(clamping: files.sizeBytes))
@@ -189,7 +190,7 @@ struct RecoverText {
     if let folder = files.output { text += " copied to \(folder)" }
     for (count, word) in [
       (files.missingCount, "missing"), (files.emptyCount, "empty"),
-      (files.zeroedCount, "nothing but zeros"), (files.strayCount, "named by no row, not copied"),
+      (files.zeroedCount, "all zeros"), (files.strayCount, "named by no row, not copied"),
     ] where count > 0 {
       text += "; \(Quantity.count(count)) \(word)"
     }

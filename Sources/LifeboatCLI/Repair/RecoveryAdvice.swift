@@ -1,30 +1,29 @@
 import SQLiteFile
-import Quoting
 import Terminal
 
-/// Advice on what to do next with a damaged store. Commands that read as SQLite does stop at the damage, so the advice
-/// names commands that read past the damage.
+/// Advice on what to do next with a damaged store. Commands that read only what SQLite can read stop at the damage; the
+/// advice names commands that read past the damage.
 enum RecoveryAdvice {
-  /// The commands to run next. They get `--wal all` if the log has frames after an invalid one.
-  static func suggestions(for path: String, _ findings: [Finding]) -> [KeyValueBlock.Suggestion] {
-    let path = ShellText.path(path)
+  /// The commands that the user should run next. They have `--wal all` if the log has commits after an invalid frame.
+  /// `store` is the argument that names the store, with the options that open the store.
+  static func suggestions(for store: String, _ findings: [Finding]) -> [KeyValueBlock.Suggestion] {
     let log = log(findings)
     return [
-      .init("lifeboat rows --all \(log)\(path)", "every row that is left, deleted ones too"),
-      .init("lifeboat recover \(log)\(path) -o NEW.sqlite", "a fresh file with what can be saved"),
+      .init("lifeboat rows --all \(log)\(store)", "every row that is left, deleted ones too"),
+      .init("lifeboat recover \(log)\(store) -o NEW.sqlite", "a fresh file with what can be saved"),
     ]
   }
 
-  /// The note after a reading command, which says that `recover` and `rows --all` read more of a damaged store.
-  static func note(for path: String, _ findings: [Finding]) -> String {
+  /// A note for the user of a command that has read a damaged store. It says that `recover` and `rows --all` read past
+  /// the damage. `store` is the argument that names the store, with the options that open the store.
+  static func note(for store: String, _ findings: [Finding]) -> String {
     let log = log(findings)
     return "note: the store is damaged; these commands read past the damage: "
-      + "lifeboat recover \(log)\(ShellText.path(path)) -o NEW.sqlite, "
-      + "lifeboat rows --all \(log)\(ShellText.path(path))"
+      + "lifeboat recover \(log)\(store) -o NEW.sqlite, lifeboat rows --all \(log)\(store)"
   }
 
-  /// The option `--wal all` with a space behind it, if the log has a broken frame; else empty. Without this option, the
-  /// commits behind the broken frame are left out, and with them the newest rows.
+  /// The option `--wal all` and a space if the log has a broken frame, else an empty text. Without this option, the
+  /// commits after the broken frame are not read, although they contain the newest rows.
   static func log(_ findings: [Finding]) -> String {
     findings.contains { $0.id == .walBrokenChain } ? "--wal all " : ""
   }

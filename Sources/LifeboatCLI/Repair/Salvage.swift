@@ -20,13 +20,13 @@ struct Salvage: StoreReader {
                 lifeboat salvage Notes.sqlite --model Notes.momd -o Saved.sqlite
                 lifeboat salvage Incompatible/ID --into Notes.sqlite -o Merged.sqlite
 
-      Live rows are taken wherever they are found, as rows --all finds them; without --model the new store has the \
-      model that the old one carries. One bad row never stops the others: rows that break a rule go to \
-      NEW.rejects.ndjson, and references that lead to no row are cut and listed.
+      The live rows that rows --all finds are brought back. Without --model, the new store has the model that the old \
+      store carries. One bad row never stops the others: rows that break a rule go to NEW.rejects.ndjson, and \
+      references that lead to no row are cut and listed.
 
-      With --into, the rows go among those of the store that the app has used since. Its rows stay as they are, and \
-      what was salvaged gets new keys. Where both have an object with the same unique values, the present one stays, \
-      unless --duplicates says otherwise.
+      With --into, the new store also has all rows of the present store, which is the store that the app has used \
+      since. The salvaged rows get new keys. If both stores have an object with the same unique values, the present \
+      object stays, unless --duplicates says otherwise.
 
       Exit status: 0 when nothing was lost; 1 with findings; 65 when the file is not a database or no model is \
       known; 73 when the output exists; 75 when the store changed while it was read.
@@ -37,7 +37,7 @@ struct Salvage: StoreReader {
 
   @Option(
     name: .customLong("model"),
-    help: "The app's model, or a folder of versions, of which the current one is taken.",
+    help: "The app's model, or a folder of its versions; the current version is used.",
     completion: .file())
   var models: String?
 
@@ -46,20 +46,21 @@ struct Salvage: StoreReader {
 
   @Option(
     name: .customLong("into"),
-    help: "The store that the app has used since then; this file is only read.", completion: .file()
+    help: "The present store: the one that the app has used since. It is only read.",
+    completion: .file()
   )
   var present: String?
 
   @Option(
     name: .long,
     help:
-      "What becomes of an object that both stores have: keep the present one, fill its empty values, or replace them."
+      "What to do with an object that both stores have: keep the present one, fill its gaps, or replace its values."
   )
   var duplicates: MergePolicy.Duplicates?
 
   @Flag(
     name: .customLong("equal-content"),
-    help: "Also treat two objects as the same one if their attributes and destinations are equal.")
+    help: "Also match objects whose attributes and to-one relationships are equal.")
   var matchesEqualContent = false
 
   @OptionGroup var migration: MigrationOptions
@@ -77,7 +78,7 @@ struct Salvage: StoreReader {
 
   func validate() throws {
     guard present != nil || duplicates == nil && !matchesEqualContent else {
-      throw ValidationError("--duplicates and --equal-content are for a salvage --into a store.")
+      throw ValidationError("--duplicates and --equal-content are for merging: add --into STORE.")
     }
     guard present == nil || !migration.keepsHistory else {
       throw ValidationError(
@@ -91,8 +92,9 @@ struct Salvage: StoreReader {
     if let output = migration.output {
       try input.check(output)
       if let present { try EvidenceGuard.check(output, against: present) }
+      for path in likes.like { try EvidenceGuard.check(output, againstAllAt: path) }
     }
-    let given = try migration.sourceModel()
+    let given = try migration.sourceModel(display)
     let like = likes.like + (models.map { [$0] } ?? [])
     let isSound = try !deleted && StoreCheck(path: path, logView: store.wal).isSound
     var source: Migration.Source?
@@ -115,8 +117,8 @@ struct Salvage: StoreReader {
       try MigrationText.announce(steps, of: input.shown(path), into: present, display)
       return
     }
-    // A sound store is read as SQLite reads it, which is faster than recovery. The model is the one that the first step
-    // starts from.
+    // A sound store is read as SQLite reads it, because this is faster than recovery. The store is read with the model
+    // that the first step starts from.
     if isSound, source == nil {
       source = .sound(try CoreDataStore(path: path, model: steps.first?.from, logView: store.wal))
     }
@@ -148,7 +150,7 @@ struct Salvage: StoreReader {
       return [try .same(model, named: "the store's own model")]
     }
     let route = try migration.route(to: models)
-    // A damaged store may have lost its version hashes. Its rows are then taken for rows of the wanted version.
+    // A damaged store may have lost its version hashes. Its rows are then treated as rows of the wanted version.
     let recorded =
       source.recordedHashes ?? source.model?.versionHashes().hashes
     guard let recorded else { return [try .same(try route.target(), named: "the given model")] }
@@ -168,7 +170,7 @@ struct Salvage: StoreReader {
     }
     let name = "the present store's model"
     let wanted = model.versionHashes().hashes
-    // A damaged store may have lost its version hashes. Its rows are then taken for rows of the wanted version.
+    // A damaged store may have lost its version hashes. Its rows are then treated as rows of the wanted version.
     guard let old = source.model, old.versionHashes().hashes != wanted,
       source.recordedHashes != wanted
     else { return try .same(model, named: name) }

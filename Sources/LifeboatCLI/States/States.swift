@@ -3,7 +3,8 @@ import SQLiteFile
 import StoreExtraction
 import Terminal
 
-/// The command `lifeboat states`: the group of commands for the states that log and journal hold.
+/// The command `lifeboat states`: the group of commands for those states of a database that the write-ahead log and the
+/// rollback journal hold.
 struct States: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List the states that log and journal still hold, and write one as a file.",
@@ -34,14 +35,12 @@ struct StatesList: StoreReader {
 
   @Option(
     name: .long,
-    help: "The maximum number of states, the newest ones; in text 20 by default.")
+    help: "List at most this many states, the newest ones; by default 20 in text.")
   var limit: Int?
 
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
-
-  var outputPaths: [String] { [] }
 
   func validate() throws {
     if let limit, limit < 0 {
@@ -49,7 +48,7 @@ struct StatesList: StoreReader {
     }
   }
 
-  /// How many states the list has as text when `--limit` is not given.
+  /// The maximum number of states that the text lists when `--limit` is not given.
   private static let shownStates = 20
 
   func read(_ input: StoreInput) throws {
@@ -62,7 +61,7 @@ struct StatesList: StoreReader {
     if display.json {
       try display.write(json: list)
     } else {
-      try display.write(StatesText(list, display).text)
+      try display.write(StatesText(list: list, secrets: secrets, display: display).text)
     }
     display.note(list.findings)
     if list.damageCount > 0 { try display.exitWithFindings() }
@@ -74,7 +73,7 @@ extension StoreState.Name: ExpressibleByArgument {
   init?(argument: String) { self.init(argument) }
 }
 
-/// The command `lifeboat states export`, which writes one state as a database file.
+/// The command `lifeboat states export`, which writes one state of a store as a database file.
 struct StatesExport: StoreReader {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Write a state of a store as a database file of its own.",
@@ -82,12 +81,12 @@ struct StatesExport: StoreReader {
       Examples: lifeboat states export Notes.sqlite 3 -o Before.sqlite
                 lifeboat states export Notes.sqlite before -o Before.sqlite
 
-      The new file has the pages of the state as they are. FILE.json beside it says where they come from. SQLite \
-      checks the file before it gets its name.
+      The new file has the pages of the state as they were. A manifest beside it, OUTPUT.json, says where the pages \
+      come from. SQLite checks the new file before it gets its name.
 
-      Exit status: 0 when the state is whole; 1 when it was written and something speaks against it; 64 when the \
-      store has no such state; 65 when it cannot be put together; 73 when the output exists; 75 when the store \
-      changed while it was read.
+      Exit status: 0 when the state is whole; 1 when it was written but may not be whole; 64 when the store has no \
+      such state; 65 when the state cannot be put together; 73 when the output exists; 75 when the store changed \
+      while it was read.
       """)
 
   @Argument(help: .store, completion: .file())
@@ -128,7 +127,7 @@ struct StatesExport: StoreReader {
     if display.json {
       try display.write(json: manifest)
     } else if !display.quiet {
-      try display.write(StatesText.text(manifest, display))
+      try display.write(StatesText.text(manifest, secrets, display))
     }
     display.note(manifest.findings)
     if !manifest.isWhole { try display.exitWithFindings() }

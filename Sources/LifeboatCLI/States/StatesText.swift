@@ -7,13 +7,9 @@ import Terminal
 
 /// The list of a store's states as text.
 struct StatesText {
-  private let list: StateList
-  private let display: DisplayOptions
-
-  init(_ list: StateList, _ display: DisplayOptions) {
-    self.list = list
-    self.display = display
-  }
+  let list: StateList
+  let secrets: SecretOptions
+  let display: DisplayOptions
 
   var text: String {
     var block = KeyValueBlock()
@@ -30,7 +26,7 @@ struct StatesText {
     if hidden > 0 {
       text += "and \(Quantity.count(hidden, "older state")) (--limit shows more)\n"
     }
-    for (label, notes) in [("", notes), ("Also held", remainders)] where !notes.isEmpty {
+    for (label, notes) in [("", notes), ("Also in the files", remainders)] where !notes.isEmpty {
       text += "\n" + (label.isEmpty ? "" : label + "\n")
       for note in notes { text += FindingText.block(note, display) }
     }
@@ -43,15 +39,17 @@ struct StatesText {
     return Quantity.count(list.stateCount, "state") + (current ?? "")
   }
 
-  /// The newest whole state except the one that SQLite reads; nil when there is none.
+  /// The newest complete state that SQLite does not read; nil when the list has no such state.
   private var exportable: StoreState? {
     list.states.last { !$0.isCurrent && $0.isWhole }
   }
 
   private func next(_ state: StoreState) -> [KeyValueBlock.Suggestion] {
-    let store = ShellText.path(list.path)
+    let store = secrets.argument(list.path)
     return [
-      .init("lifeboat states export \(store) \(state.state) -o NEW.sqlite", "write it as a file")
+      .init(
+        "lifeboat states export \(store) \(state.state) -o NEW.sqlite",
+        "write this state as a file")
     ]
   }
 
@@ -81,7 +79,7 @@ struct StatesText {
     return table.text(width: display.width, style: display.style)
   }
 
-  /// The size of the database in words, if it is the same in all listed states; nil otherwise.
+  /// The size of the database in words if all listed states have the same size; nil otherwise.
   private var commonSize: String? {
     let counts = Set(list.states.map(\.databasePageCount))
     guard counts.count == 1, let state = list.states.first, state.databasePageCount != nil else {
@@ -102,7 +100,7 @@ struct StatesText {
     return String(decoding: bytes[..<10] + [UInt8(ascii: " ")] + bytes[11..<19], as: UTF8.self)
   }
 
-  /// What changed in a state, with tables of entities first: `Note +2 ~1`.
+  /// The changes that led to a state, for example `Note +2 ~1`. Tables of entities come first.
   private func changes(_ state: StoreState) -> String {
     guard let tables = state.tables else {
       return state.writtenPageCount == nil ? "" : "not known"
@@ -129,7 +127,8 @@ struct StatesText {
 
   // MARK: - Notes
 
-  /// The findings of all listed states. A finding that several states share is listed once, with their names.
+  /// The findings about all listed states. A finding that several states have is listed once, with the names of these
+  /// states.
   private var notes: [String] {
     var order: [String] = []
     var states: [ExactText: [String]] = [:]
@@ -169,12 +168,15 @@ struct StatesText {
     }
       + (list.remainders.isEmpty
         ? []
-        : ["rows from these frames and pages: lifeboat rows --deleted \(ShellText.path(list.path))"])
+        : [
+          "to see the rows in these frames and pages, run: lifeboat rows --deleted "
+            + secrets.argument(list.path)
+        ])
   }
 
   // MARK: - Details
 
-  /// For each state, the tables that it changed, with the row ids of the rows.
+  /// For each state, the tables that changed, with the row ids of the changed rows.
   private var details: String {
     var text = ""
     for state in list.states {
@@ -207,7 +209,9 @@ struct StatesText {
   // MARK: - An exported state
 
   /// The manifest of an exported state as text.
-  static func text(_ manifest: StateManifest, _ display: DisplayOptions) -> String {
+  static func text(
+    _ manifest: StateManifest, _ secrets: SecretOptions, _ display: DisplayOptions
+  ) -> String {
     var block = KeyValueBlock()
     block.add(
       "State \(manifest.state)",
@@ -234,8 +238,8 @@ struct StatesText {
       "Next",
       [
         .init(
-          "lifeboat compare \(ShellText.path(manifest.output)) \(ShellText.path(manifest.source))",
-          "what changed since")
+          "lifeboat compare \(ShellText.path(manifest.output)) \(secrets.argument(manifest.source))",
+          "show what has changed since")
       ])
     return block.text(width: display.width, style: display.style)
   }

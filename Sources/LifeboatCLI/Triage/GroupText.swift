@@ -4,17 +4,12 @@ import Terminal
 
 /// The text that `lifeboat triage --group` prints.
 struct GroupText {
-  private let report: TriageGroups.Report
-  private let display: DisplayOptions
-
-  init(_ report: TriageGroups.Report, _ display: DisplayOptions) {
-    self.report = report
-    self.display = display
-  }
+  let report: TriageGroups.Report
+  let display: DisplayOptions
 
   /// The maximum number of groups that are shown without `-v`.
   private static let maxShown = 20
-  /// The maximum number of days that a trend shows without `-v`.
+  /// The maximum number of days of a trend that are shown without `-v`.
   private static let maxDays = 14
 
   var text: String {
@@ -27,7 +22,7 @@ struct GroupText {
     if rest > 0 { text += "\nand \(Quantity.count(rest, "more group")) (-v shows all)\n" }
     if report.otherCount > 0 {
       text +=
-        "\nand \(Quantity.count(report.otherCount, "input")) in groups for which there was no room\n"
+        "\nand \(Quantity.count(report.otherCount, "input")) in further groups, for which there was no room\n"
     }
     return text
   }
@@ -45,7 +40,7 @@ struct GroupText {
     return block.text(width: display.width, style: display.style)
   }
 
-  /// Names with their numbers, the most frequent first. Without `-v` at most five are shown.
+  /// Names, each with its count, the most frequent name first. Without `-v`, at most five names are shown.
   private func names(_ counts: [String: Int]) -> String {
     let sorted = counts.sorted { $0.value != $1.value ? $0.value > $1.value : $0.key < $1.key }
     let limit = display.verbose > 0 ? sorted.count : 5
@@ -54,8 +49,8 @@ struct GroupText {
     return shown.joined(separator: ", ") + (rest > 0 ? " and \(Quantity.count(rest)) more" : "")
   }
 
-  /// The days that have inputs, as `11-20 3`: month and day, then the number of inputs. Without `-v` only the last 14
-  /// days are shown.
+  /// The days that have inputs, each as `11-20 3`: month and day, then the number of inputs. Without `-v`, only the
+  /// last 14 of these days are shown.
   private func trend(_ days: [String: Int]) -> String {
     let sorted = days.sorted { $0.key < $1.key }
     let shown = display.verbose > 0 ? sorted[...] : sorted.suffix(Self.maxDays)

@@ -1,38 +1,38 @@
 import CLibrary
 import SafeFiles
 
-/// The paths of the inputs, one after the other: those of the command line, with the paths of standard input in the
-/// place of `-`. Only the piece of standard input that was read last is held in memory.
+/// The paths of the inputs, in the order in which they are read. These are the paths on the command line, with the
+/// paths from standard input in place of `-`. Only the last piece that was read from standard input is held in memory.
 struct InputList {
-  /// What ``next(_:)`` gives.
+  /// The result of ``next(_:)``.
   enum Next {
     case path([UInt8])
-    /// There is no path yet. There may be one as soon as this descriptor can be read.
+    /// No path has arrived yet. The next path can be read as soon as this descriptor has bytes to read.
     case waiting(Int32)
     case end
   }
 
-  /// The maximum number of bytes of a path. No system takes a longer one.
+  /// The maximum number of bytes of a path. No system accepts a longer path.
   static let maxPathBytes = 32 << 10
 
   private let arguments: [String]
   private var place = 0
   private let separator: UInt8
-  /// The bytes of standard input that were read; those before `start` were handed out.
+  /// Bytes that were read from standard input. ``next(_:)`` has already returned the paths before `start`.
   private var buffer: [UInt8] = []
   private var start = 0
   private var hasEnded = false
   /// Whether the rest of a path that is too long is being skipped.
   private var isSkipping = false
 
-  /// A list of the paths in `arguments`. With `endsInZero`, a zero byte ends each path of standard input, instead of a
-  /// line end.
+  /// Creates a list of the paths in `arguments`. On standard input, a zero byte ends each path if `endsInZero` is true,
+  /// else a line end.
   init(_ arguments: [String], endsInZero: Bool) {
     self.arguments = arguments
     separator = endsInZero ? 0 : 0x0a
   }
 
-  /// The next path. `canRead` says whether a descriptor has something to read, so that this call never blocks.
+  /// The next path. This call never blocks, because it reads from a descriptor only if `canRead` returns true for it.
   mutating func next(_ canRead: (Int32) -> Bool) -> Next {
     while place < arguments.count {
       guard arguments[place] == "-" else {
@@ -53,8 +53,8 @@ struct InputList {
     return .end
   }
 
-  /// The next path in the bytes that were read; nil when no whole path is there. A path that is too long is returned
-  /// with more than the maximum number of bytes, so that the caller refuses it.
+  /// The next path in the bytes that were read; nil when these bytes contain no complete path. A path that is too long
+  /// is cut to one byte more than the maximum, so that the caller sees that it is too long.
   private mutating func line() -> [UInt8]? {
     while true {
       let rest = buffer[start...]
@@ -73,7 +73,7 @@ struct InputList {
         if isSkipping { return nil }
         return path
       }
-      // The last path of standard input may lack its end.
+      // The last path on standard input may lack the byte that ends a path.
       guard hasEnded, !rest.isEmpty else { return nil }
       start = buffer.count
       return isSkipping ? nil : Array(rest)
@@ -88,7 +88,7 @@ struct InputList {
       SystemCalls.retrying { unsafe CLibrary.read(0, bytes.baseAddress, bytes.count) }
     }
     guard count > 0 else {
-      // If standard input is closed or is a folder, it has no paths.
+      // Standard input has ended, is closed, or is a folder: it has no more paths.
       if count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK) { hasEnded = true }
       return
     }

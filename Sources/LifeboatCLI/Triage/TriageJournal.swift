@@ -3,30 +3,32 @@ import Foundation
 import SafeFiles
 import StoreFiles
 
-/// A file that records the results of a run in their order. Records are appended; records that are no longer valid are
-/// cut off the end. A later run with the same inputs and options takes up the recorded results without reading these
-/// inputs again.
+/// A file that records the results of a run, in the order of the inputs. New records are appended. Records that are no
+/// longer valid are cut off the end of the file. A later run with the same inputs and options takes up the records: it
+/// uses the recorded results instead of reading the inputs again.
 ///
-/// The first line names the run. Each other line is the result of an input: the first 16 hexadecimal digits of the
-/// SHA-256 of all that follows the next space; the space; a letter; `?` for an input met in a folder, else `=`; the
-/// path, with line ends, tabs and backslashes escaped; a tab; the result. The letter is `L` for a line, `M` for the
-/// lines of an archive with several stores (tabs between them), `N` for nothing, `E` for a folder. A line without its
-/// end was cut off by a kill, and a line with another hash was damaged. Neither of these lines counts, nor do the lines
-/// after it. An empty file is a journal whose first line was cut off.
+/// The first line identifies the run. Each further line is the result of an input. It has these parts: 16 hexadecimal
+/// digits; a space; a letter; `?` for an input found in a folder, else `=`; the path, with line ends, tabs and
+/// backslashes escaped; a tab; the result. The letter is `L` for a line, `M` for the lines of an archive with several
+/// stores (with tabs between them), `N` for nothing, `E` for a folder. The digits are the first ones of the SHA-256 of
+/// everything after the space.
+///
+/// A line without a line end was cut off when the run was killed. A line with a wrong hash was damaged. Such a line,
+/// and all lines after it, are ignored. An empty file counts as a journal whose first line was cut off.
 final class TriageJournal {
   private struct Head: Codable, Equatable {
     var schema = "lifeboat.triageJournal"
     var version = 2
-    /// The SHA-256 of the texts that tell one run from another: the version of lifeboat, the options that results
-    /// depend on, and the inputs as they were given.
+    /// The SHA-256 of the texts that distinguish runs: the version of lifeboat, the options that results depend on, and
+    /// the inputs as they were given on the command line.
     var run: String
   }
 
   /// The place of a record in the journal.
   struct Place {
-    /// Where the record begins, in bytes from the start of the file.
+    /// The offset of the record in the file, in bytes.
     let offset: Int64
-    /// How many records before this one were taken up.
+    /// The number of records before this record. All of them were taken up.
     let takenUp: Int
   }
 
@@ -37,7 +39,7 @@ final class TriageJournal {
     let result: TriageOrder.Result
   }
 
-  /// How many times the lock is tried again, with 50 ms between two tries.
+  /// The maximum number of further attempts to lock the file. 50 ms pass between two attempts.
   private static let patience = 40
 
   private let path: String
@@ -48,17 +50,19 @@ final class TriageJournal {
   private var offset: Int64 = 0
   private var isReading: Bool
   private var unwritten: [UInt8] = []
-  /// How many records of an earlier run were taken up.
+  /// The number of records of an earlier run that were taken up.
   private(set) var takenUp = 0
-  /// The place of the record that ``next()`` returned last.
+  /// The place of the record that ``next()`` has returned last.
   private(set) var place = Place(offset: 0, takenUp: 0)
 
   /// Opens the journal at a path, or makes a new one.
   ///
   /// - Parameters:
   ///   - path: the path of the journal.
-  ///   - run: texts that tell this run from others. A journal with different texts is refused.
-  /// - Throws: a `Failure` when the file is not a journal, belongs to another run or is in use; `SystemCallError`.
+  ///   - run: texts that distinguish this run from runs with other inputs or options. A journal that was made with
+  ///     other texts is refused.
+  /// - Throws: a `Failure` when the file is not a journal, belongs to another run or is in use; a `SystemCallError`
+  ///   when a system call fails.
   init(_ path: String, run: [String]) throws {
     self.path = path
     let made = SystemCalls.create(path, O_RDWR | O_NONBLOCK)
@@ -73,7 +77,7 @@ final class TriageJournal {
         73, "triage.noJournal", "\(path): not an ordinary file, so not a journal",
         hint: "name a new file for --journal")
     }
-    // After a run was killed, a worker that the run was starting may hold the lock a little longer, until the worker
+    // A run that is killed may have been starting a worker. This worker may hold the lock a little longer, until it
     // executes its own program.
     var isOurs = flock(descriptor, LOCK_EX | LOCK_NB) == 0
     for _ in 0..<Self.patience where !isOurs {
@@ -86,7 +90,7 @@ final class TriageJournal {
         hint: "wait until the other run has ended, or name another file")
     }
     let head = Head(run: Digest.sha256(Array(run.joined(separator: "\0").utf8)))
-    let firstLine = Array(try JSONEncoder.sorted.encode(head)) + [0x0a]
+    let firstLine = Array(try JSONText.data(head)) + [0x0a]
     let line = nextLine()
     if line == nil, isNew || !EvidenceGuard.mayBeSideFile(path), isCut(firstLine) {
       try cut(at: 0)
@@ -116,15 +120,16 @@ final class TriageJournal {
 
   deinit { close(descriptor) }
 
-  /// Whether the file holds only a beginning of the first line: it is new, or a kill came before the line was whole.
+  /// Whether the file is empty or contains only the beginning of the first line. In this case the file is new, or its
+  /// run was killed before it had written the whole line.
   private func isCut(_ firstLine: [UInt8]) -> Bool {
     FileStatus.found(descriptor)?.sizeBytes == Int64(buffer.count) && firstLine.starts(with: buffer)
   }
 
   // MARK: - Going on
 
-  /// The next record of an earlier run. Nil at the first record that is missing or damaged; this record and all that
-  /// follow are then removed.
+  /// Returns the next record of an earlier run. Nil when this record is missing or damaged; the record and all records
+  /// after it are then removed from the file.
   func next() throws -> Record? {
     guard isReading else { return nil }
     let before = offset
@@ -137,8 +142,8 @@ final class TriageJournal {
     return nil
   }
 
-  /// Removes the record at a place and all that follow, because the inputs have changed. A place that was removed
-  /// already is passed over.
+  /// Removes the record at a place and all records after it. This is for inputs that have changed. Does nothing if the
+  /// record was removed before.
   func drop(from place: Place) throws {
     guard place.takenUp < takenUp else { return }
     takenUp = place.takenUp
@@ -152,7 +157,8 @@ final class TriageJournal {
     else { throw SystemCallError(call: "ftruncate", path: path, errno: errno) }
   }
 
-  /// The next line without its end; nil at the end of the file, and for a line that has no end or is too long.
+  /// The next line, without the line end. Nil at the end of the file, and for a line that has no line end or is too
+  /// long.
   private func nextLine() -> [UInt8]? {
     var searched = start
     while true {
@@ -166,7 +172,7 @@ final class TriageJournal {
       buffer.removeFirst(start)
       start = 0
       searched = buffer.count
-      // No valid line is longer than the longest answer with its path, so a longer one is damaged.
+      // No valid line is longer than the longest answer together with its path, so a longer line is damaged.
       guard buffer.count < WorkerProcess.maxAnswerBytes + 1 << 20 else { return nil }
       var piece = [UInt8](repeating: 0, count: 256 << 10)
       let at = offset + Int64(buffer.count)
@@ -183,7 +189,7 @@ final class TriageJournal {
   /// The number of hexadecimal digits of a line's hash.
   private static let checkDigits = 16
 
-  /// The hash that shows whether the rest of a line is as it was written.
+  /// The hash that a line begins with. It shows whether the rest of the line is as it was written.
   private static func check(of rest: [UInt8]) -> [UInt8] {
     Array(Digest.sha256(rest).utf8.prefix(checkDigits))
   }
@@ -258,7 +264,7 @@ final class TriageJournal {
 
   // MARK: - Writing
 
-  /// Adds a record. It is in the file after the next ``flush()``.
+  /// Adds a record. The next ``flush()`` writes it to the file.
   func add(_ record: TriageOrder.Record) {
     unwritten += Self.line(
       of: Record(path: record.job.path, isFound: record.job.isFound, result: record.result))
@@ -271,18 +277,9 @@ final class TriageJournal {
     unwritten.removeAll(keepingCapacity: true)
   }
 
-  /// Writes the added records and syncs the file, so that they survive a crash of the system.
+  /// Writes the added records, and syncs the file so that the records survive a crash of the system.
   func synchronize() throws {
     try flush()
     try SystemCallError.check("fsync", path, SystemCalls.synchronize(descriptor))
-  }
-}
-
-extension JSONEncoder {
-  /// An encoder that sorts keys and does not escape slashes.
-  static var sorted: JSONEncoder {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return encoder
   }
 }

@@ -1,17 +1,19 @@
 import StoreTriage
 
-/// Keeps the order of the inputs. They are handed out in the order of the list, may be finished in any order, and are
-/// told in the order of the list again. To tell an input is to pass its result on to the output.
+/// Keeps the order of the inputs. Workers get the inputs in the order of the list, but may finish them in any order.
+/// The results are passed on to the output in the order of the list.
 ///
-/// An input of the list may turn out to be a folder. The inputs that the folder holds then follow the folder. The
-/// number of inputs that are handed out and not yet told is bounded: at most ``window`` of the first entry that is not
-/// completely told, and at most ``window`` of all later entries.
+/// An entry of the list may turn out to be a folder. The inputs that the folder contains then follow the folder. An
+/// input is held from the time when it is handed out until its result is passed on. The number of held inputs is
+/// limited: the first entry of the list that has such inputs may have ``window`` of them, and all later entries
+/// together ``window``.
 struct TriageOrder {
   /// An input that a worker has to read.
   struct Job: Hashable {
-    /// The place of the input in the list, from 0. For an input of a folder, the place of the folder.
+    /// The index of the input in the list, from 0. For an input that was found in a folder, the index of the folder in
+    /// the list.
     let place: Int
-    /// The place among the inputs of a folder, from 0; nil for an input of the list itself.
+    /// The index of the input among the inputs of its folder, from 0; nil for an input of the list itself.
     let child: Int?
     let path: [UInt8]
     var isFound: Bool { child != nil }
@@ -19,12 +21,12 @@ struct TriageOrder {
 
   /// The result of reading an input.
   enum Result {
-    /// A line of JSON, and the identity of the files that it was made from.
+    /// A line of JSON, and the identity of the files that the line describes.
     case line([UInt8], identity: String?)
     /// The lines of an archive with several stores.
     case lines([[UInt8]])
     case nothing
-    /// The inputs of a folder. An item with a line needs no worker.
+    /// The inputs of a folder. An item that has a line already is not given to a worker.
     case inputs([TriageAnswer.Item])
   }
 
@@ -44,8 +46,7 @@ struct TriageOrder {
     var state: State
   }
 
-  /// The inputs of a folder. This is a class, so that passing on the result of one of 100,000 inputs does not copy the
-  /// others.
+  /// The inputs of a folder. This is a class, so that a change to one of 100,000 inputs does not copy the others.
   private final class Folder {
     var children: [Child]
 
@@ -55,13 +56,13 @@ struct TriageOrder {
   private struct Entry {
     let path: [UInt8]
     var state = State.waiting
-    /// The inputs that a folder holds; nil for an input that is not a folder or was not read yet.
+    /// The inputs that the folder contains; nil for an input that is not a folder or has not been read yet.
     var folder: Folder?
     var told = 0
   }
 
-  /// The inputs of one entry that were not handed out yet. `next` is nil for the entry itself, else the place of its
-  /// next child.
+  /// Those inputs of an entry that have not been handed out yet. `next` is the index of the next input of the folder;
+  /// nil if the entry itself is the next input.
   private struct Run {
     let place: Int
     var next: Int?
@@ -70,22 +71,22 @@ struct TriageOrder {
 
   let window: Int
   private var entries: [Entry] = []
-  /// `gone` is the number of entries at the start of the array whose results were all passed on. `base` is the number
-  /// of entries that were removed from the array.
+  /// `gone` is the number of entries at the start of the array whose results have all been passed on. `base` is the
+  /// number of entries that have been removed from the start of the array.
   private var gone = 0
   private var base = 0
   private var runs: [Run] = []
   private var firstRun = 0
-  /// The number of inputs that were handed out and whose results were not passed on yet.
+  /// The number of held inputs.
   private var heldCount = 0
-  /// The number of inputs of the first entry that were handed out and whose results were not passed on yet.
+  /// The number of held inputs of the first entry.
   private var heldOfFirst = 0
 
   init(window: Int) { self.window = window }
 
-  /// Whether there is room for another input of the list.
+  /// Whether another input of the list can be added.
   var hasRoom: Bool { entries.count - gone < window }
-  /// Whether the results of all added inputs were passed on.
+  /// Whether the results of all added inputs have been passed on.
   var isEmpty: Bool { entries.count == gone }
 
   /// Adds the next input of the list.
@@ -95,7 +96,8 @@ struct TriageOrder {
     runs.append(Run(place: place, next: nil, end: 0))
   }
 
-  /// The next input to be read; nil when there is none, or when as many are held as ``window`` allows.
+  /// Returns the next input for a worker. Nil when there is none, and when ``window`` allows no more held inputs for
+  /// now.
   mutating func next() -> Job? {
     while firstRun < runs.count {
       let run = runs[firstRun]
@@ -132,7 +134,7 @@ struct TriageOrder {
     }
   }
 
-  /// Takes the result of an input that ``next()`` returned.
+  /// Records the result of an input that ``next()`` has returned.
   mutating func finish(_ job: Job, _ result: Result) {
     let index = job.place - base
     guard let child = job.child else {
@@ -145,7 +147,7 @@ struct TriageOrder {
           }
           return Child(path: Array((item.path ?? "").utf8), state: .waiting)
         })
-      // The items are in the folder now and are not kept twice.
+      // The items are in `folder` now, so they are not kept in the result, too.
       entries[index].state = .finished(.inputs([]))
       let run = Run(place: job.place, next: 0, end: items.count)
       let at = runs[firstRun...].firstIndex { $0.place > job.place } ?? runs.count
@@ -155,7 +157,8 @@ struct TriageOrder {
     entries[index].folder?.children[child].state = .finished(result)
   }
 
-  /// The next input in the order of the list, with its result; nil when its result is not known yet.
+  /// Returns the next input in the order of the list, with its result. Nil when there is none, and when its result is
+  /// not known yet.
   mutating func tell() -> Record? {
     guard gone < entries.count else { return nil }
     let entry = entries[gone]
@@ -167,14 +170,14 @@ struct TriageOrder {
       return Record(job: Job(place: place, child: nil, path: entry.path), result: result)
     }
     if entry.told == 0 {
-      // The result of the folder itself comes before those of the inputs that the folder holds.
+      // The result of the folder itself is passed on before the results of the inputs in the folder.
       entries[gone].told = 1
       release()
       if folder.children.isEmpty { leave() }
       return Record(job: Job(place: place, child: nil, path: entry.path), result: result)
     }
     let child = entry.told - 1
-    // A finished line that ``next()`` has not passed yet is not counted among the held inputs, so it has to wait.
+    // An item that came with a line is not counted as held before `next()` has passed it, so it has to wait until then.
     guard case .finished(let inner) = folder.children[child].state, isHanded(child, place) else {
       return nil
     }
@@ -186,9 +189,10 @@ struct TriageOrder {
     return Record(job: Job(place: place, child: child, path: path), result: inner)
   }
 
-  /// Whether ``next()`` has passed a child of the entry at a place.
+  /// Whether ``next()`` has passed an input of a folder: it has returned the input, or has skipped it because its
+  /// result was known. `child` is the index of the input, `place` that of the folder in the list.
   private func isHanded(_ child: Int, _ place: Int) -> Bool {
-    // Runs whose inputs were all handed out may still stand before the run of this entry.
+    // Runs of earlier entries, all inputs of which were handed out, may still come before the run of this entry.
     guard let run = runs[firstRun...].first(where: { $0.place >= place }), run.place == place,
       let next = run.next
     else { return true }
@@ -200,7 +204,7 @@ struct TriageOrder {
     heldOfFirst -= 1
   }
 
-  /// Leaves the first entry, whose results were all passed on, and goes on with the next entry.
+  /// Removes the first entry, whose results have all been passed on. The next entry becomes the first.
   private mutating func leave() {
     entries[gone] = Entry(path: [])
     gone += 1
@@ -213,7 +217,7 @@ struct TriageOrder {
     }
   }
 
-  /// The number of inputs of an entry that were handed out and whose results were not passed on yet.
+  /// The number of held inputs of the entry at `index`.
   private func heldCount(of index: Int) -> Int {
     let place = base + index
     let run = runs[firstRun...].first { $0.place >= place }

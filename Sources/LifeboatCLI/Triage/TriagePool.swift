@@ -5,18 +5,18 @@ import SafeFiles
 import SafeText
 import StoreTriage
 
-/// The worker processes that read inputs in parallel, and the one thread that feeds them.
+/// Worker processes that read inputs in parallel, and the one thread that gives them the inputs.
 ///
-/// A worker has one input at a time. If the worker ends or takes too long, the input gets a line with the reason, and a
-/// new worker is started. This process itself opens no input.
+/// A worker has one input at a time. If the worker ends or takes too long, the output gets a line with the reason for
+/// this input, and a new worker is started. The process that runs the pool opens no input itself.
 final class TriagePool {
-  /// The functions that the pool calls for known lines and for results.
+  /// The functions through which the pool looks up lines that are known already, and passes on results.
   struct Ends {
-    /// The identity that an input had when it was read last; nil when none is known.
+    /// Returns the identity that the files of an input had when the input was last read; nil when none is known.
     var known: ([UInt8]) throws -> String? = { _ in nil }
-    /// The line of an input whose identity is known; nil when the line is gone.
+    /// Returns the line of an input that has not changed since it was last read; nil when the line has been removed.
     var line: ([UInt8]) throws -> [UInt8]? = { _ in nil }
-    /// Receives each result, in the order of the list, and whether it was taken from the journal.
+    /// Receives each result, in the order of the list, and whether the result was taken from the journal.
     var tell: (TriageOrder.Record, _ isTakenUp: Bool) throws -> Void
     /// Called when no further result is ready for the moment.
     var rest: () throws -> Void
@@ -33,27 +33,29 @@ final class TriagePool {
   private var hasListEnded = false
   private var order: TriageOrder
   private var workers: [WorkerProcess] = []
-  /// Workers that were killed and have not ended yet.
+  /// Workers that were killed but have not ended yet.
   private var leaving: [WorkerProcess] = []
-  /// The number of workers that have ended in a row without ever answering.
+  /// The number of the most recent workers, in a row, that have ended without ever answering.
   private var uselessCount = 0
   private var isGoingOn: Bool
-  /// A folder in the journal that is searched again, and the place of its record; nil when there is none.
+  /// A folder that is searched again, and the place of its record. The journal does not record which inputs the folder
+  /// contains. Nil when no such folder is being searched.
   private var awaited: (job: TriageOrder.Job, place: TriageJournal.Place)?
-  /// The place of the first record that was taken up and is no longer valid; nil when all are valid.
+  /// The place of the first record that is no longer valid although it was taken up; nil when all such records are
+  /// valid.
   private var outdated: TriageJournal.Place?
-  /// Inputs that were taken from ``order`` and wait for a worker. They go before the inputs that are still in
-  /// ``order``.
+  /// Inputs that have been taken from ``order`` and wait for a worker. They are handed out before the inputs that are
+  /// still in ``order``.
   private var again: ArraySlice<TriageOrder.Job> = []
-  /// Inputs that are read again because the machine had failed or a key was lacking, and the places of their records.
-  /// The journal keeps the old record, because a new record would stand behind the records of later inputs. So each run
-  /// that continues this journal reads these inputs again.
+  /// Inputs that are read again, and the places of their records. By their records, reading them has failed for a
+  /// reason that may be gone. The journal keeps these records, because new records would come after the records of
+  /// later inputs. So each run that continues this journal reads these inputs again.
   private var doubted: [TriageOrder.Job: TriageJournal.Place] = [:]
   private var toldCount = 0
 
   /// The maximum number of milliseconds between two checks for an interruption.
   private static let tick = 100
-  /// The number of workers that may end in a row without an answer before the run fails.
+  /// The maximum number of workers in a row that may end without an answer. After that, the run fails.
   private static let maxUseless = 8
 
   init(
@@ -62,7 +64,7 @@ final class TriagePool {
   ) throws {
     self.list = list
     self.setup = setup
-    setupBytes = Array(try JSONEncoder.sorted.encode(setup))
+    setupBytes = Array(try JSONText.data(setup))
     self.count = count
     self.folders = folders
     self.journal = journal
@@ -74,7 +76,7 @@ final class TriagePool {
 
   // MARK: - The loop
 
-  /// Reads all inputs. Returns false when the run was interrupted. No worker is left running afterwards.
+  /// Reads all inputs. Returns false when the run was interrupted. When this method returns, no worker is left running.
   func run() throws -> Bool {
     defer { endAll() }
     while true {
@@ -93,8 +95,8 @@ final class TriagePool {
     }
   }
 
-  /// Takes inputs from the list while there is room. Sets `waiting` to the descriptor that has to be readable before
-  /// the list goes on.
+  /// Takes inputs from the list while ``order`` has room for them. If the next path of the list has not arrived yet,
+  /// sets `waiting` to the descriptor that the path will come from.
   private func fill(_ waiting: inout Int32?) {
     while !hasListEnded, order.hasRoom {
       switch list.next(Self.canRead) {
@@ -112,7 +114,7 @@ final class TriagePool {
     return unsafe poll(&entry, 1, 0) != 0
   }
 
-  /// Takes up the results that the journal has.
+  /// Takes up the records of the journal: uses the recorded results instead of reading the inputs again.
   private func goOn() throws {
     guard let journal else { return }
     if let place = outdated {
@@ -121,8 +123,8 @@ final class TriagePool {
     }
     while isGoingOn, awaited == nil {
       guard let job = order.next() else {
-        // There is no input to compare with the next record. Passing on results that were taken up may make room for
-        // more inputs of the list.
+        // The next record cannot be compared with an input, because there is none for now. When results that were taken
+        // up are passed on, there may be room for more inputs of the list.
         if try tell() { continue }
         return
       }
@@ -139,7 +141,7 @@ final class TriagePool {
         return
       }
       if case .inputs = record.result {
-        // The journal does not record what the folder holds, so the folder is searched again.
+        // The journal does not record which inputs the folder contains, so the folder is searched again.
         awaited = (job, place)
         again.append(job)
       } else if Self.mayDiffer(record.result) {
@@ -153,8 +155,9 @@ final class TriagePool {
 
   private static let problem = Array(#""problem":""#.utf8)
 
-  /// Whether a result is a failure that may be gone by now, or that another key may solve. The journal does not record
-  /// the keys of its run. A line that cannot be decoded counts as such a failure.
+  /// Whether a recorded result is a failure that another attempt may avoid: its cause may be gone, or this run may have
+  /// the key that was missing. The journal does not record the keys of its run. A line that cannot be decoded counts as
+  /// such a failure.
   private static func mayDiffer(_ result: TriageOrder.Result) -> Bool {
     let lines: [[UInt8]] =
       switch result {
@@ -170,26 +173,22 @@ final class TriagePool {
     }
   }
 
-  /// Hands inputs to free workers, at most one to each.
+  /// Hands out inputs to free workers, at most one input to each worker.
   private func handOut() throws {
     while hasFreeWorker, let job = again.popFirst() { try start(job) }
     guard !isGoingOn || journal == nil else { return }
     while hasFreeWorker, let job = order.next() { try start(job) }
   }
 
-  /// Whether a worker has no input, or a new worker may be started.
+  /// Whether some worker has no input, or a new worker may be started.
   private var hasFreeWorker: Bool {
     workers.count < count || workers.contains { $0.work == nil }
   }
 
   /// Gives an input to a worker that is free, or to a new one.
   private func start(_ job: TriageOrder.Job) throws {
-    guard !job.path.isEmpty, job.path.count <= InputList.maxPathBytes, !job.path.contains(0) else {
-      return finish(
-        job,
-        failed: .init(
-          code: "file.missing",
-          message: job.path.isEmpty ? "the path is empty" : "the path is too long"))
+    if let message = Self.defect(of: job.path) {
+      return finish(job, failed: .init(code: "file.missing", message: message))
     }
     let known = try ends.known(job.path)
     let request = TriageRequest(path: job.path, isFound: job.isFound, known: known).bytes
@@ -205,12 +204,21 @@ final class TriagePool {
     }
   }
 
-  /// Passes on the results that are next in order. Returns whether there was any.
+  /// The reason why no file can have this path; nil when a file may have it.
+  private static func defect(of path: [UInt8]) -> String? {
+    if path.isEmpty { return "the path is empty" }
+    if path.contains(0) {
+      return "the path contains a zero byte; if each path ends in one, add --null"
+    }
+    return path.count > InputList.maxPathBytes ? "the path is too long" : nil
+  }
+
+  /// Passes on all results that are next in the order of the list. Returns whether there was any.
   private func tell() throws -> Bool {
     var hasTold = false
     while let record = order.tell() {
       hasTold = true
-      // A line that came with its folder comes again when the folder is searched again, so it is not recorded.
+      // An item that came with a line comes again when its folder is searched again, so it is not recorded.
       if record.job.isFound, record.job.path.isEmpty {
         try ends.tell(record, false)
         continue
@@ -239,8 +247,8 @@ final class TriagePool {
     return worker
   }
 
-  /// Waits until a worker answers or is late, or the list has more. `list` is the descriptor of the list; nil when the
-  /// list is not waited for.
+  /// Waits until a worker answers, the time for the input of a worker is over, the list has another path, or ``tick``
+  /// has passed. `list` is the descriptor of the list; nil when nothing is expected from the list.
   private func wait(_ list: Int32?) throws {
     var entries = workers.map { worker in
       pollfd(fd: worker.answers, events: Int16(POLLIN), revents: 0)
@@ -257,7 +265,7 @@ final class TriagePool {
     let late = Self.now
     for worker in workers {
       guard let work = worker.work, work.end <= late else { continue }
-      // The answer may have come while this process was stopped.
+      // The worker may have answered while this process was stopped, so an answer is looked for once more.
       try receive(worker)
       guard worker.work != nil, workers.contains(where: { $0 === worker }) else { continue }
       remove(worker)
@@ -288,7 +296,7 @@ final class TriagePool {
         if let line = try ends.line(job.path) {
           return finish(job, .line(line, identity: try ends.known(job.path)))
         }
-        // Another run has removed the line since then, so the input is read.
+        // Another run has removed the line in the meantime, so the input is read.
         worker.work = (job, Self.now + UInt64(setup.timeout) * 1_000_000_000)
         worker.send(TriageRequest(path: job.path, isFound: job.isFound, known: nil).bytes)
       }
@@ -296,7 +304,7 @@ final class TriagePool {
     }
   }
 
-  /// Gives up a worker that has ended. Its input gets a line with the reason.
+  /// Gives up a worker that has ended. The output gets a line with the reason for the worker's input.
   private func lose(_ worker: WorkerProcess) {
     if !worker.hasAnswered { uselessCount += 1 }
     let job = worker.work?.job
@@ -311,17 +319,17 @@ final class TriagePool {
           + "--max-memory allows"))
   }
 
-  /// Ends a worker, removes its folder, and returns how it has ended, in words.
+  /// Ends a worker and removes the worker's folder. Returns how the worker has ended, in words.
   @discardableResult
   private func remove(_ worker: WorkerProcess) -> String {
     workers.removeAll { $0 === worker }
-    // A worker that has ended by itself may take a moment until the system reports it as ended.
+    // If the worker has ended by itself, it may take a moment until the system reports this.
     var ending = worker.ending()
     for _ in 0..<50 where ending == nil && !worker.isLate(Self.now) {
       usleep(1000)
       ending = worker.ending()
     }
-    // After a process was waited for, its number may belong to another process, so it is not killed then.
+    // After the end of a process was reported, its number may belong to another process, so the number is not killed.
     if ending == nil { worker.kill() }
     worker.closePipes()
     for _ in 0..<100 where ending == nil {
@@ -335,7 +343,7 @@ final class TriagePool {
   }
 
   private func endAll() {
-    // Workers that wait for a request end when their pipe is closed. The others are killed.
+    // Workers that wait for a request end when their pipe is closed. All other workers are killed.
     for worker in workers {
       worker.closePipes()
       worker.kill()
@@ -357,14 +365,15 @@ final class TriagePool {
       // The input is not a folder any more, so the rest of the journal does not fit.
       if !isFolder { stopGoingOn(at: folder.place) }
     } else if isFolder, job.child == nil, let place = doubted[job] {
-      // This folder could not be searched in the earlier run. The inputs that the folder holds belong before the later
-      // records of the journal. The results of later records were taken up and not passed on yet, so they are recorded
-      // once more.
+      // This folder could not be searched in the earlier run. Now it can, and the inputs in it belong before the later
+      // records of the journal. The results of these later records were taken up but not passed on yet, so they are
+      // recorded once more.
       stopGoingOn(at: place)
     }
   }
 
-  /// Stops taking up records, and has the journal cut at a place.
+  /// Stops taking up records. The next call of ``goOn()`` removes the record at `place`, and all later ones, from the
+  /// journal.
   private func stopGoingOn(at place: TriageJournal.Place) {
     isGoingOn = false
     awaited = nil
@@ -378,6 +387,6 @@ final class TriagePool {
 }
 
 extension WorkerProcess {
-  /// Whether the time for the worker's input is over; false for an idle worker.
+  /// Whether the time for the worker's input is over at the time `now`; false for a worker without an input.
   func isLate(_ now: UInt64) -> Bool { work.map { $0.end <= now } ?? false }
 }

@@ -3,20 +3,21 @@ import Foundation
 import SQLCipherFiles
 import StoreTriage
 
-/// What a worker receives before its first input: a JSON record that ends with a zero byte. Every later request ends
-/// with a zero byte too.
+/// The record that a worker receives before the first request. The record is JSON and, like each request, is followed
+/// by a zero byte.
 struct TriageSetup: Codable {
-  /// Secret keys of age, as texts. They go through the pipe, so that they are on no command line and in no environment.
+  /// Secret keys in the format of age(1), as texts. They go through the pipe to the worker, so that no command line and
+  /// no environment variable shows them.
   var identities: [String] = []
   var passphrase: [UInt8]?
-  /// The key of stores that SQLCipher encrypts; nil for none.
+  /// The key of stores that are encrypted by SQLCipher; nil when the user has given none.
   var key: CipherKey?
   var options = TriageReader.Options()
-  /// The path of a folder of analysers that are used beside the built-in ones; nil for none.
+  /// The path of a folder with additional analysers; nil when only the built-in analysers are used.
   var analysers: String?
-  /// The digest of all analysers. A journal that was made with other analysers belongs to another run.
+  /// The digest of all analysers. If a journal was made with other analysers, it belongs to another run.
   var analysersDigest = ""
-  /// Whether each line records how many seconds its input took.
+  /// Whether each line records the number of seconds that its input took.
   var isTimed = false
   /// The maximum number of seconds for one input.
   var timeout = 60
@@ -33,10 +34,11 @@ struct TriageSetup: Codable {
   }
 }
 
-/// A request to a worker: the path of an input, whether it was met in a folder, and the known identity of its files.
+/// A request to a worker. It has the path of an input, whether the input was found in a folder, and the identity that
+/// the files of the input had when they were last read.
 struct TriageRequest: Equatable {
   var isFound: Bool
-  /// The identity that the files had when they were read last; nil when none is known.
+  /// The identity that the files of the input had when they were last read; nil when none is known.
   var known: String?
   var path: [UInt8]
 
@@ -50,7 +52,7 @@ struct TriageRequest: Equatable {
     self.known = known
   }
 
-  /// The request as bytes, with the zero byte that ends it. No path contains a zero byte.
+  /// The request as bytes. A zero byte follows the path, because no path contains one.
   var bytes: [UInt8] {
     let identity = known.map { Array($0.utf8) } ?? []
     let field =
@@ -59,7 +61,7 @@ struct TriageRequest: Equatable {
     return [isFound ? Self.found : Self.named] + field + path + [0]
   }
 
-  /// Reads a request that has lost its zero byte; nil for bytes that are not a request.
+  /// Decodes a request from bytes that do not have the zero byte at the end. Nil for bytes that are not a request.
   init?(_ bytes: [UInt8]) {
     guard bytes.count > Self.identityBytes, bytes[0] == Self.found || bytes[0] == Self.named else {
       return nil
@@ -72,20 +74,21 @@ struct TriageRequest: Equatable {
   }
 }
 
-/// A worker's answer: a line of text whose first letter says what kind it is.
+/// A worker's answer, which is a line of text. The first letter of the line says what kind of answer it is.
 enum TriageAnswer {
-  /// The line of an input, and the identity of its files; nil when they have none.
+  /// The line about an input, and the identity of the input's files. The identity is nil when each run must read the
+  /// input again.
   case line([UInt8], identity: String?)
   /// The lines of an archive with several stores.
   case lines([[UInt8]])
-  /// The inputs that a folder holds.
+  /// The inputs that a folder contains.
   case inputs([Item])
-  /// The files of the input have the identity that the request gave.
+  /// The files of the input have the same identity as in the request, so the worker has not read the input.
   case known
-  /// The path is not an input, so the output has no line for it.
+  /// The path is not that of an input, so the output has no line about it.
   case nothing
 
-  /// An input of a folder: a path to read, or the line of a file that is not read.
+  /// An item of a folder: the path of an input that must be read, or the line about a file that need not be read.
   struct Item: Codable {
     var path: String?
     var line: TriageLine?
@@ -93,16 +96,16 @@ enum TriageAnswer {
 
   private static let noIdentity = String(repeating: "-", count: 32)
 
-  /// Joins lines with tabs. JSON escapes the tabs in its texts.
+  /// Joins lines of JSON with tabs. The lines themselves contain no tabs, because JSON escapes them.
   static func joined(_ lines: [[UInt8]]) -> [UInt8] { Array(lines.joined(separator: [0x09])) }
 
-  /// Splits what ``joined(_:)`` has joined.
+  /// Splits bytes that ``joined(_:)`` has returned into the lines.
   static func separated(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {
     bytes.isEmpty
       ? [] : bytes.split(separator: 0x09, omittingEmptySubsequences: false).map(Array.init)
   }
 
-  /// The answer as bytes, with its line end.
+  /// The answer as bytes, including the line end.
   var bytes: [UInt8] {
     get throws {
       switch self {
@@ -110,17 +113,15 @@ enum TriageAnswer {
         return Array("L".utf8) + Array((identity ?? Self.noIdentity).utf8) + json + [0x0a]
       case .lines(let lines): return Array("M".utf8) + Self.joined(lines) + [0x0a]
       case .inputs(let items):
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return Array("E".utf8) + Array(try encoder.encode(items)) + [0x0a]
+        return Array("E".utf8) + Array(try JSONText.data(items)) + [0x0a]
       case .known: return Array("K\n".utf8)
       case .nothing: return Array("N\n".utf8)
       }
     }
   }
 
-  /// Reads an answer that has lost its line end; nil for anything else, such as the part that a killed worker has
-  /// written.
+  /// Decodes an answer from bytes without the line end. Nil for bytes that are not an answer, for example because the
+  /// worker was killed while it wrote the answer.
   init?(_ bytes: ArraySlice<UInt8>) {
     switch bytes.first {
     case UInt8(ascii: "L"):

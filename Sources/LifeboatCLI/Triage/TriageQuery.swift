@@ -7,10 +7,10 @@ import StoreExtraction
 import StoreTriage
 import Terminal
 
-/// The command `lifeboat triage query`, which answers questions from a catalogue.
+/// The command `lifeboat triage query`, which answers a question from a catalogue.
 struct TriageQuery: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "query", abstract: "Answer a question from a catalogue.",
+    commandName: "query", abstract: "Answer a question about the inputs in a catalogue.",
     discussion: """
       Examples: lifeboat triage query frequent cases.sqlite
                 lifeboat triage query new cases.sqlite --since 2026-11-20
@@ -18,7 +18,7 @@ struct TriageQuery: ParsableCommand {
 
       \(questions)
 
-      Exit status: 0; 65 when the file is no catalogue or is damaged; 66 when it is missing.
+      Exit status: 0; 65 when the file is not a catalogue or is damaged; 66 when it is missing.
       """)
 
   private static let questions = CatalogQuery.allCases.map {
@@ -49,7 +49,7 @@ struct TriageQuery: ParsableCommand {
 
   func validate() throws {
     guard limit >= 1 else { throw ValidationError("--limit takes a number of rows, 1 or more.") }
-    // Among the forms of dates that can be read, only a day has ten bytes.
+    // Of all forms of dates that can be read, only the form of a day has ten bytes.
     if let since, since.utf8.count != 10 || DateText.seconds(in: since) == nil {
       throw ValidationError("--since takes a day, such as 2026-11-20.")
     }
@@ -63,7 +63,7 @@ struct TriageQuery: ParsableCommand {
     let rows: [[String: Value]]
   }
 
-  /// A value of an answer, as JSON and as text.
+  /// A value in the answer to a query. It can be shown as JSON and as text.
   enum Value: Encodable {
     case null
     case integer(Int64)
@@ -147,14 +147,13 @@ struct TriageQuery: ParsableCommand {
     }
   }
 
-  /// The width of the table in columns. It has no limit (nil) when the output is not a terminal and `COLUMNS` is not
-  /// set.
+  /// The width of the table in columns. Nil, for no limit, when the output is not a terminal and `COLUMNS` is not set.
   private var width: Int? {
     let isOpen = isatty(1) != 1 && ProcessInfo.processInfo.environment["COLUMNS"] == nil
     return isOpen ? nil : display.width
   }
 
-  /// A column's name as a title: `first_day` becomes `First day`.
+  /// A title made from the name of a column: `first_day` becomes `First day`.
   private static func title(_ name: String) -> String {
     let words = String(
       decoding: name.utf8.map { $0 == UInt8(ascii: "_") ? 0x20 : $0 }, as: UTF8.self)

@@ -11,7 +11,7 @@ import StoreReport
 import StoreTriage
 import Terminal
 
-/// The command `lifeboat triage run`, for which `lifeboat triage` is short.
+/// The command `lifeboat triage run`. Its short form is `lifeboat triage`.
 struct TriageRun: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Read inputs, and write a line of JSON for each.",
@@ -23,7 +23,7 @@ struct TriageRun: ParsableCommand {
       The lines are in the order of the inputs, and the same inputs give the same lines.
 
       Exit status: 0; 1 when an input is to be looked at or could not be read; 64 when the journal is of another \
-      run; 75 when another run writes to it.
+      run; 75 when another run is writing to the journal.
       """)
 
   @Argument(
@@ -34,7 +34,7 @@ struct TriageRun: ParsableCommand {
 
   @Flag(
     name: [.customShort("0"), .customLong("null")],
-    help: "On standard input, a zero byte ends each path, not a line end.")
+    help: "A zero byte, not a line end, ends each path on standard input.")
   var isNull = false
 
   @Flag(name: .long, help: "Write counts of equal cases instead of a line for each input.")
@@ -44,7 +44,9 @@ struct TriageRun: ParsableCommand {
     case text, html
   }
 
-  @Option(name: .long, help: "With --group: text or html, a page with plots; text by default.")
+  @Option(
+    name: .long,
+    help: "The form of the counts (--group): text, or html for a page with plots; default: text.")
   var format: Format?
 
   @OptionGroup var page: PageOutput
@@ -58,7 +60,7 @@ struct TriageRun: ParsableCommand {
 
   @Option(
     name: .long,
-    help: "Put the lines into this SQLite file, not to standard output; read only changed inputs.",
+    help: "Write the lines into this SQLite file, and read only new and changed inputs.",
     completion: .file())
   var catalog: String?
 
@@ -97,11 +99,10 @@ struct TriageRun: ParsableCommand {
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The minimum of --max-memory, in bytes. With less, a worker cannot start.
+  /// The minimum value of --max-memory, in bytes. With less memory, a worker cannot start.
   private static let minMemory: Int64 = 64 << 20
 
   func validate() throws {
-    if paths.isEmpty { throw ValidationError("Name an input, or - for paths on standard input.") }
     if paths.count(where: { PathText.isSame($0, "-") }) > 1 {
       throw ValidationError("Standard input (-) can be read only once.")
     }
@@ -135,10 +136,10 @@ struct TriageRun: ParsableCommand {
     let setup = try setup()
     let catalog = try catalog.map { try Catalog($0, mayMake: true) }
     let journal = try journal.map { try TriageJournal($0, run: identity(of: setup)) }
-    // Writing to a worker that is gone then fails with an error, and does not end this process.
-    signal(SIGPIPE, SIG_IGN)
     let folders = try WorkerFolders()
     let privateFolder = folders.path
+    // While this object exists, SIGPIPE is ignored. Writing to a worker that has ended then fails with an ordinary
+    // error.
     let interruption = Interruption(lettingWorkEnd: true) { _ in
       try? FileManager.default.removeItem(atPath: privateFolder)
     }
@@ -147,19 +148,14 @@ struct TriageRun: ParsableCommand {
       catalog: catalog, groups: group ? TriageGroups(by: key) : nil)
     let pool = try TriagePool(
       InputList(paths, endsInZero: isNull), setup, workers: workerCount, folders: folders,
-      journal: journal, isInterrupted: { interruption.isRequested }, output.ends)
-    do {
-      guard try pool.run() else {
-        folders.remove(privateFolder)
-        return waitForSignal()
-      }
+      journal: journal, isInterrupted: interruption.requested, output.ends)
+    try withExtendedLifetime(interruption) {
+      let isFinished = try pool.run()
+      // After this line, no worker needs the folder, and closing the output may end this process at once.
+      folders.remove(privateFolder)
+      guard isFinished else { return waitForSignal() }
       try journal?.synchronize()
       try output.end()
-    } catch let error as StreamError where error.code == .closed {
-      // The reader of standard output is gone, so this process ends by SIGPIPE, as other programs do.
-      folders.remove(privateFolder)
-      signal(SIGPIPE, SIG_DFL)
-      raise(SIGPIPE)
     }
     if let report = output.groups?.report {
       if format == .html {
@@ -167,7 +163,7 @@ struct TriageRun: ParsableCommand {
       } else if display.json {
         try display.write(json: report)
       } else {
-        try display.write(GroupText(report, display).text)
+        try display.write(GroupText(report: report, display: display).text)
       }
     }
     tell(output)
@@ -204,38 +200,31 @@ struct TriageRun: ParsableCommand {
     setup.timeout = timeout
     setup.maxMemory = maxMemory?.count ?? setup.maxMemory
     if let analysers {
-      guard try FileStatus.of(analysers)?.kind == .folder else {
-        throw Failure(
-          66, "file.missing", "\(analysers): there is no such folder",
-          hint: "name a folder that holds analysers, which are files that end in .json")
-      }
-      // Analysers that cannot be read are reported before the long work.
-      var all = Analysers.shipped
-      try all.add(folder: analysers)
       setup.analysers = analysers
-      setup.analysersDigest = all.digest
+      // If the analysers cannot be read, this is reported before the long work begins.
+      setup.analysersDigest = try Analysers.including(analysers).digest
     }
     return setup
   }
 
-  /// The texts that tell this run from others: the version of lifeboat, the options that lines depend on, and the
-  /// inputs as they were given.
+  /// The texts by which a journal tells this run from others: the version of lifeboat, the options that affect the
+  /// lines, and the inputs as the user has given them on the command line.
   private func identity(of setup: TriageSetup) throws -> [String] {
     var setup = setup
     setup.maxMemory = 0
     setup.timeout = 0
-    // The journal holds a hash of these texts, from which a weak passphrase could be guessed. So only the kinds of keys
-    // that are given are part of them. What no key has opened is read again in each run.
+    // The journal contains a hash of these texts, from which a weak passphrase could be guessed. So the texts say which
+    // kinds of keys are given, and do not contain the keys. An input that no key has opened is read again in each run.
     let lacks = [setup.identities.isEmpty, setup.passphrase == nil, setup.key == nil]
     setup.identities = []
     setup.passphrase = nil
     setup.key = nil
-    let options = String(decoding: try JSONEncoder.sorted.encode(setup), as: UTF8.self)
+    let options = String(decoding: try JSONText.data(setup), as: UTF8.self)
     let keys = lacks.map { $0 ? "-" : "k" }.joined()
     return [Tool.version, options, keys, isNull ? "0" : "n"] + paths
   }
 
-  /// Throws for an output that would become part of what is read.
+  /// Throws if the output would become part of one of the inputs.
   private func guardEvidence(_ output: String) throws {
     for path in paths where !PathText.isSame(path, "-") {
       let isFolder = ((try? FileStatus.of(path)) ?? nil)?.kind == .folder
@@ -247,11 +236,11 @@ struct TriageRun: ParsableCommand {
     }
   }
 
-  /// Waits for the signal that ends this process. The interruption removes what was made.
+  /// Waits for the signal that ends this process. The interruption removes everything that this run has made.
   private func waitForSignal() { while true { pause() } }
 }
 
-/// Receives lines, and passes them to standard output, into groups or into a catalogue.
+/// Receives the lines of a run. Writes them to standard output, counts them in groups, or adds them to a catalogue.
 private final class TriageOutput {
   private let catalog: Catalog?
   private(set) var groups: TriageGroups?
@@ -286,7 +275,7 @@ private final class TriageOutput {
     case .lines(let lines):
       try forget(record.job.path)
       for json in lines { try tell(json, nil, isTakenUp) }
-    // An input that had a line may be a folder or nothing by now. Its old line is removed.
+    // Since the input got a line, it may have become a folder or vanished. The old line is removed from the catalogue.
     case .nothing, .inputs: try forget(record.job.path)
     }
   }
@@ -299,13 +288,13 @@ private final class TriageOutput {
     count += 1
     if isTakenUp { takenUpCount += 1 }
     if catalog == nil, groups == nil { try stream.write(bytes: json + [0x0a]) }
-    // Quotes in texts are escaped, so no text of a line can look like a member.
+    // Quotes in texts are escaped, so no text of a line can look like this member of the JSON object.
     if json.firstRange(of: Self.healthy) == nil { careCount += 1 }
     if json.firstRange(of: Self.failed) != nil { failedCount += 1 }
     guard groups != nil || catalog != nil else { return }
     let line: TriageLine
     do { line = try TriageLine(json: json) } catch {
-      // A worker always answers a valid line, so the broken one is from the catalogue.
+      // The lines of workers are always valid, so an invalid line is from the catalogue.
       if let catalog { throw catalog.damaged }
       throw error
     }

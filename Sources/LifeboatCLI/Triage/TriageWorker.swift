@@ -7,8 +7,8 @@ import StoreExtraction
 import StoreFiles
 import StoreTriage
 
-/// `lifeboat triage-worker`: the process that reads inputs for `lifeboat triage`, one after the other. A file that
-/// makes a reader crash or hang affects only this process.
+/// The command `lifeboat triage-worker`: the process that reads inputs for `lifeboat triage`, one after the other. If a
+/// file makes a reader crash or hang, only this process is affected.
 struct TriageWorker: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: name,
@@ -17,11 +17,11 @@ struct TriageWorker: ParsableCommand {
 
   static let name = "triage-worker"
 
-  /// The maximum number of bytes of a line. A line has a bounded number of bounded texts, so no line should reach this
-  /// limit.
+  /// The maximum length of a line, in bytes. A line has a limited number of texts, each of limited length, so no line
+  /// should reach this maximum.
   private static let maxLineBytes = 64 << 10
-  /// How many seconds after the timeout a worker ends by itself. The process that started the worker should have ended
-  /// it before.
+  /// The number of seconds after the timeout at which a worker ends by itself. The process that started the worker
+  /// should have ended it before that.
   private static let grace = 30
 
   func run() throws {
@@ -34,11 +34,9 @@ struct TriageWorker: ParsableCommand {
         hint: "read inputs with: lifeboat triage PATH")
     }
     Self.limitMemory(to: setup.maxMemory)
-    var analysers = Analysers.shipped
-    if let folder = setup.analysers { try analysers.add(folder: folder) }
     let reader = TriageReader(
-      secrets: try setup.secrets, key: setup.key, options: setup.options, analysers: analysers,
-      describe: Self.describe)
+      secrets: try setup.secrets, key: setup.key, options: setup.options,
+      analysers: try Analysers.including(setup.analysers), describe: Self.describe)
     while let bytes = requests.next(), let request = TriageRequest(bytes) {
       _ = alarm(UInt32(clamping: setup.timeout + Self.grace))
       let answer = try Self.answer(to: request, reader, setup)
@@ -94,18 +92,18 @@ struct TriageWorker: ParsableCommand {
     ).json()
   }
 
-  /// An error as other commands report it; nil for an unknown error. The message is replaced if it names the private
-  /// folder of this worker, which differs in each run.
+  /// Describes an error as the other commands report it; nil for an unknown error. If the message contains the path of
+  /// this worker's private folder, another message is used, because this folder differs in each run.
   private static func describe(_ error: any Error) -> TriageLine.Failed? {
     guard let failure = Failure(error) ?? Failure(foreign: error) else { return nil }
     let place = FileManager.default.temporaryDirectory.path
     let isPrivate = failure.message.utf8.firstRange(of: place.utf8) != nil
     return .init(
       code: failure.code,
-      message: isPrivate ? "what the input holds cannot be read" : failure.message)
+      message: isPrivate ? "the content of the input cannot be read" : failure.message)
   }
 
-  /// Limits the memory of this process, in bytes. A request for more memory fails, which ends the worker.
+  /// Limits the memory of this process to a number of bytes. A request for more memory fails, and the worker ends.
   private static func limitMemory(to bytes: Int64) {
     var limit = rlimit()
     limit.rlim_cur = rlim_t(clamping: bytes)
@@ -117,7 +115,7 @@ struct TriageWorker: ParsableCommand {
     #else
       unsafe _ = setrlimit(RLIMIT_AS, &limit)
     #endif
-    // A crash must not leave a core file with what was read.
+    // After a crash, the system must not write a core file, which would contain what the worker has read.
     var none = rlimit()
     #if canImport(Glibc)
       unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
@@ -126,8 +124,8 @@ struct TriageWorker: ParsableCommand {
     #endif
   }
 
-  /// Removes the private folder of this worker, which is empty between two inputs, and the folder around it if that is
-  /// empty. The process that made both may be gone.
+  /// Removes the private folder of this worker, which is empty between two inputs, and the parent folder if that is
+  /// empty, too. The process that made both folders would remove them, but it may have ended.
   private static func removeFolder() {
     guard let folder = ProcessInfo.processInfo.environment[WorkerFolders.variable] else { return }
     _ = unsafe rmdir(folder)
@@ -135,18 +133,18 @@ struct TriageWorker: ParsableCommand {
   }
 }
 
-/// Reads records, each ended by a zero byte, from a descriptor.
+/// Reads records from a descriptor. A zero byte ends each record.
 struct RecordStream {
   let descriptor: Int32
   private var buffer: [UInt8] = []
   private var start = 0
 
-  /// The maximum number of bytes of a record.
+  /// The maximum length of a record, in bytes.
   private static let most = 16 << 20
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
-  /// The next record without its zero byte; nil at the end of the stream, and for a record that is too long.
+  /// The next record, without the zero byte. Nil at the end of the stream, and for a record that is too long.
   mutating func next() -> [UInt8]? {
     var searched = start
     while true {
@@ -168,7 +166,7 @@ struct RecordStream {
   }
 }
 
-/// Converts paths given as bytes: a list may name files whose names are not UTF-8.
+/// Converts paths from bytes to text. A list of inputs may contain paths that are not UTF-8.
 enum PathBytes {
   /// The path as text; nil when it is not UTF-8.
   static func text(_ bytes: [UInt8]) -> String? {
@@ -176,7 +174,7 @@ enum PathBytes {
     return text.utf8.elementsEqual(bytes) ? text : nil
   }
 
-  /// The path as text to show: bytes that are not UTF-8 are written as `\xE9`.
+  /// The path as text for output. Each byte that does not belong to valid UTF-8 is written in the form `\xE9`.
   static func shown(_ bytes: [UInt8]) -> String {
     if let text = text(bytes) { return text }
     var shown = ""

@@ -4,7 +4,8 @@ import SafeFiles
 import SafeText
 import StoreTriage
 
-/// The private folders that workers unpack archives into: one for the run, and in it one for each worker.
+/// The private folders into which workers unpack archives: one folder for the run, and inside this folder one for each
+/// worker.
 final class WorkerFolders {
   /// The environment variable that tells a worker the path of its folder.
   static let variable = "LIFEBOAT_WORKER_FOLDER"
@@ -31,34 +32,36 @@ final class WorkerFolders {
     return folder
   }
 
-  /// Removes a folder that ``next()`` or the initializer made, with everything in it.
+  /// Removes a folder that this object has made, with everything in the folder.
   func remove(_ folder: String) { try? FileManager.default.removeItem(atPath: folder) }
 }
 
-/// A child process that reads inputs: this program, started once more.
+/// A child process that reads inputs. It runs the same program as this process.
 final class WorkerProcess {
   let process: pid_t
-  /// The descriptor that requests are written to. It does not block.
+  /// The descriptor for writing requests, in non-blocking mode.
   let requests: Int32
-  /// The descriptor that answers are read from. It does not block.
+  /// The descriptor for reading answers, in non-blocking mode.
   let answers: Int32
   let folder: String
-  /// The bytes of requests that are still to be written.
+  /// Those bytes of requests that have not been written to the worker yet.
   private(set) var unsent: [UInt8]
   private var received: [UInt8] = []
-  /// Whether writing to the worker has failed, so that it gets no more requests.
+  /// Whether writing to the worker has failed. The worker then gets no more requests.
   private(set) var isBroken = false
-  /// Whether the worker has ever answered.
+  /// Whether the worker has answered at least once.
   private(set) var hasAnswered = false
   private var isClosed = false
 
-  /// The input that the worker reads, and when its time ends, in nanoseconds of uptime; nil for an idle worker.
+  /// The input that the worker reads, and the time, in nanoseconds of uptime, at which the worker must have answered;
+  /// nil for a worker without an input.
   var work: (job: TriageOrder.Job, end: UInt64)?
 
-  /// The maximum number of bytes of an answer. A folder may hold 100,000 inputs.
+  /// The maximum length of an answer, in bytes. The answer about a folder may name 100,000 inputs.
   static let maxAnswerBytes = 64 << 20
 
-  /// Starts a worker. `setup` is the first record that it gets, without its zero byte. `folder` is its private folder.
+  /// Starts a worker. `setup` is the first record that the worker receives, without the zero byte. `folder` is the path
+  /// of the worker's private folder.
   init(_ setup: [UInt8], folder: String) throws {
     let (requestEnd, requests) = try Self.pipe()
     let (answers, answerEnd) = try Self.pipe()
@@ -83,7 +86,7 @@ final class WorkerProcess {
 
   deinit { closePipes() }
 
-  /// Closes the pipes. A worker that waits for a request then ends.
+  /// Closes the pipes to and from the worker. If the worker waits for a request, it then ends.
   func closePipes() {
     guard !isClosed else { return }
     isClosed = true
@@ -93,13 +96,13 @@ final class WorkerProcess {
 
   // MARK: - Bytes
 
-  /// Adds a request, and writes as much as the pipe takes.
+  /// Adds the bytes of a request to ``unsent``, and writes as much of ``unsent`` as the pipe takes.
   func send(_ bytes: [UInt8]) {
     unsent += bytes
     flush()
   }
 
-  /// Writes as much as the pipe takes. If the worker is gone, this is noticed when its answers are read.
+  /// Writes as much of ``unsent`` as the pipe takes. The end of a worker is noticed only when its answers are read.
   func flush() {
     while !unsent.isEmpty {
       let count = unsafe unsent.withUnsafeBytes { bytes in
@@ -116,17 +119,17 @@ final class WorkerProcess {
     }
   }
 
-  /// What a read from the worker's pipe gave.
+  /// What the pipe from the worker contained.
   enum Reading {
-    /// A whole answer, without its line end.
+    /// A complete answer, without the line end.
     case answer(ArraySlice<UInt8>)
-    /// No whole answer has come yet.
+    /// No complete answer has come yet.
     case waiting
-    /// The worker is gone, or its answer is longer than the maximum.
+    /// The worker has ended, or its answer is longer than the maximum.
     case ended
   }
 
-  /// Reads what the pipe has, without blocking.
+  /// Reads the bytes that are in the pipe from the worker, without waiting for more.
   func receive() -> Reading {
     var piece = [UInt8](repeating: 0, count: 64 << 10)
     while true {
@@ -136,7 +139,7 @@ final class WorkerProcess {
       if count < 0 { return errno == EAGAIN || errno == EWOULDBLOCK ? .waiting : .ended }
       if count == 0 { return .ended }
       received += piece[..<count]
-      // A worker has one request at a time, so nothing follows the line end of its answer.
+      // A worker has only one request at a time, so nothing follows the line end of an answer.
       if received.last == 0x0a {
         let answer = received.dropLast()
         received = []
@@ -152,7 +155,7 @@ final class WorkerProcess {
   /// Kills the worker with SIGKILL.
   func kill() { _ = CLibrary.kill(process, SIGKILL) }
 
-  /// How the worker has ended, in words; nil while it runs.
+  /// How the worker has ended, in words; nil while the worker runs.
   func ending() -> String? {
     var status: Int32 = 0
     let process = process
@@ -164,7 +167,7 @@ final class WorkerProcess {
       ? "the exit status was \((status >> 8) & 0xff)" : "signal \(signal) ended it"
   }
 
-  /// A pipe whose ends are closed in other programs, and are not 0, 1 or 2.
+  /// Makes a pipe. The descriptors are never 0, 1 or 2, and are closed in programs that this process starts.
   private static func pipe() throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]
     guard unsafe CLibrary.pipe(&ends) == 0 else {
@@ -179,7 +182,7 @@ final class WorkerProcess {
     return (moved[0], moved[1])
   }
 
-  /// The path of the running program, whatever name it was started by.
+  /// The path of the running program, by whatever name it was started.
   private static var program: String {
     #if canImport(Darwin)
       var bytes = [CChar](repeating: 0, count: 4096)
@@ -188,7 +191,7 @@ final class WorkerProcess {
         return unsafe String(cString: bytes)
       }
     #else
-      // This link leads to the running program, even if another file has its name by now.
+      // This link leads to the running program, even if another file now has the program's name.
       if unsafe access("/proc/self/exe", X_OK) == 0 { return "/proc/self/exe" }
     #endif
     return CommandLine.arguments[0]
@@ -210,10 +213,10 @@ final class WorkerProcess {
     }
     unsafe posix_spawn_file_actions_adddup2(&actions, input, 0)
     unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
-    // Standard error goes nowhere: the line of the input reports a crash.
+    // Standard error is discarded, because the line about the input reports a crash.
     unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-    // A process group of its own keeps Ctrl-C from the worker. After Ctrl-C, the process that started the workers ends
-    // them.
+    // In a process group of its own, the worker does not get the signal of Ctrl-C. After Ctrl-C, the process that
+    // started the workers ends them.
     unsafe posix_spawnattr_setflags(
       &attributes,
       Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK))
@@ -229,7 +232,7 @@ final class WorkerProcess {
     var variables = ProcessInfo.processInfo.environment
     variables["TMPDIR"] = folder
     variables[WorkerFolders.variable] = folder
-    // The signal is enough to report a crash. The runtime would take seconds to describe it.
+    // The number of the signal is enough to report a crash. A description by the Swift runtime would take seconds.
     variables["SWIFT_BACKTRACE"] = "enable=no"
     var process: pid_t = 0
     let result = unsafe withStrings(["lifeboat", TriageWorker.name]) {
@@ -244,14 +247,14 @@ final class WorkerProcess {
     return process
   }
 
-  /// Calls `body` with an array of C strings that ends with nil.
+  /// Calls `body` with an array of C strings. The last element of the array is nil.
   private static func withStrings(
     _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Int32
   ) -> Int32 {
     var pointers = unsafe texts.map { unsafe strdup($0) } + [nil]
     defer { unsafe pointers.forEach { unsafe free($0) } }
     return unsafe pointers.withUnsafeMutableBufferPointer { buffer in
-      // The array ends with nil, so it is never empty.
+      // The array has nil as its last element, so it is never empty.
       unsafe buffer.baseAddress.map { unsafe body(UnsafePointer($0)) } ?? EINVAL
     }
   }

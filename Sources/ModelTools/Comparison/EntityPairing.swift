@@ -1,10 +1,11 @@
 import ObjectModel
 
-/// The pairs of corresponding entities in an old and a new model, and what is known of the two hierarchies.
+/// The pairs of corresponding entities in an old and a new model, with lookups for renamed relationships and for
+/// merged hierarchies.
 final class EntityPairing {
   let oldIndex: ModelIndex
   let newIndex: ModelIndex
-  /// The entities that both models have, sorted by the new name.
+  /// The entities that both models have, each as declared in the old and in the new model, sorted by the new name.
   let pairs: [(old: Entity, new: Entity)]
   let added: [Entity]
   let removed: [Entity]
@@ -30,26 +31,46 @@ final class EntityPairing {
     oldNames = Dictionary(pairing.pairs.map { ($0.new.name, $0.old.name) }) { first, _ in first }
   }
 
-  /// The new name of an entity of the old model; nil if the new model does not have the entity.
+  /// The name that an entity of the old model has in the new model; nil if the new model does not have the entity.
   func newName(ofOld name: String) -> String? { newNames[name] }
 
-  /// The old name of an entity of the new model; nil if the old model does not have the entity.
+  /// The name that an entity of the new model has in the old model; nil if the old model does not have the entity.
   func oldName(ofNew name: String) -> String? { oldNames[name] }
 
-  /// The new name of an entity that has a common ancestor with the entity `name` in the new model but not in the old
-  /// one; nil if there is no such entity. `name` is a new name too. Core Data does not merge two hierarchies in this
-  /// way.
+  /// Returns an entity whose hierarchy was merged with the hierarchy of the entity `name`: the two entities have a
+  /// common ancestor in the new model but had none in the old one. The argument and the result are names in the new
+  /// model. Returns nil if there is no such entity. Core Data's inferred migration does not merge hierarchies.
   func entity(mergedWith name: String) -> String? {
     guard let root = hierarchies.oldRoots[name] else { return nil }
     return hierarchies.firstByNewRoot[Self.root(of: name, in: new)]?
       .first { hierarchies.oldRoots[$0] != root }
   }
 
+  /// The name that a relationship of an old entity has in the new model; nil if the entity or the relationship is gone.
+  func newName(ofRelationship name: String, of entity: String) -> String? {
+    if let known = relationshipNames[entity] { return known[name] }
+    var names: [String: String] = [:]
+    if let before = old.entities[entity], let after = newNames[entity].flatMap({ new.entities[$0] })
+    {
+      let pairing = Pairing(
+        old: before.relationships, new: after.relationships, name: \.name,
+        identifier: \.renamingIdentifier)
+      names = Dictionary(pairing.pairs.map { ($0.old.name, $0.new.name) }) { first, _ in first }
+    }
+    relationshipNames[entity] = names
+    return names[name]
+  }
+
+  /// The new names of relationships. The outer key is the old entity name, the inner key the old relationship name.
+  /// The names for an entity are computed on first use.
+  private var relationshipNames: [String: [String: String]] = [:]
+
   private struct Hierarchies {
-    /// The old name of the topmost ancestor of each entity that both models have, by the entity's new name.
+    /// The name, in the old model, of the topmost ancestor of each entity that both models have. The key is the
+    /// entity's name in the new model.
     var oldRoots: [String: String] = [:]
-    /// For each topmost ancestor in the new model, by name: at most two entities below it that both models have. They
-    /// come from two different hierarchies of the old model.
+    /// For each topmost ancestor in the new model, the names of one or two entities of its hierarchy that both models
+    /// have. Two are listed if they come from different hierarchies of the old model.
     var firstByNewRoot: [String: [String]] = [:]
   }
 

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// An entity whose version hash changes between two models, with the cause.
+/// An entity whose version hash differs between two models, and the cause of the difference.
 package struct HashEffect: Sendable, Hashable {
   /// Why the hash changed.
   package enum Cause: Sendable, Hashable {
@@ -10,7 +10,7 @@ package struct HashEffect: Sendable, Hashable {
     case removed
     /// The entity has a new name.
     case renamed
-    /// The entity's own declaration changed. See the entity's changes that affect the version hash.
+    /// The entity's own declaration changed. The model changes of this entity that affect the version hash say how.
     case ownChanges
     /// The hash of an ancestor changed, and an ancestor's hash is part of the entity's hash. The value is the name of
     /// the nearest ancestor with changes of its own.
@@ -23,8 +23,8 @@ package struct HashEffect: Sendable, Hashable {
   package let oldName: String?
   /// Why the hash changed.
   package let cause: Cause
-  /// Why the effect is uncertain, as a clause: no recorded hash confirms the rule for this entity. Nil if it is
-  /// certain.
+  /// Why it is uncertain that the hash changed, as a clause; nil if it is certain. It is uncertain if no recorded hash
+  /// confirms the rule by which the entity's hash is computed.
   package let doubt: String?
 
   /// The effect as one sentence for people.
@@ -44,13 +44,14 @@ package struct HashEffect: Sendable, Hashable {
     }
   }
 
-  /// The effects of changes on the entities and on all of their descendants, sorted by entity name.
+  /// The effects that the given changes have on the changed entities and on all of their descendants, sorted by entity
+  /// name.
   static func effects(of changes: [ModelChange], _ entities: EntityPairing) -> [HashEffect] {
     let unknown = entities.oldIndex.hashes.unknown
       .merging(entities.newIndex.hashes.unknown) { _, new in new }
     var changed: Set<String> = []
     for change in changes where change.affectsVersionHash {
-      // A removed entity is listed by its old name. Another entity may have this name now.
+      // A removed entity is listed under its old name. In the new model, another entity may have that name.
       let isGone = change.part == .entity && change.action == .removed
       if !isGone, let name = change.entityName { changed.insert(name) }
     }

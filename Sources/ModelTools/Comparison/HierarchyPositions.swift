@@ -1,12 +1,11 @@
 import ObjectModel
 
-/// The entities of a model in pre-order: an entity is followed directly by all of its descendants. In a cycle, the
-/// entity that is first by name counts as the topmost one.
+/// The entities of a model in pre-order: each entity is directly followed by all of its descendants. If parents form a
+/// cycle, then the entity of the cycle whose name comes first counts as the topmost one.
 struct HierarchyPositions {
-  /// The entity names in the order of their positions.
+  /// The entity names, in pre-order.
   private(set) var order: [String] = []
-  /// The range of positions of each entity and all of its descendants, by entity name. It starts with the entity
-  /// itself.
+  /// For each entity name, the range in ``order`` that starts with the entity and ends with its last descendant.
   private(set) var ranges: [String: Range<Int>] = [:]
 
   init(_ model: ManagedObjectModel, children: [String: [String]]) {

@@ -3,19 +3,18 @@ import ObjectModel
 /// The rules for what Core Data's inferred (lightweight) migration can do.
 ///
 /// Sources, in the order in which they count:
-/// - [M] Apple, "Migrating your data model automatically" (the former "Using lightweight migration"
-///   and "Lightweight Migration" of the Core Data Model Versioning and Data Migration Programming
-///   Guide): add or remove an attribute; non-optional becoming optional; optional becoming
-///   non-optional with a default value; rename an entity or property; add, remove or rename a
-///   relationship; to-one becoming to-many; non-ordered to-many becoming ordered and back; add,
-///   remove or rename an entity; a new parent or child; properties moved up and down the hierarchy;
-///   entities moved out of it. Hierarchies are not merged: entities without a common parent in the
-///   source cannot have one in the destination.
+/// - [M] Apple, "Migrating your data model automatically" (the former "Using lightweight migration" and "Lightweight
+///   Migration" of the Core Data Model Versioning and Data Migration Programming Guide): add or remove an attribute;
+///   non-optional becoming optional; optional becoming non-optional with a default value; rename an entity or property;
+///   add, remove or rename a relationship; to-one becoming to-many; non-ordered to-many becoming ordered and back; add,
+///   remove or rename an entity; a new parent or child; properties moved up and down the hierarchy; entities moved out
+///   of it. Hierarchies are not merged: entities without a common parent in the source cannot have one in the
+///   destination.
 /// - [W] Apple, WWDC 2010, session 118: "numerical type conversion" of attributes is inferable.
 /// - [E] Core Data's own messages in public logs: 134190 "Source and destination attribute types are
 ///   incompatible"; 134110 "Validation error missing attribute values on mandatory destination
 ///   attribute"; 134111 for a uniqueness constraint that the data violate.
-/// - [A] Public apps, which infer steps that [M] does not name: a relationship gets another destination or another
+/// - [A] Public apps, which infer steps that [M] does not mention: a relationship gets another destination or another
 ///   inverse (Artsy Folio 1.4 and 2.0). The apps prove no rule, but show that silence does not mean "no".
 ///
 /// Where these sources are silent, the verdict is unknown.
@@ -31,15 +30,15 @@ struct LightweightRules {
       reason: "`\(entity.name)` and `\(other)` had no common parent before and have one now")
   }
 
-  /// Apple's documentation does not name a changed abstract flag. An abstract entity can become concrete. A concrete
-  /// entity can become abstract only if it has no objects of its own.
+  /// Apple's documentation does not mention changes of the abstract flag. An abstract entity can become concrete. A
+  /// concrete entity can become abstract only if it has no objects of its own.
   func abstractChange(of entity: Entity) -> LightweightVerdict {
     guard entity.isAbstract else { return .handled }
     return .handledIfDataAllows(
       reason: "there are objects of `\(entity.name)` itself, not of a subentity")
   }
 
-  /// Source [E]. A new uniqueness constraint is handled unless the data violate it.
+  /// Source [E]. A new uniqueness constraint is handled unless the stored objects violate the constraint.
   func constraintAdded(_ names: String, to entity: Entity) -> LightweightVerdict {
     .handledIfDataAllows(
       reason: "two objects of `\(entity.name)` already have the same \(names)")
@@ -47,7 +46,7 @@ struct LightweightRules {
 
   // MARK: Attributes
 
-  /// The conversions between number types that keep every value exactly: the new types, by the old type.
+  /// For each number type, the number types to which every value of it can be converted without loss.
   private static let exactConversions: [AttributeType: Set<AttributeType>] = [
     .integer16: [.integer32, .integer64, .decimal, .double, .float],
     .integer32: [.integer64, .decimal, .double],
@@ -55,8 +54,8 @@ struct LightweightRules {
     .float: [.double],
   ]
 
-  /// Sources [M] and [E]. A new attribute is handled if it is optional, derived or has a default. Otherwise it is
-  /// handled only if the entity has no objects.
+  /// Sources [M] and [E]. A new attribute is handled if it is optional, is derived or has a default value. Any other
+  /// new attribute is handled only if the entity has no objects.
   func added(_ attribute: Attribute, to entity: Entity) -> LightweightVerdict {
     if attribute.isDerived || attribute.isOptional || attribute.defaultValue != nil {
       return .handled
@@ -67,8 +66,8 @@ struct LightweightRules {
         + "has no default")
   }
 
-  /// Sources [M] and [E]. An attribute may become optional. It may become mandatory if it has a default, or if no
-  /// object lacks a value.
+  /// Sources [M] and [E]. An attribute may become optional. It may become mandatory if it has a default value, or if
+  /// no object lacks a value for it.
   func optionalChange(of attribute: Attribute, in entity: Entity) -> LightweightVerdict {
     if attribute.isOptional || attribute.isDerived || attribute.defaultValue != nil {
       return .handled
@@ -78,8 +77,8 @@ struct LightweightRules {
         "an object of `\(entity.name)` has no `\(attribute.name)`, which has no default")
   }
 
-  /// Source [E], and [W] for numbers. Number types are converted into each other. Changes to or from Boolean or a
-  /// composite are unknown. No other change of type is handled.
+  /// Source [E], and [W] for numbers. Values are converted between number types. The verdict on a change to or from
+  /// Boolean or a composite type is unknown. All other changes of type are not handled.
   func typeChange(from old: Attribute, to new: Attribute) -> LightweightVerdict {
     if Self.exactConversions[old.type]?.contains(new.type) == true { return .handled }
     let numbers: Set<AttributeType> = [
@@ -94,38 +93,39 @@ struct LightweightRules {
         reason: "Apple's guide lists conversions between number types, but none to or from Boolean")
     }
     if old.type == .composite || new.type == .composite {
-      return .unknown(reason: "Apple's documentation does not name composite attributes")
+      return .unknown(reason: "Apple's documentation does not mention composite attributes")
     }
     return .notHandled(reason: "values of one type are not converted into values of the other")
   }
 
-  /// Apple's documentation does not name a change of external storage. Lost values are on record (nickkuh.com, 2012).
+  /// Apple's documentation does not mention changes of the external storage option. One report says that such a change
+  /// lost values (nickkuh.com, 2012).
   func externalStorageChange() -> LightweightVerdict {
     .unknown(
-      reason: "Apple's documentation does not name a change of external storage, and values kept "
-        + "in files beside the store have been lost this way")
+      reason: "Apple's documentation does not mention a change of external storage, and "
+        + "values kept in files beside the store have been lost this way")
   }
 
-  /// Apple's documentation does not name a changed derivation.
+  /// Apple's documentation does not mention changes of a derived attribute's expression.
   func derivationChange() -> LightweightVerdict {
     .unknown(
-      reason: "Apple's documentation does not name changes of what an attribute is derived from")
+      reason: "Apple's documentation does not mention changes of what an attribute is derived from")
   }
 
-  /// Apple's documentation does not name changes within a composite attribute.
+  /// Apple's documentation does not mention changes within a composite attribute.
   func compositeChange() -> LightweightVerdict {
-    .unknown(reason: "Apple's documentation does not name changes within a composite attribute")
+    .unknown(reason: "Apple's documentation does not mention changes within a composite attribute")
   }
 
-  /// Apple's documentation does not name a changed read-only flag. Xcode cannot set the flag.
+  /// Apple's documentation does not mention changes of the read-only flag, and Xcode cannot set the flag.
   func readOnlyChange() -> LightweightVerdict {
-    .unknown(reason: "Apple's documentation does not name the read-only flag")
+    .unknown(reason: "Apple's documentation does not mention the read-only flag")
   }
 
   // MARK: Relationships
 
-  /// Sources [M] and [E]. A new relationship is handled if it may be empty. Otherwise it is handled only if the entity
-  /// has no objects.
+  /// Sources [M] and [E]. A new relationship is handled if it may be empty. Any other new relationship is handled only
+  /// if the entity has no objects.
   func added(_ relationship: Relationship, to entity: Entity) -> LightweightVerdict {
     if Self.mayBeEmpty(relationship) { return .handled }
     return .handledIfDataAllows(
@@ -133,46 +133,45 @@ struct LightweightRules {
         + "empty")
   }
 
-  /// Sources [M] and [E]. A relationship may become optional. It may become mandatory if no object has an empty one.
+  /// Sources [M] and [E]. A relationship may become optional. It may become mandatory if no object has it empty.
   func optionalChange(of relationship: Relationship, in entity: Entity) -> LightweightVerdict {
     if Self.mayBeEmpty(relationship) { return .handled }
     return .handledIfDataAllows(
       reason: "an object of `\(entity.name)` has no `\(relationship.name)`")
   }
 
-  /// Whether a relationship may be empty. A mandatory to-many relationship may be empty too, unless it has a minimum
-  /// count.
+  /// Whether a relationship may be empty. A mandatory to-many relationship may be empty too if its minimum count is 0.
   private static func mayBeEmpty(_ relationship: Relationship) -> Bool {
     relationship.isOptional || (relationship.isToMany && relationship.minCount <= 0)
   }
 
-  /// Source [M] covers a destination entity that was renamed. Apple names no other change of the destination. The apps
-  /// of [A] infer such steps.
+  /// Source [M] allows that the destination entity was renamed. Apple's documentation mentions no other change of the
+  /// destination, but the apps of [A] infer steps with such changes.
   func destinationChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if entities.newName(ofOld: old.destinationEntityName) == new.destinationEntityName {
       return .handled
     }
     return .unknown(
-      reason: "Apple's documentation does not name a relationship whose destination changes")
+      reason: "Apple's documentation does not mention a relationship whose destination changes")
   }
 
-  /// The verdict on a changed inverse, which affects both relationships. Nothing has to be inferred if the inverse only
-  /// follows a rename, or is added or removed together with its relationship.
+  /// The verdict on a changed inverse, which affects both relationships. Nothing has to be inferred if the inverse was
+  /// only renamed, or if one of the two models has no inverse.
   func inverseChange(
     from old: Relationship, to new: Relationship, renamedTo: String?
   ) -> LightweightVerdict {
     guard old.inverseName != nil, new.inverseName != nil else { return .handled }
     if let renamedTo, renamedTo == new.inverseName { return .handled }
     return .unknown(
-      reason: "Apple's documentation does not name a relationship whose inverse changes")
+      reason: "Apple's documentation does not mention a relationship whose inverse changes")
   }
 
-  /// Source [M] names to-one becoming to-many and is silent on the reverse.
+  /// Source [M] lists to-one becoming to-many and is silent on the reverse.
   func maxCountChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if old.isToMany, !new.isToMany {
       return .unknown(
         reason:
-          "Apple's documentation names a to-one relationship that becomes to-many, but not the "
+          "Apple's documentation mentions a to-one relationship that becomes to-many, but not the "
           + "reverse")
     }
     // 0 and -1 both mean no limit.
@@ -181,7 +180,8 @@ struct LightweightRules {
       reason: "an object has more than \(new.maxCount) in `\(new.name)`")
   }
 
-  /// The verdict on a changed minimum count. Core Data checks this count when it validates objects.
+  /// The verdict on a changed minimum count. Core Data checks the number of related objects when it validates an
+  /// object.
   func minCountChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if new.minCount <= old.minCount { return .handled }
     if new.minCount <= 1, !new.isToMany {

@@ -1,17 +1,18 @@
 import ObjectModel
 
-/// Whether Core Data's inferred ("lightweight") migration can do a change of a model.
+/// Whether Core Data's inferred ("lightweight") migration can carry out one change of a model.
 ///
 /// The rules are those of Apple's documentation, see ``LightweightRules``. Where the documentation is silent, the
 /// verdict is ``unknown(reason:)``.
 public enum LightweightVerdict: Sendable, Hashable {
   /// Lightweight migration can do the change, whatever the store contains.
   case handled
-  /// Lightweight migration can do the change unless the store's data prevent it. The reason completes "unless …".
+  /// Lightweight migration can do the change unless the store's data prevent it. The reason is a clause that completes
+  /// "unless …".
   case handledIfDataAllows(reason: String)
   /// Lightweight migration cannot do the change. The reason is a clause, for use after "because".
   case notHandled(reason: String)
-  /// The change alters no version hash. A store opens as before, without any migration.
+  /// The change alters no version hash. A store opens with the new model as before, without any migration.
   case nothingToDo
   /// Apple's documentation does not say whether lightweight migration can do the change. The reason is a clause that
   /// says what is not documented.
@@ -49,7 +50,8 @@ public enum LightweightVerdict: Sendable, Hashable {
     }
   }
 
-  /// The rank of the verdict from 0 (best) to 4 (worst). Of several verdicts the worst one counts.
+  /// The rank of the verdict, from 0 (best) to 4 (worst). If there are several verdicts, the worst one is the overall
+  /// verdict.
   var weight: Int {
     switch self {
     case .nothingToDo: 0

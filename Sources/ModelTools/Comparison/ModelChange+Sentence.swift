@@ -1,8 +1,8 @@
 import ObjectModel
 
 extension ModelChange {
-  /// The change and what it means for a store, as one sentence. It is for a person who knows the app but not its
-  /// source: `Note.updatedAt` was added, Date, optional: lightweight migration can do this.
+  /// The change and its consequence for a store, as one sentence for a person who knows the app but not its source
+  /// code. For example: "`Note.updatedAt` was added, Date, optional: lightweight migration can do this."
   public var sentence: String {
     let text = summary
     return "\(text.prefix(1).uppercased())\(text.dropFirst()): \(verdict.text)."
@@ -39,7 +39,7 @@ extension ModelChange {
     }
   }
 
-  /// The key of a user info entry, with the entity or property that the entry belongs to.
+  /// The key of the changed user info entry, preceded by the name of the entity or property to which the entry belongs.
   private var entry: String {
     let parts = (name ?? "").utf8
       .split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -73,17 +73,16 @@ extension ModelChange {
       }
     }
     if part == .userInfoEntry {
+      if oldValue == newValue { return "\(subject) has other contents, `\(newValue ?? "")`" }
       return "\(subject) was `\(oldValue ?? "")`, is `\(newValue ?? "")`"
     }
-    let old = oldValue.map { trait.quoted($0) }
-    let new = newValue.map { trait.quoted($0) }
-    switch (old, new) {
-    case (nil, let new?): return "\(subject) now has \(trait.phrase) \(new)"
-    case (let old?, nil): return "\(subject) no longer has \(trait.phrase) \(old)"
-    default:
-      let verbs = trait.isPlural ? ("were", "are") : ("was", "is")
-      return "the \(trait.name) of \(subject) \(verbs.0) \(old ?? "none"), \(verbs.1) "
-        + (new ?? "none")
+    let new = newValue.map { trait.quoted($0) } ?? ""
+    guard let old = oldValue.map({ trait.quoted($0) }) else {
+      return "\(subject) now has the \(trait.name) \(new)"
     }
+    if newValue == nil { return "\(subject) no longer has the \(trait.name) \(old)" }
+    if old == new { return "the \(trait.name) of \(subject) has other contents, \(new)" }
+    let verbs = trait.isPlural ? ("were", "are") : ("was", "is")
+    return "the \(trait.name) of \(subject) \(verbs.0) \(old), \(verbs.1) \(new)"
   }
 }

@@ -2,8 +2,8 @@ import ObjectModel
 
 /// One difference between two versions of a model.
 public struct ModelChange: Sendable, Hashable {
-  /// The part that changed and what happened to it, as a stable string such as `attributeAdded`. Later versions may add
-  /// kinds.
+  /// The part that changed and what happened to it, combined in a stable string such as `attributeAdded`. Later
+  /// versions of this library may add kinds.
   package struct Kind: RawRepresentable, Sendable, Hashable {
     /// The stable text of the kind.
     package let rawValue: String
@@ -20,7 +20,7 @@ public struct ModelChange: Sendable, Hashable {
     package static let entityAdded = Kind(.entity, .added)
     /// An entity was removed.
     package static let entityRemoved = Kind(.entity, .removed)
-    /// An entity was renamed, as its renaming identifier says.
+    /// An entity was renamed, according to its renaming identifier.
     package static let entityRenamed = Kind(.entity, .renamed)
     /// A trait of an entity changed, see ``ModelChange/trait``.
     package static let entityChanged = Kind(.entity, .changed)
@@ -28,18 +28,10 @@ public struct ModelChange: Sendable, Hashable {
     package static let attributeAdded = Kind(.attribute, .added)
     /// An attribute was removed.
     package static let attributeRemoved = Kind(.attribute, .removed)
-    /// An attribute was renamed, as its renaming identifier says.
+    /// An attribute was renamed, according to its renaming identifier.
     package static let attributeRenamed = Kind(.attribute, .renamed)
-    /// A trait of an attribute changed, see ``ModelChange/trait``.
-    package static let attributeChanged = Kind(.attribute, .changed)
-    /// A relationship was added.
-    package static let relationshipAdded = Kind(.relationship, .added)
     /// A relationship was removed.
     package static let relationshipRemoved = Kind(.relationship, .removed)
-    /// A relationship was renamed, as its renaming identifier says.
-    package static let relationshipRenamed = Kind(.relationship, .renamed)
-    /// A trait of a relationship changed, see ``ModelChange/trait``.
-    package static let relationshipChanged = Kind(.relationship, .changed)
   }
 
   /// The kind of part of a model that changed.
@@ -57,12 +49,12 @@ public struct ModelChange: Sendable, Hashable {
     case fetchedProperty
     /// A fetch index.
     case fetchIndex
-    /// An old-style compound index. Its name is the list of its properties.
+    /// An old-style compound index. The index has no name of its own; the list of its properties serves as its name.
     case compoundIndex
-    /// A uniqueness constraint. Its name is the list of its properties.
+    /// A uniqueness constraint. The list of its properties serves as its name.
     case uniquenessConstraint
-    /// A user info entry of an entity or of a property. Its name is `/key` for an entity and `property/key` for a
-    /// property.
+    /// An entry in the user info of an entity or a property. Its name is `/key` in the user info of an entity, and
+    /// `property/key` in that of a property.
     case userInfoEntry
     /// A configuration of the model.
     case configuration
@@ -86,25 +78,26 @@ public struct ModelChange: Sendable, Hashable {
   public let part: Part
   /// What happened to the part.
   public let action: Action
-  /// The new name of the entity; the old name if the entity is gone. Nil for changes of the model itself.
+  /// The name of the entity in the new model, or in the old model if the entity is gone. Nil for changes of the model
+  /// itself.
   public let entityName: String?
-  /// The new name of the property, index, constraint, user info entry, configuration or template; the old name if it is
-  /// gone. Nil if the change is one of the entity or the model itself.
+  /// The name of the changed property, index, constraint, user info entry, configuration or template in the new model,
+  /// or in the old model if that part is gone. Nil for a change of an entity itself or of the model itself.
   public let name: String?
   /// The trait that changed; nil if the part was added, removed or renamed.
   package let trait: ModelTrait?
   /// The state before the change, as text: the trait's value, the old name, or a description of what is gone. Nil if
-  /// there was nothing.
+  /// the change has no such text.
   public let oldValue: String?
-  /// The state after the change, as text: the trait's value, the new name, or a description of what is new. Nil if
-  /// there is nothing.
+  /// The state after the change, as text: the trait's value, the new name, or a description of what is new. Nil if the
+  /// change has no such text.
   public let newValue: String?
-  /// Whether the change alters the entity's version hash, so that a store of the old version needs a migration. The
-  /// effects on other entities are in ``ModelDifference/hashEffects``.
+  /// Whether the change alters the version hash of the entity, so that a store of the old version needs a migration.
+  /// ``ModelDifference/hashEffects`` lists the other entities whose hashes change as a result.
   public let affectsVersionHash: Bool
   /// Whether lightweight migration can do this change.
   public let verdict: LightweightVerdict
-  /// What else people should know about the change, as a sentence; nil if there is nothing.
+  /// A further fact about the change, as a sentence for people; nil if there is none.
   package let remark: String?
 
   init(
@@ -124,10 +117,10 @@ public struct ModelChange: Sendable, Hashable {
     self.remark = remark
   }
 
-  /// The part and the action in one word for programs, such as `attributeAdded`.
+  /// The part and the action, combined in one word for programs, for example `attributeAdded`.
   package var kind: Kind { Kind(part, action) }
 
-  /// The name of the property that changed; nil if the change is not one of a property.
+  /// The name of the property that changed; nil if no property changed.
   package var propertyName: String? {
     switch part {
     case .attribute, .relationship, .fetchedProperty: name

@@ -18,7 +18,7 @@ extension ModelComparison {
         if origin.attribute.type != attribute.type {
           verdict = rules.typeChange(from: origin.attribute, to: attribute)
         } else if origin.isInherited, !origin.attribute.isOptional {
-          // Each object has a value already.
+          // Each object already has a value, because the attribute was inherited and mandatory in the old model.
           verdict = .handled
         }
       }
@@ -43,13 +43,14 @@ extension ModelComparison {
     }
   }
 
-  /// Whether the attribute's name is not part of its hash, which is so for derived and composite attributes.
+  /// Whether the hash of the attribute does not include the attribute's name. This is so for derived and composite
+  /// attributes.
   private static func isNameless(_ attribute: Attribute) -> Bool {
     attribute.isDerived || attribute.type == .composite
   }
 
-  /// Whether a rename changes the attribute's position among the sorted properties of the entity. Property hashes are
-  /// joined in name order, so the position of a name affects the hash too.
+  /// Whether the rename changes the attribute's position among the entity's properties, sorted by name. The entity's
+  /// hash joins the property hashes in this order, so a changed position alters the entity's hash too.
   private func isReordered(
     _ before: Attribute, _ after: Attribute, _ old: Entity, _ new: Entity
   ) -> Bool {
@@ -64,15 +65,16 @@ extension ModelComparison {
     return place(before.name, old.name, entities.old) != place(after.name, new.name, entities.new)
   }
 
-  /// The entity to which a removed attribute moved, up or down the hierarchy; nil if the attribute is gone.
+  /// The name of the ancestor or descendant that declares a removed attribute in the new model; nil if none does.
   private func newHome(of attribute: Attribute, from entity: Entity) -> String? {
     let names = [attribute.renamingIdentifier ?? attribute.name, attribute.name]
     let found = names.compactMap { entities.newIndex.newAttributes.find($0, from: entity.name) }
     return (found.first { $0.isAbove } ?? found.first)?.declaration.entity
   }
 
-  /// Where an attribute that `entity` did not declare before comes from: the entity above or below that declared it in
-  /// the old model, the old declaration, and whether `entity` inherited it. Nil if the attribute is new.
+  /// The old declaration of an attribute that is new in `entity`, if an ancestor or a descendant of `entity` declared
+  /// the attribute in the old model. Returns that ancestor or descendant, the declaration, and whether `entity`
+  /// inherited the attribute. Nil if none declared it.
   private func oldHome(
     of attribute: Attribute, from entity: Entity
   ) -> (entity: String, attribute: Attribute, isInherited: Bool)? {
@@ -85,17 +87,21 @@ extension ModelComparison {
 
   // MARK: Traits
 
-  /// Compares an attribute, or an element of a composite attribute. `path` is the attribute's name. For an element, the
-  /// names of its composites come first: `place.city`.
+  /// Compares an attribute, or an element of a composite attribute. `path` is the attribute's name, or for an element
+  /// the names of its composites and its own name: `place.city`. An element is stored only if its composite is stored.
+  /// `fixed` is the verdict that all changes of an element get; nil for an attribute.
   private mutating func compare(
-    _ old: Attribute, _ new: Attribute, in entity: Entity, path: String
+    _ old: Attribute, _ new: Attribute, in entity: Entity, path: String,
+    isStored: Bool = true, fixed: LightweightVerdict? = nil
   ) {
-    let isStored = !(old.isTransient && new.isTransient)
-    // The hash of a derived attribute includes its derivation and nothing else.
+    let isStored = isStored && !(old.isTransient && new.isTransient)
+    // The hash of a derived attribute includes only the derivation expression.
     let isPlain = isStored && !(old.isDerived && new.isDerived)
-    // If one side is transient, there is no value to carry over. The change counts like a removal or an addition.
+    // If the attribute is transient in one of the models, there is no value to carry over. The change then counts as a
+    // removal or an addition.
     let isCarried = !old.isTransient && !new.isTransient
-    var traits = TraitComparison(.attribute, entity: entity.name, name: path)
+    var traits = TraitComparison(
+      .attribute, entity: entity.name, name: path, isHashed: isStored, fixed: fixed)
     traits.compare(
       .type, old.type.name, new.type.name, affects: isPlain,
       verdict: isCarried ? rules.typeChange(from: old, to: new) : .handled)
@@ -134,9 +140,11 @@ extension ModelComparison {
   private func compareQuietTraits(
     _ old: Attribute, _ new: Attribute, _ traits: inout TraitComparison
   ) {
-    traits.compare(
-      .defaultValue, old.defaultValue?.text, new.defaultValue?.text,
-      remark: "Existing objects keep their values.")
+    let defaults = (old.defaultValue?.text, new.defaultValue?.text)
+    if defaults.0 != defaults.1 || Self.hidesDifference(old.defaultValue, new.defaultValue) {
+      traits.add(
+        .defaultValue, defaults.0, defaults.1, remark: "Existing objects keep their values.")
+    }
     traits.compare(
       .valueTransformer, old.valueTransformerName, new.valueTransformerName,
       remark: "Stored values stay as the old transformer wrote them; the new one has to read them.")
@@ -154,6 +162,14 @@ extension ModelComparison {
       traits.compare(.composite, old.compositeName, new.compositeName)
     }
     traits.compare(.renamingIdentifier, old.renamingIdentifier, new.renamingIdentifier)
+  }
+
+  /// Whether two default values differ in contents that their texts do not show.
+  private static func hidesDifference(_ old: DefaultValue?, _ new: DefaultValue?) -> Bool {
+    switch (old, new) {
+    case (.data, .data), (.object, .object): old != new
+    default: false
+    }
   }
 
   private static func text(_ rules: [AttributeValidation]) -> String? {
@@ -189,8 +205,10 @@ extension ModelComparison {
             old: path + "." + before.name, new: elementPath, affects: isStored,
             verdict: rules.compositeChange()))
       }
-      // The depth of composites is bounded when they are read.
-      compare(before, after, in: entity, path: elementPath)
+      // The recursion is bounded, because the model readers bound the depth of nested composites.
+      compare(
+        before, after, in: entity, path: elementPath, isStored: isStored,
+        fixed: rules.compositeChange())
     }
   }
 }

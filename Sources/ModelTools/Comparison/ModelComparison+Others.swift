@@ -70,9 +70,9 @@ extension ModelComparison {
     }
   }
 
-  /// The indexes of an entity, without those that only repeat the indexed flag of a property in the other entity.
-  /// Xcode's compiler turns `indexed="YES"` into an index with the property's name (168 of these are in real cached
-  /// models).
+  /// The indexes of `entity`, without those that only repeat an indexed flag of a property of `other`, the same entity
+  /// in the other model. Xcode's compiler turns `indexed="YES"` into an index with the property's name (the real
+  /// cached models that were examined have 168 such indexes).
   private static func indexes(
     of entity: Entity, besides other: Entity, _ scope: ComparisonScope
   ) -> [FetchIndex] {
@@ -87,7 +87,8 @@ extension ModelComparison {
     }
   }
 
-  /// Compares two user info dictionaries. `owner` is the name of a property, or empty for the entity itself.
+  /// Compares two user info dictionaries. `owner` is the name of the property to which they belong, or empty for the
+  /// user info of the entity itself.
   mutating func compareUserInfo(
     _ old: [String: ArchivedValue], _ new: [String: ArchivedValue], entity: String, owner: String
   ) {
@@ -172,7 +173,8 @@ extension ModelComparison {
 
   // MARK: Texts
 
-  /// The settings of a request other than its entity and predicate, as text; nil if all have their defaults.
+  /// The settings of a fetch request, without its entity and predicate, as text. Nil if all settings have their
+  /// default values.
   private static func rest(_ request: FetchRequest) -> String? {
     var parts: [String] = []
     if !request.sortDescriptors.isEmpty {

@@ -48,7 +48,7 @@ extension ModelComparison {
       .destination, old.destinationEntityName, new.destinationEntityName, affects: isStored,
       verdict: isCarried ? rules.destinationChange(from: old, to: new) : .handled,
       remark: follows ? "It is the same entity under its new name." : nil)
-    // The hash of a relationship that is its own inverse does not include the inverse.
+    // If a relationship is its own inverse, then its hash does not include the inverse.
     let hashedInverses = (
       oldEntity.isSelfInverse(old) ? nil : old.inverseName,
       entity.isSelfInverse(new) ? nil : new.inverseName
@@ -64,7 +64,7 @@ extension ModelComparison {
     traits.compare(
       .maxCount, Self.limit(old.maxCount), Self.limit(new.maxCount), affects: isStored,
       verdict: isCarried ? rules.maxCountChange(from: old, to: new) : .handled)
-    // Apple names the change from non-ordered to ordered, and back.
+    // Source [M] lists the changes from unordered to ordered and from ordered to unordered.
     traits.compare(.isOrdered, old.isOrdered, new.isOrdered, affects: isStored)
     traits.compare(
       .isOptional, old.isOptional, new.isOptional, affects: isStored,
@@ -85,19 +85,13 @@ extension ModelComparison {
     compareUserInfo(old.userInfo, new.userInfo, entity: entity.name, owner: new.name)
   }
 
-  /// The new name of the inverse; nil if the inverse is gone or now belongs to another entity.
+  /// The new name of the relationship's inverse; nil if the inverse is gone or now belongs to another entity.
   private func newName(ofInverse relationship: Relationship) -> String? {
     let holder = relationship.inverseEntityName ?? relationship.destinationEntityName
-    guard let inverse = relationship.inverseName, let old = entities.old.entities[holder],
-      let new = entities.newName(ofOld: holder).flatMap({ entities.new.entities[$0] })
-    else { return nil }
-    let pairing = Pairing(
-      old: old.relationships, new: new.relationships, name: \.name,
-      identifier: \.renamingIdentifier)
-    return pairing.pairs.first { $0.old.name == inverse }?.new.name
+    return relationship.inverseName.flatMap { entities.newName(ofRelationship: $0, of: holder) }
   }
 
-  /// A maximum count in words. The numbers 0 and -1 both mean unbounded, but give different hashes.
+  /// A maximum count in words. The numbers 0 and -1 both mean that there is no limit, but they give different hashes.
   private static func limit(_ count: Int32) -> String {
     count <= 0 ? "unbounded (\(count))" : String(count)
   }

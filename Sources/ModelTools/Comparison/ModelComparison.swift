@@ -1,4 +1,5 @@
 import ObjectModel
+import SafeText
 
 /// Compares two models and collects the changes.
 struct ModelComparison {
@@ -41,20 +42,16 @@ struct ModelComparison {
 
   private static func summary(_ entity: Entity) -> String {
     var parts = [
-      count(entity.attributes.count, "attribute"),
-      count(entity.relationships.count, "relationship"),
+      counted(entity.attributes.count, "attribute"),
+      counted(entity.relationships.count, "relationship"),
     ]
     if entity.isAbstract { parts.append("abstract") }
     if let parent = entity.superentityName { parts.append("a kind of `\(parent)`") }
     return parts.joined(separator: ", ")
   }
 
-  private static func count(_ count: Int, _ noun: String) -> String {
-    "\(count) \(noun)\(count == 1 ? "" : "s")"
-  }
-
   private mutating func compare(_ old: Entity, _ new: Entity) {
-    // Equal entities have no change: everything below starts from a difference between the two.
+    // Equal entities have no changes: every change that is looked for below is a difference between the two values.
     if old == new { return }
     let entity = new.name
     if old.name != new.name {
@@ -74,7 +71,7 @@ struct ModelComparison {
     if scope.hasSourceTraits {
       traits.compare(.className, old.className, new.className)
     } else {
-      // An `.xcdatamodel` may omit a class that has the entity's name.
+      // An `.xcdatamodel` may omit the class name if it equals the entity's name.
       let before = old.className == old.name ? nil : old.className
       let after = new.className == new.name ? nil : new.className
       if before != after { traits.compare(.className, old.className, new.className) }
@@ -113,8 +110,8 @@ struct ModelComparison {
     }
   }
 
-  /// The texts that occur more often in one list than in the other, sorted. If `old` has a text three times and `new`
-  /// has the text once, the text is twice in `removed`.
+  /// The texts that occur more often in `old` than in `new`, and those that occur more often in `new`, both sorted. If
+  /// `old` has a text three times and `new` has it once, then `removed` has the text twice.
   static func difference(_ old: [String], _ new: [String]) -> (removed: [String], added: [String]) {
     var counts: [String: Int] = [:]
     for text in new { counts[text, default: 0] += 1 }

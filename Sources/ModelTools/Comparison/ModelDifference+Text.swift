@@ -1,4 +1,5 @@
 import ObjectModel
+import SafeText
 
 extension ModelDifference {
   /// What the difference means for a store of the old version, as one or more sentences.
@@ -23,30 +24,23 @@ extension ModelDifference {
     }
   }
 
-  /// The first three reasons, and the number of further reasons. All reasons are listed with their changes.
+  /// Joins the first three reasons and adds the number of further reasons. The page or text that lists the changes
+  /// shows every reason.
   private static func list(_ reasons: [String], joiner: String) -> String {
     let shown = reasons.prefix(3).joined(separator: joiner)
     let rest = reasons.count - 3
-    return rest > 0 ? "\(shown) (and \(count(rest, "more reason")))" : shown
+    return rest > 0 ? "\(shown) (and \(counted(rest, "more reason")))" : shown
   }
 
-  /// The numbers of changes, entities and version hashes, as one sentence.
+  /// The number of changes, of entities and of version hashes, as one sentence.
   package var countText: String {
     let hashed = changes.count(where: \.affectsVersionHash)
     let entities = Set(changes.compactMap(\.entityName)).count
-    var text = "\(Self.count(changes.count, "change")) in \(Self.count(entities, "entity"))"
+    var text = "\(counted(changes.count, "change")) in \(counted(entities, "entity", "entities"))"
     text += hashed == changes.count ? "" : ", \(hashed) of them with an effect on version hashes"
-    // A renamed entity counts only once, not once under each name.
-    let hashes = hashEffects.count
-    return text
-      + (hashes == 0 ? "." : "; \(Self.count(hashes, "version hash")) no longer the same.")
-  }
-
-  private static func count(_ count: Int, _ noun: String) -> String {
-    switch noun {
-    case "entity": "\(count) \(count == 1 ? "entity" : "entities")"
-    case "version hash": count == 1 ? "1 version hash is" : "\(count) version hashes are"
-    default: "\(count) \(noun)\(count == 1 ? "" : "s")"
-    }
+    // A renamed entity counts as one entity, although it has two names.
+    if hashEffects.isEmpty { return text + "." }
+    let hashes = counted(hashEffects.count, "version hash is", "version hashes are")
+    return text + "; \(hashes) no longer the same."
   }
 }

@@ -2,14 +2,15 @@ public import ObjectModel
 
 /// The changes from one version of a model to another.
 ///
-/// Renames are recognised as in Core Data, by renaming identifiers. If something disappeared and something of the same
-/// shape appeared, ``guesses`` lists the pair as a possible rename, in addition to the two changes. No mapping uses a
-/// guess.
+/// Renames are recognised as in Core Data, by renaming identifiers. If one element disappeared and an element of the
+/// same shape appeared, then ``guesses`` lists the two as a possible rename; ``changes`` lists the removal and the
+/// addition. No inferred mapping uses a guess.
 public struct ModelDifference: Sendable, Hashable {
-  /// All changes: first those of entities, in the order of the entity names, then those of the model itself.
+  /// All changes. The changes of entities come first, in the order of the entity names; the changes of the model
+  /// itself follow.
   public let changes: [ModelChange]
 
-  /// The entities whose version hash changed, each with the cause, sorted by name.
+  /// The entities whose version hash changed, each with the cause of the change, sorted by entity name.
   package let hashEffects: [HashEffect]
 
   /// Possible renames that no renaming identifier confirms.
@@ -18,9 +19,9 @@ public struct ModelDifference: Sendable, Hashable {
   /// Compares two versions of a model.
   ///
   /// - Parameters:
-  ///   - old: the version to start from, which need not be the older one.
-  ///   - new: the version to get to.
-  ///   - scope: what both models can express, given the kinds of files they were read from.
+  ///   - old: The version to start from. It need not be the older one.
+  ///   - new: The version to compare with `old`.
+  ///   - scope: The parts that are compared, given the kinds of files from which the models were read.
   public init(
     from old: ManagedObjectModel, to new: ManagedObjectModel, scope: ComparisonScope = .everything
   ) {
@@ -37,12 +38,6 @@ public struct ModelDifference: Sendable, Hashable {
   /// Whether the version hash of any entity changed, so that a store of the old version needs a migration.
   public var affectsVersionHashes: Bool { !hashEffects.isEmpty }
 
-  /// The names of the entities whose version hash differs between the models, under the new and the old name. Entities
-  /// that only one model has are included.
-  package var namesWithOtherHash: Set<String> {
-    Set(hashEffects.flatMap { [$0.entityName, $0.oldName ?? $0.entityName] })
-  }
-
   /// The overall verdict: the worst verdict among the changes, with the reasons of all changes that have it.
   public var verdict: LightweightVerdict {
     let (worst, reasons) = worstVerdict
@@ -55,7 +50,7 @@ public struct ModelDifference: Sendable, Hashable {
     }
   }
 
-  /// The worst verdict, and the distinct reasons of all changes that have it.
+  /// The worst verdict among the changes, and the distinct reasons of all changes that have this verdict.
   var worstVerdict: (verdict: LightweightVerdict, reasons: [String]) {
     let verdicts = changes.map(\.verdict)
     guard let worst = verdicts.max(by: { $0.weight < $1.weight }) else { return (.nothingToDo, []) }
@@ -67,13 +62,14 @@ public struct ModelDifference: Sendable, Hashable {
     return (worst, reasons)
   }
 
-  /// The effects on entities without changes of their own, which are descendants of a changed entity.
+  /// The hash changes of entities that did not change themselves. Each is a descendant of a changed entity.
   package var indirectEffects: [HashEffect] {
     let named = Set(changes.compactMap(\.entityName))
     return hashEffects.filter { !named.contains($0.entityName) }
   }
 
-  /// The changes of one entity. The entity is given by its new name, or by its old name if it is gone.
+  /// The changes of one entity. `entityName` is the entity's name in the new model, or in the old model if the entity
+  /// is gone.
   public func changes(of entityName: String) -> [ModelChange] {
     changes.filter { $0.entityName == entityName }
   }

@@ -1,14 +1,14 @@
 import ObjectModel
 
-/// The lookup tables of one model for comparisons. Each table is made on first use, so a model that is compared with
-/// many others is read only once.
+/// Tables for looking up parts of one model in comparisons. Each table is made on first use and kept, so a model that
+/// is compared with many others is scanned only once.
 final class ModelIndex {
   let model: ManagedObjectModel
   /// The entities in name order.
   let entities: [Entity]
   private let known: ModelHashes?
 
-  /// Makes an index. `hashes` are the hashes of the model, if they are already known.
+  /// Makes an index of a model. `hashes` are the version hashes of the model, if they are already known.
   init(_ model: ManagedObjectModel, hashes: ModelHashes? = nil) {
     self.model = model
     entities = model.entityNames.compactMap { model.entities[$0] }
@@ -19,8 +19,9 @@ final class ModelIndex {
 
   private lazy var positions = HierarchyPositions(model, children: model.subentityNames())
 
-  /// The attributes by the names that the renaming rule compares. If the model is the old one, these are renaming
-  /// identifiers and names. If it is the new one (``newAttributes``), these are canonical names.
+  /// The attributes of the model in its role as the old model, under two names: the canonical name and the name.
+  /// ``newAttributes`` lists them for the role as the new model, under the canonical name alone. The renaming rule of
+  /// ``Pairing`` compares these names.
   private(set) lazy var oldAttributes = PropertyDeclarations(model, positions, \.attributes) {
     [$0.renamingIdentifier ?? $0.name, $0.name]
   }

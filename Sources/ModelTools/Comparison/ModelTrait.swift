@@ -1,14 +1,15 @@
 package import ObjectModel
 
-/// A trait of an entity, a property or the model that can change. Its name is stable; later versions may add traits.
+/// A changeable trait of an entity, a property or the model. Its name is stable; later versions of this library may
+/// add traits.
 package struct ModelTrait: RawRepresentable, Sendable, Hashable {
-  /// The stable name, in words: `external storage`.
+  /// The stable name of the trait, in words: `external storage`.
   package let rawValue: String
 
   /// Makes a trait from its stable name.
   package init(rawValue: String) { self.rawValue = rawValue }
 
-  /// The name for people, the same as for programs.
+  /// The trait's name for people. It equals the stable name for programs.
   package var name: String { rawValue }
 
   // MARK: Entities
@@ -30,21 +31,21 @@ package struct ModelTrait: RawRepresentable, Sendable, Hashable {
   package static let versionHashModifier = ModelTrait(rawValue: "version hash modifier")
   /// The renaming identifier of an entity or property.
   package static let renamingIdentifier = ModelTrait(rawValue: "renaming identifier")
-  /// Whether a property may be empty.
+  /// Whether a property may be empty in a saved object.
   package static let isOptional = ModelTrait(rawValue: "optional")
-  /// Whether a property is transient: it is never stored.
+  /// Whether a property is transient, so that it is never stored.
   package static let isTransient = ModelTrait(rawValue: "transient")
-  /// Whether the old indexed flag of a property is set.
+  /// Whether the old-style `indexed` flag of a property is set.
   package static let isIndexed = ModelTrait(rawValue: "indexed")
   /// An attribute's type.
   package static let type = ModelTrait(rawValue: "type")
   /// The expression of a derived attribute.
   package static let derivation = ModelTrait(rawValue: "derivation")
-  /// The filtering predicate of a derived attribute.
+  /// The predicate that filters the objects from which a derived attribute is computed.
   package static let derivationFilter = ModelTrait(rawValue: "derivation filter")
   /// Whether Core Data may keep large values of an attribute in files beside the store.
   package static let externalStorage = ModelTrait(rawValue: "external storage")
-  /// Whether persistent history keeps the value of a deleted row.
+  /// Whether persistent history keeps the attribute's value of a deleted object.
   package static let preservedOnDeletion = ModelTrait(rawValue: "preserved in history on deletion")
   /// Whether the archived model marks a property as read-only.
   package static let isReadOnly = ModelTrait(rawValue: "read-only")
@@ -54,7 +55,8 @@ package struct ModelTrait: RawRepresentable, Sendable, Hashable {
   package static let valueTransformer = ModelTrait(rawValue: "value transformer")
   /// The class of an attribute's values.
   package static let valueClass = ModelTrait(rawValue: "value class")
-  /// The destination entity of a relationship, a fetched property or a template.
+  /// The destination entity of a relationship, or the entity that a fetched property or a fetch request template
+  /// fetches.
   package static let destination = ModelTrait(rawValue: "destination")
   /// The name of a relationship's inverse.
   package static let inverse = ModelTrait(rawValue: "inverse")
@@ -64,7 +66,7 @@ package struct ModelTrait: RawRepresentable, Sendable, Hashable {
   package static let minCount = ModelTrait(rawValue: "least count")
   /// The maximum number of objects of a relationship.
   package static let maxCount = ModelTrait(rawValue: "greatest count")
-  /// Whether a to-many relationship keeps an order.
+  /// Whether a to-many relationship keeps its objects in an order.
   package static let isOrdered = ModelTrait(rawValue: "ordered")
   /// The delete rule of a relationship.
   package static let deleteRule = ModelTrait(rawValue: "delete rule")
@@ -74,14 +76,14 @@ package struct ModelTrait: RawRepresentable, Sendable, Hashable {
   package static let isIndexedBySpotlight = ModelTrait(rawValue: "indexed by Spotlight")
   /// Whether a property is kept in external record files for Spotlight.
   package static let isStoredInTruthFile = ModelTrait(rawValue: "stored in record files")
-  /// Whether generated code has a number or a flag instead of an object.
+  /// Whether generated code declares the attribute as a number or Boolean instead of an object.
   package static let usesScalarValueType = ModelTrait(rawValue: "scalar in generated code")
-  /// The name of a composite attribute's type.
+  /// The name of the composite type of a composite attribute.
   package static let composite = ModelTrait(rawValue: "composite")
 
   // MARK: Others
 
-  /// The predicate of a fetched property or template.
+  /// The predicate of a fetched property or a fetch request template.
   package static let predicate = ModelTrait(rawValue: "predicate")
   /// The columns of an index.
   package static let columns = ModelTrait(rawValue: "columns")
@@ -116,24 +118,22 @@ package struct ModelTrait: RawRepresentable, Sendable, Hashable {
     .isUsedWithCloudKit, .isUsedWithSwiftData,
   ]
 
-  /// The trait's name as it is written before a value: `the parent`.
-  var phrase: String { "the \(name)" }
-
-  /// A value as it is written in a sentence: numbers and fixed words as they are, names and texts in backticks.
+  /// A value of the trait, as it is written in a sentence: numbers and fixed words without quotation, names and texts
+  /// in backticks.
   func quoted(_ value: String) -> String { Self.inWords.contains(self) ? value : "`\(value)`" }
 
   private static let inWords: Set<ModelTrait> = [
     .type, .minCount, .maxCount, .deleteRule, .request, .codeGeneration,
   ]
 
-  /// Whether the trait's name is plural.
+  /// Whether the trait's name is a plural noun.
   var isPlural: Bool {
     [.columns, .members, .cloudKitConfigurations, .versionIdentifiers].contains(self)
   }
 }
 
 extension Attribute {
-  /// The attribute in a few words: `Date, optional`.
+  /// The type and other main traits of the attribute in a few words: `Date, optional`.
   package var summary: String {
     var parts = [type.name]
     if isOptional { parts.append("optional") }
@@ -145,7 +145,7 @@ extension Attribute {
 }
 
 extension Relationship {
-  /// The relationship in a few words: `to many Tag, ordered, inverse notes`.
+  /// The main traits of the relationship in a few words: `to many Tag, ordered, inverse notes`.
   package var summary: String {
     var parts = ["\(isToMany ? "to many" : "to one") \(destinationEntityName)"]
     if isOrdered { parts.append("ordered") }

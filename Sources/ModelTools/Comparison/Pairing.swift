@@ -2,13 +2,13 @@ import ObjectModel
 
 /// The pairs of corresponding old and new elements, and the elements without a partner.
 ///
-/// The pairs follow Core Data's rule (Apple, "Migrating your data model automatically"). An element's canonical name is
-/// its renaming identifier, or its name if it has no identifier. A new element belongs to the old element with the same
-/// canonical name. Without one, the new element belongs to the old element that its identifier names, or else to the
-/// old element with the same name. Guesses are not used.
+/// The pairs follow Core Data's rule (Apple, "Migrating your data model automatically"). An element's canonical name
+/// is its renaming identifier, or its name if it has no identifier. A new element is paired with the old element that
+/// has the same canonical name. If there is none, it is paired with the old element whose name equals the new
+/// element's identifier, or else with the old element of the same name. Guessed renames are not used.
 ///
-/// Archives may hold several elements with the same name, such as indexes. Equal ones among them are paired first, the
-/// others in their order.
+/// In archives, several elements, for example indexes, may have the same name. Among these, equal elements are paired
+/// first; the others are paired in their order.
 struct Pairing<Element: Hashable> {
   private(set) var pairs: [(old: Element, new: Element)] = []
   private(set) var added: [Element] = []
@@ -21,8 +21,8 @@ struct Pairing<Element: Hashable> {
     var byName: [String: [Int]] = [:]
     for (index, element) in old.enumerated() {
       let key = identifier(element) ?? name(element)
-      // A canonical name that several old elements have goes to the first one that has it as its own name, or else to
-      // the first one.
+      // If several old elements have the same canonical name, the first one whose own name equals the canonical name
+      // is found under it. If no own name does, the first of the elements is found.
       let isNamedSo = name(element) == key && byName[key] == nil
       if byCanonicalName[key] == nil || isNamedSo { byCanonicalName[key] = index }
       byName[name(element), default: []].append(index)
@@ -47,7 +47,7 @@ struct Pairing<Element: Hashable> {
     for (index, element) in new.enumerated() {
       if let identifier = identifier(element) { claim(index, byName[identifier]?.first) }
     }
-    // The indexes are reversed so that each can be taken from the end, once.
+    // The lists are reversed so that the first index of each list can be taken with `popLast()`.
     var left = byName.mapValues { Array($0.reversed()) }
     for (index, element) in new.enumerated() where partners[index] == nil {
       while let partner = left[name(element)]?.popLast() {

@@ -1,7 +1,7 @@
 import ObjectModel
 
-/// The declarations of one kind of property in a model. They make it possible to find a property above or below an
-/// entity in the hierarchy without a search through all entities.
+/// The declarations of all properties of one kind in a model, indexed so that a declaration in an ancestor or
+/// descendant of an entity is found without a search through all entities.
 struct PropertyDeclarations<Property> {
   struct Declaration {
     let entity: String
@@ -9,10 +9,11 @@ struct PropertyDeclarations<Property> {
   }
 
   private let positions: HierarchyPositions
-  /// The declarations by name and by renaming identifier. Each list has the order of the entities' positions.
+  /// The declarations, keyed by each name that `names` returned for them. Each list is in the order of the entities'
+  /// positions.
   private var declarations: [String: [Declaration]] = [:]
 
-  /// Reads a model once. `names` returns the names by which a property can be found.
+  /// Collects the declarations of a model. `names` returns the names by which a property can be found.
   init(
     _ model: ManagedObjectModel, _ positions: HierarchyPositions,
     _ list: KeyPath<Entity, [Property]>,
@@ -29,11 +30,12 @@ struct PropertyDeclarations<Property> {
     }
   }
 
-  /// Finds a property above or below an entity: its declaration in the nearest ancestor or, without one, in the first
-  /// descendant. `isAbove` is true for an ancestor. Nil if neither an ancestor nor a descendant declares the property.
+  /// Finds the declaration of a property in the nearest ancestor of an entity or, if no ancestor declares the
+  /// property, in the entity's first descendant that does. `isAbove` is true for an ancestor. Returns nil if neither
+  /// an ancestor nor a descendant declares the property.
   func find(_ key: String, from entity: String) -> (declaration: Declaration, isAbove: Bool)? {
     guard let place = positions.ranges[entity], let found = declarations[key] else { return nil }
-    // Ancestors come before their descendants; the nearest ancestor is the last of them.
+    // In this order, ancestors come before their descendants, so the last ancestor that is found is the nearest one.
     let own = Self.firstIndex(found, positions, from: place.lowerBound)
     for declaration in found[..<own].reversed() {
       if positions.ranges[declaration.entity]?.contains(place.lowerBound) == true {

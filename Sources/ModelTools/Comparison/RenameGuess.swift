@@ -1,11 +1,11 @@
 import ObjectModel
 
-/// A possible rename that the model does not record: something disappeared, and something of the same shape appeared.
-/// No mapping uses the guess.
+/// A possible rename that the model does not record: one element disappeared, and an element of the same shape
+/// appeared. No inferred mapping uses a guess.
 package struct RenameGuess: Sendable, Hashable {
   /// The kind of part that may have been renamed: an entity, an attribute or a relationship.
   package let part: ModelChange.Part
-  /// The new name of the entity that the property belongs to; nil if the guess is about an entity.
+  /// The name, in the new model, of the entity that declares the renamed property; nil if the guess is about an entity.
   package let entityName: String?
   /// The name of the part that disappeared.
   package let oldName: String
@@ -48,7 +48,8 @@ package struct RenameGuess: Sendable, Hashable {
     return found
   }
 
-  /// The pairs of an old and a new element with the same shape, if the shape occurs exactly once on each side.
+  /// Pairs each old element with the new element of the same shape, if exactly one old and one new element have that
+  /// shape.
   private static func pairs<Element, Shape: Hashable>(
     _ old: [Element], _ new: [Element], shape: (Element) -> Shape?
   ) -> [(old: Element, new: Element)] {
@@ -105,8 +106,8 @@ private struct EntityShape: Hashable {
   let attributes: [String: AttributeType]
   let relationships: Set<String>
 
-  /// Makes the shape of an entity; nil for an entity without properties, because all entities without properties have
-  /// the same shape.
+  /// Makes the shape of an entity. Returns nil for an entity without properties, because all such entities have the
+  /// same shape.
   init?(_ entity: Entity) {
     guard !entity.attributes.isEmpty || !entity.relationships.isEmpty else { return nil }
     isAbstract = entity.isAbstract

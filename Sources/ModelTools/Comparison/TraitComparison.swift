@@ -1,28 +1,45 @@
 import ObjectModel
 
-/// Collects the changed traits of one entity, property, index, template or model.
+/// Collects the changed traits of one entity, property, index, fetch request template or model.
 struct TraitComparison {
   private let part: ModelChange.Part
   private let entity: String?
   private let name: String?
+  private let isHashed: Bool
+  private let fixed: LightweightVerdict?
   private(set) var changes: [ModelChange] = []
 
-  init(_ part: ModelChange.Part, entity: String?, name: String?) {
+  /// Makes an empty collection for one part of a model. `isHashed` is false if no version hash includes any trait of
+  /// the part. `fixed` is the verdict for each change that alters a hash; nil if each trait has its own verdict.
+  init(
+    _ part: ModelChange.Part, entity: String?, name: String?, isHashed: Bool = true,
+    fixed: LightweightVerdict? = nil
+  ) {
     self.part = part
     self.entity = entity
     self.name = name
+    self.isHashed = isHashed
+    self.fixed = fixed
   }
 
-  /// Adds a change if the old and the new text of a trait differ. Nil means that the trait has no value.
+  /// Adds a change if the old and the new text of a trait differ. A text of nil means that the trait has no value.
   mutating func compare(
     _ trait: ModelTrait, _ old: String?, _ new: String?, affects: Bool = false,
     verdict: @autoclosure () -> LightweightVerdict = .handled, remark: String? = nil
   ) {
     guard old != new else { return }
+    add(trait, old, new, affects: affects && isHashed, verdict: verdict(), remark: remark)
+  }
+
+  /// Adds a change of a trait, even if the trait's old and new texts are equal.
+  mutating func add(
+    _ trait: ModelTrait, _ old: String?, _ new: String?, affects: Bool = false,
+    verdict: @autoclosure () -> LightweightVerdict = .handled, remark: String? = nil
+  ) {
     changes.append(
       ModelChange(
         part, .changed, entity: entity, name: name, trait: trait, old: old, new: new,
-        affects: affects, verdict: affects ? verdict() : .nothingToDo, remark: remark))
+        affects: affects, verdict: affects ? fixed ?? verdict() : .nothingToDo, remark: remark))
   }
 
   /// Adds a change if the old and the new value of a flag differ.

@@ -2,8 +2,8 @@ package import ObjectModel
 
 /// Parses Apple's predicate format by recursive descent.
 struct PredicateParser {
-  /// The maximum depth of the grammar. It is higher than ``ModelExpression/maximumDepth``, because brackets count here
-  /// but add no depth to the tree.
+  /// The maximum depth of nested grammar rules. It is higher than ``ModelExpression/maximumDepth``, because each
+  /// bracket counts as a level here but adds no level to the expression tree.
   private static let maximumNesting = ModelExpression.maximumDepth * 2 + 8
   /// The maximum number of left-nesting operators (`a + b + c`, `a[0][1]`) in one text.
   private static let maximumFolds = 200
@@ -13,7 +13,7 @@ struct PredicateParser {
   private var place = 0
   private var nesting = 0
   private var folds = 0
-  /// The number of parts of the grammar that were started, which is a measure of the work.
+  /// The number of times that a grammar rule was entered, as a measure of the work done.
   private(set) var parts = 0
 
   init(_ text: String) throws(PredicateFormatError) {
@@ -107,8 +107,8 @@ struct PredicateParser {
     }
   }
 
-  /// Whether the token after a closing bracket makes the content of the brackets an operand. Otherwise it is a
-  /// predicate.
+  /// Whether the token at index `place`, which follows a closing bracket, shows that the brackets enclose an operand.
+  /// Any other token shows that they enclose a predicate.
   private func startsOperator(at place: Int) -> Bool {
     guard place < tokens.count else { return false }
     if comparisonOperator(at: place) != nil { return true }
@@ -168,10 +168,10 @@ struct PredicateParser {
     return left
   }
 
-  /// Parses a primary expression and the key paths and indexes after it.
+  /// Parses a primary expression, and the key paths and subscripts that follow it.
   private mutating func suffixed() throws(PredicateFormatError) -> ModelExpression {
     var object = try primary()
-    // A name and the keys that follow it with dots are one key path.
+    // A name and the keys that follow it, separated by dots, form one key path.
     var path: String?
     if case .keyPath(let first, of: .evaluatedObject) = object,
       tokens[place - 1].kind != .sign(")")
@@ -341,7 +341,8 @@ struct PredicateParser {
 
   private var kind: PredicateTokens.Kind { tokens[place].kind }
 
-  /// The class name in `<opaque "Name">`, the text of an object that was not read; nil if this text is not here.
+  /// The class name, if the next tokens are `<opaque "Name">`. This notation stands for an archived object that was
+  /// not read. Nil for any other tokens.
   private func opaqueName() -> String? {
     guard place + 3 < tokens.count, kind == .sign("<"),
       tokens[place + 1].kind == .name("opaque", isEscaped: false),
@@ -403,7 +404,7 @@ struct PredicateParser {
 }
 
 extension ModelExpression {
-  /// Reads an expression in Apple's predicate format, as it is typed in an `.xcdatamodel`.
+  /// Parses an expression in Apple's predicate format, as a developer types it into an `.xcdatamodel`.
   ///
   /// - Throws: ``PredicateFormatError`` with the offset of the error.
   package init(parsing text: String) throws(PredicateFormatError) {
@@ -411,7 +412,7 @@ extension ModelExpression {
     self = try parser.wholeExpression()
   }
 
-  /// Reads an expression in Apple's predicate format. A text that cannot be parsed becomes ``unparsed(_:)``.
+  /// Parses an expression in Apple's predicate format. A text that cannot be parsed becomes ``unparsed(_:)``.
   package init(text: String) {
     do {
       self = try ModelExpression(parsing: text)
@@ -422,7 +423,7 @@ extension ModelExpression {
 }
 
 extension ModelPredicate {
-  /// Reads a predicate in Apple's predicate format, as it is typed in an `.xcdatamodel`.
+  /// Parses a predicate in Apple's predicate format, as a developer types it into an `.xcdatamodel`.
   ///
   /// - Throws: ``PredicateFormatError`` with the offset of the error.
   package init(parsing text: String) throws(PredicateFormatError) {
@@ -430,7 +431,7 @@ extension ModelPredicate {
     self = try parser.wholePredicate()
   }
 
-  /// Reads a predicate in Apple's predicate format. A text that cannot be parsed becomes ``unparsed(_:)``.
+  /// Parses a predicate in Apple's predicate format. A text that cannot be parsed becomes ``unparsed(_:)``.
   package init(text: String) {
     do {
       self = try ModelPredicate(parsing: text)

@@ -3,13 +3,13 @@ import ObjectModel
 /// The tokens of a text in Apple's predicate format.
 struct PredicateTokens {
   enum Kind: Equatable {
-    /// A name; a selector if it has colons. An escaped name is not a reserved word, because it has a `#` or quotation
-    /// marks.
+    /// A name, or a selector if it contains colons. An escaped name was written with a `#` or in quotation marks, so
+    /// it is never a reserved word.
     case name(String, isEscaped: Bool)
     case variable(String)
     case string(String)
     case integer(Int64)
-    /// The integer 2^63, which fits only with a minus sign before it.
+    /// The integer 2^63, which fits into 64 bits only if a minus sign precedes it.
     case smallestWithoutSign
     case real(Double)
     /// An operator or a bracket.
@@ -19,14 +19,14 @@ struct PredicateTokens {
 
   struct Token: Equatable {
     let kind: Kind
-    /// The offset in bytes from the start of the text.
+    /// The offset of the token in bytes from the start of the text.
     let offset: Int
   }
 
-  /// The maximum length in bytes of a text that is read.
+  /// The maximum length in bytes of a text to tokenise.
   static let maximumLength = 1 << 16
 
-  /// The signs of one or two characters, by the number that their bytes make.
+  /// The signs of one or two characters. The key is the bytes of the sign as a big-endian number.
   private static let signs: [UInt16: String] = {
     let texts = [
       "**", "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "=", "<", ">", "!", "(", ")",
@@ -41,9 +41,9 @@ struct PredicateTokens {
 
   private let bytes: [UInt8]
   private var index = 0
-  /// All tokens of the text. The last token is always the end.
+  /// All tokens of the text. The last token marks the end of the text.
   private(set) var tokens: [Token] = []
-  /// The token index of each closing bracket, by the token index of its opening bracket.
+  /// For each opening bracket, the index of the matching closing bracket. Key and value are indexes into ``tokens``.
   private(set) var closing: [Int: Int] = [:]
 
   init(_ text: String) throws(PredicateFormatError) {
@@ -60,7 +60,7 @@ struct PredicateTokens {
       switch kind {
       case .sign("("), .sign("["), .sign("{"): open.append(tokens.count)
       case .sign(")"), .sign("]"), .sign("}"):
-        // The parser checks later whether the kinds of the two brackets match.
+        // Whether the two brackets are of the same kind is checked later, by the parser.
         if let start = open.popLast() { closing[start] = tokens.count }
       default: break
       }
@@ -87,12 +87,12 @@ struct PredicateTokens {
       return .variable(try name())
     case UInt8(ascii: "#"): return try escaped()
     case UInt8(ascii: "@"):
-      // `@` starts a collection operator, which always comes after a dot.
+      // A collection operator starts with `@` and always follows a dot.
       index += 1
       return .name("@" + (try name()), isEscaped: true)
     case 48...57: return try number()
     case UInt8(ascii: ".") where index + 1 < bytes.count && (48...57).contains(bytes[index + 1]):
-      // A number such as `.5`. The text `a.5` is not a key path, so its dot needs no check.
+      // A number such as `.5`. A dot before a digit always starts a number, so the text `a.5` is not a key path.
       return try number()
     default: break
     }
@@ -246,11 +246,12 @@ struct PredicateTokens {
     return String(decoding: output, as: UTF8.self)
   }
 
-  /// The character of an escape such as `\u0041`, from its digits; nil unless four hexadecimal digits follow.
+  /// Reads the four hexadecimal digits of an escape such as `\u0041` and returns the character with that number.
+  /// Returns nil if there are not four digits, or if no character has the number.
   private mutating func fourDigits() -> Unicode.Scalar? {
     guard index + 4 <= bytes.count,
-      let value = UInt32(String(decoding: bytes[index..<index + 4], as: UTF8.self), radix: 16),
-      let scalar = Unicode.Scalar(value)
+      let pair = Hex.bytes(String(decoding: bytes[index..<index + 4], as: UTF8.self)),
+      let scalar = Unicode.Scalar(UInt32(pair[0]) << 8 | UInt32(pair[1]))
     else { return nil }
     index += 4
     return scalar

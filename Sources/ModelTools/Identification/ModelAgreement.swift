@@ -1,11 +1,11 @@
 package import ObjectModel
 
-/// The result of comparing what a store records with one version of a model: whether the store opens with the version,
-/// and which entities agree.
+/// The result of comparing the hashes that a store records with one version of a model: whether the store opens with
+/// the version, and which entities agree.
 ///
-/// The rules are Core Data's as far as they are known. The number of entities must be the same, and with hashes version
-/// 3 every hash must be equal. The configuration and the version identifiers play no part. Where the rule for a hash is
-/// unconfirmed, the result is unknown, never a difference.
+/// The rules are Core Data's, as far as they are known. Store and model must have the same entities and, for hashes
+/// version 3, equal hashes. The configuration and the version identifiers play no part. If the rule for computing a
+/// hash is unconfirmed, then the result is unknown, never a difference.
 package struct ModelAgreement: Sendable, Hashable {
   /// Whether Core Data opens the store with the model, without migration.
   package enum Compatibility: Sendable, Hashable {
@@ -13,27 +13,28 @@ package struct ModelAgreement: Sendable, Hashable {
     case compatible
     /// The store does not open: one side lacks an entity, or an entity certainly has a different hash.
     case incompatible
-    /// The store may open. Nothing contradicts it, but a hash depends on an unconfirmed rule. The reason is a clause
-    /// that says which one.
+    /// The store may open. No hash contradicts this, but one fact is not certain, for example a hash that is computed
+    /// by an unconfirmed rule. The reason is a clause that names the uncertain fact.
     case unknown(reason: String)
   }
 
   /// Whether the store opens with the model.
   package let compatibility: Compatibility
-  /// The entities with equal hashes, sorted by name.
+  /// The names of the entities with equal hashes, sorted.
   package let agreeing: [String]
-  /// The entities with certainly different hashes, sorted by name.
+  /// The names of the entities whose hashes certainly differ, sorted.
   package let differing: [String]
-  /// The entities on both sides whose hashes cannot be compared, by name, each with the reason as a clause.
+  /// The entities in both the store and the model whose hashes cannot be compared. The key is the entity's name, the
+  /// value the reason as a clause.
   package let undecided: [String: String]
-  /// The entities that only the store has, sorted by name.
+  /// The names of the entities that only the store has, sorted.
   package let onlyInStore: [String]
-  /// The entities that only the model has, sorted by name.
+  /// The names of the entities that only the model has, sorted.
   package let onlyInModel: [String]
 
-  /// Compares what a store records with each set of hashes that Core Data may have for a version: recorded ones,
-  /// computed ones, those with tombstone entries, and, for frameworks up to about 2011, those in the old style. The set
-  /// that agrees best gives the result.
+  /// Compares the store's record with each set of hashes that Core Data may have for the version: the recorded hashes,
+  /// the computed ones, the ones computed with tombstone entries and, if the store was written by a framework up to
+  /// about 2011, the old-style ones. The result is that of the set that agrees best.
   package init(_ record: StoreModelRecord, _ version: ModelCollection.Version) {
     let derived = version.hashes?.entitiesWithDerivedAttributes ?? []
     var best: ModelAgreement?
@@ -66,7 +67,7 @@ package struct ModelAgreement: Sendable, Hashable {
     self = best ?? ModelAgreement(record, hashes: [:], unknown: [:], derived: [])
   }
 
-  /// Compares what a store records with one set of hashes. Entities in `unknown` may be missing from the set.
+  /// Compares the store's record with one set of hashes. Entities in `unknown` need not be in the set.
   private init(
     _ record: StoreModelRecord, hashes: [String: VersionHash], unknown: [String: String],
     derived: Set<String>
@@ -117,14 +118,16 @@ package struct ModelAgreement: Sendable, Hashable {
     return .compatible
   }
 
-  /// The distance between store and model: the number of proven differences, then that of undecided entities.
+  /// How far the store is from the model: the number of proven differences and, to decide between equal numbers, the
+  /// number of undecided entities.
   private var distance: (Int, Int) {
     (differing.count + onlyInStore.count + onlyInModel.count, undecided.count)
   }
 }
 
 extension StoreModelRecord {
-  /// Why a different hash proves nothing, as a clause; nil if it proves a difference.
+  /// Why a hash that differs from this recorded hash proves nothing, as a clause; nil if it proves that the entities
+  /// differ.
   fileprivate func doubt(_ hash: VersionHash) -> String? {
     guard let version = hashesVersion, version != Self.confirmedHashesVersion else { return nil }
     return version < Self.confirmedHashesVersion

@@ -1,47 +1,53 @@
 package import ObjectModel
 
-/// The versions of a model that may have written a store, as far as the store's recorded hashes tell.
+/// The versions of a model that may have written a store, judged by the hashes that the store records.
 package struct ModelIdentification: Sendable {
-  /// A version of a model, and how it compares with the store.
+  /// A version of a model, and the result of comparing it with the store.
   package struct Candidate: Sendable {
     /// The version that is compared.
     package let version: ModelCollection.Version
     /// The result of comparing the version with the store.
     package let agreement: ModelAgreement
-    /// Whether the store and the version have a version identifier in common. This is a hint if several versions fit.
+    /// Whether the store and the version have at least one version identifier in common. If several versions fit the
+    /// store, a common identifier is a hint as to which one wrote it.
     package let sharesIdentifier: Bool
   }
 
-  /// The age of the store compared with the app's current version.
+  /// Whether the store is of the app's current version, of an older one or of a newer one.
   package enum Age: Sendable, Hashable {
     /// The store fits the current version.
     case current
     /// The store fits a version that is known to be earlier than the current one.
     case older
-    /// The store was written by later hash rules or a later framework. The reason is a clause about the store.
+    /// The store was written under hash rules later than the known ones, or by a framework later than the one that the
+    /// app runs on. The reason is a clause about the store.
     case newer(reason: String)
-    /// The age is unknown. The reason is a clause about the store. The doubt says why the order of the versions is
-    /// unknown; nil if the order is not the reason.
+    /// It is not known whether the store is older or newer. `reason` is a clause about the store. `doubt` says why the
+    /// order of the versions is unknown; it is nil if something else is the cause.
     case unknown(reason: String, doubt: String? = nil)
   }
 
   /// What the store records.
   package let record: StoreModelRecord
-  /// All versions that fit: the store opens with each of them. Those that share a version identifier with the store
-  /// come first. There are several if versions have equal hashes.
+  /// All versions that fit: the store opens with each of them. Versions that share a version identifier with the store
+  /// come first. There are several if several versions have equal hashes.
   package let matches: [Candidate]
-  /// The versions that may fit: no hash contradicts them, but at least one hash cannot be judged. The nearest is first.
+  /// The versions that may fit: no hash contradicts them, but at least one hash cannot be judged. The version nearest
+  /// to the store comes first.
   package let possible: [Candidate]
-  /// All other versions with an entity in common, the nearest first. Versions with more equal hashes are nearer; then
-  /// those with fewer entities that the store lacks or that differ; then those with a later position.
+  /// The versions that do not fit but have at least one entity whose hash agrees or cannot be judged. The version
+  /// nearest to the store comes first. The nearest version is the one with the most equal hashes. Between versions
+  /// with equally many, it is the one with the fewest entities that differ or that the store lacks, and then the later
+  /// one in `collections`.
   package let others: [Candidate]
-  /// The versions of which nothing is known, because they could not be read. Each may be the one that wrote the store.
-  /// ``ModelCollection/Version/problem`` of a version says why it could not be read.
+  /// The versions of which nothing is known, because they could not be read. Any of them may have written the store.
+  /// ``ModelCollection/Version/problem`` says why a version could not be read.
   package let unread: [ModelCollection.Version]
-  /// The age of the store compared with the current version.
+  /// Whether the store is older or newer than the current version.
   package let age: Age
 
-  /// The nearest version if no version certainly fits; nil if one does, or if no version has an equal hash.
+  /// The version that is nearest to the store, if none certainly fits. Nil if a version certainly fits, or if no
+  /// version has an equal hash.
   package var nearest: Candidate? {
     matches.isEmpty ? (possible + others).first { !$0.agreement.agreeing.isEmpty } : nil
   }
@@ -49,10 +55,11 @@ package struct ModelIdentification: Sendable {
   /// Looks for the versions that may have written a store.
   ///
   /// - Parameters:
-  ///   - record: what the store records.
-  ///   - collections: the versions to look at. The current version is looked for in each collection.
-  ///   - frameworkVersion: the framework of the system that the app runs on, as `NSPersistenceFrameworkVersion` of a
-  ///     store that it writes; nil if it is not known. A store written by a later framework counts as newer.
+  ///   - record: The hashes and other model data that the store records.
+  ///   - collections: The versions to look at. Each collection may have a current version of its own.
+  ///   - frameworkVersion: The version of the Core Data framework on the system that the app runs on, in the form of
+  ///     the metadata value `NSPersistenceFrameworkVersion`; nil if it is not known. A store that a later framework
+  ///     wrote counts as newer.
   package init(
     _ record: StoreModelRecord, in collections: [ModelCollection], frameworkVersion: Int64? = nil
   ) {
@@ -113,7 +120,7 @@ package struct ModelIdentification: Sendable {
       guard let place = order.index(of: current) else { continue }
       for match in matches {
         guard let index = order.index(of: match.version) else { continue }
-        // If the current version fits, other versions that fit do not matter.
+        // If the current version fits, it does not matter whether other versions fit too.
         if index == place { return later(record, than: frameworkVersion) ?? .current }
         // If the order is known, the current version is the last one.
         other =
@@ -127,27 +134,31 @@ package struct ModelIdentification: Sendable {
     if let age = later(record, than: frameworkVersion) { return age }
     if let other { return other }
     guard !matches.isEmpty else { return .unknown(reason: noMatchReason(record, collections)) }
-    return .unknown(reason: "no version is marked as the current one")
+    return .unknown(
+      reason: collections.flatMap(\.versions).contains(where: \.isMarkedCurrent)
+        ? "no version in the folder of the one that it fits is marked as current"
+        : "no version is marked as the current one")
   }
 
-  /// ``Age/newer(reason:)`` if a later framework wrote the store than the one that the app runs on; nil for any other
-  /// store.
+  /// Returns ``Age/newer(reason:)`` if the framework that wrote the store is later than the one that the app runs on;
+  /// nil for any other store.
   private static func later(_ record: StoreModelRecord, than frameworkVersion: Int64?) -> Age? {
     guard let frameworkVersion, let latest = record.latestFramework, latest > frameworkVersion
     else { return nil }
     return .newer(
-      reason: "framework \(latest) wrote it, and the app runs on \(frameworkVersion)")
+      reason: "framework \(latest) wrote it, and the app runs on framework \(frameworkVersion)")
   }
 
-  /// The reason if no version fits, as a clause. It names entities of the store that no version has: a newer store can
-  /// have them.
+  /// The reason why the age is unknown if no version fits, as a clause. It lists entities that the store has and no
+  /// version has, because such entities suggest a newer store.
   private static func noMatchReason(
     _ record: StoreModelRecord, _ collections: [ModelCollection]
   ) -> String {
     var known: Set<String> = []
     for version in collections.flatMap(\.versions) {
       known.formUnion(version.entityNames ?? [])
-      // The strings of an optimised model include entity names. A hash in the model identifies an entity too.
+      // The strings of an optimised model include names of entities. If an optimised model contains a hash that the
+      // store records for an entity, then the model has that entity too.
       guard let optimised = version.optimised else { continue }
       known.formUnion(optimised.entityStrings)
       known.formUnion(optimised.strings)

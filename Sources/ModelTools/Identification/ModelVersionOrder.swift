@@ -1,21 +1,23 @@
 package import ObjectModel
 import SafeText
 
-/// The versions of a model in the order of their age.
+/// The versions of a model, ordered from the oldest to the newest.
 ///
 /// Neither an `.xcdatamodel` nor a compiled model carries a date. The evidence is:
-/// 1. the numbers in the names: `Moody`, `Moody 2`, … `Moody 10`. Xcode proposes the next number for a new version, and
-///    leaves the first version without a number.
-/// 2. the marker of the current version. In an app that was released, the current version is the newest.
+/// 1. the numbers in the names: `Moody`, `Moody 2`, … `Moody 10`. Xcode proposes the next number as the name of a new
+///   version, and leaves the first version without a number.
+/// 2. the marker of the current version. In a released app, the current version is the newest.
 /// 3. the hashes of the entities. Adjacent versions have more hashes in common than versions further apart.
 ///
-/// The numbers determine the order. The marker and the hashes can only contradict it. If they do, or if the names are
-/// not numbered in the same way, the order is unknown. No answer is better than a wrong one.
+/// The numbers determine the order. The marker and the hashes can only contradict the order. If one of them does, or if
+/// the names are not numbered in the same way, then the order is unknown, because no order is better than a wrong one.
 package struct ModelVersionOrder: Sendable {
-  /// The versions in the natural order of their names. The oldest is first, unless there is a ``doubt``.
+  /// The versions in the natural order of their names. This is the order from oldest to newest, unless there is a
+  /// ``doubt``.
   package let versions: [ModelCollection.Version]
 
-  /// Why the order is not known, as a clause; nil if numbers, marker and hashes agree.
+  /// Why it is not known which version is older, as a clause. Nil if the numbers in the names give an order that
+  /// neither the marker of the current version nor the hashes contradict.
   package let doubt: String?
 
   /// Orders the versions of one bundle or folder.
@@ -24,7 +26,7 @@ package struct ModelVersionOrder: Sendable {
     doubt = Self.doubt(collection)
   }
 
-  /// The position of a version in the order, counted from 0; nil if the version is not in this collection.
+  /// The index of a version in ``versions``; nil if the version is not among them.
   func index(of version: ModelCollection.Version) -> Int? {
     versions.firstIndex { $0.path == version.path && $0.name == version.name }
   }
@@ -32,7 +34,7 @@ package struct ModelVersionOrder: Sendable {
   private static func doubt(_ collection: ModelCollection) -> String? {
     let versions = collection.versions
     guard versions.count > 1 else { return nil }
-    let folders = Set(versions.map { folder(of: $0.path) })
+    let folders = Set(versions.map { PathText.folder(of: $0.path) })
     if folders.count > 1 {
       return "the versions are from \(folders.count) different folders"
     }
@@ -45,11 +47,11 @@ package struct ModelVersionOrder: Sendable {
 
   // MARK: Numbers
 
-  /// Why names are not numbered, as a clause; nil if they are. Names are numbered if each is the same stem with a
-  /// number, such as `Notes 1.2`. The first may be the stem without a number.
+  /// Why the names are not numbered in the same way, as a clause; nil if they are. They are if each name consists of
+  /// the same stem and a number, for example `Notes 1.2`. The first name may be the stem alone.
   private static func numberDoubt(_ names: [String]) -> String? {
     guard let first = names.first else { return nil }
-    // In natural order a stem without a number comes first.
+    // In natural order, the name without a number comes first, so the first name may be the stem.
     let stem = Array(first.utf8)
     let odd = firstOdd(names.dropFirst()) { name in
       guard name.starts(with: stem), let number = VersionNumber(name[stem.count...]),
@@ -69,7 +71,8 @@ package struct ModelVersionOrder: Sendable {
     "`\(one)` and `\(other)` are not numbered in the same way"
   }
 
-  /// The first name that has no number, or has a number that an earlier name has too; nil if there is no such name.
+  /// The first name for which `number` returns nil, or the same number as for an earlier name. Nil if there is no such
+  /// name.
   private static func firstOdd(
     _ names: ArraySlice<String>, number: ([UInt8]) -> [[UInt8]]?
   ) -> String? {
@@ -86,7 +89,8 @@ package struct ModelVersionOrder: Sendable {
     let parts: [[UInt8]]
     /// The part of the name before the number.
     let rest: [UInt8]
-    /// Whether the part before the number only joins it to a name: blanks, `-`, `_`, `.` and a `v`.
+    /// Whether the part before the number has no characters other than those that join a number to a name: blanks,
+    /// `-`, `_`, `.` and one `v`.
     var isWhole: Bool {
       let joints = Set(" -_.".utf8)
       let bare = rest.filter { !joints.contains($0) }
@@ -112,8 +116,8 @@ package struct ModelVersionOrder: Sendable {
 
   // MARK: Similarity
 
-  /// Why the hashes contradict the order, as a clause; nil if they do not. Of three successive versions, the outer ones
-  /// must not have more hashes in common with each other than each has with the middle one.
+  /// Why the hashes contradict the order, as a clause; nil if they do not. They do if, among three successive
+  /// versions, the first and the last share more hashes with each other than either shares with the middle one.
   private static func similarityDoubt(_ versions: [ModelCollection.Version]) -> String? {
     let hashes = versions.map(\.knownHashes)
     for middle in hashes.indices.dropFirst().dropLast() {
@@ -130,18 +134,17 @@ package struct ModelVersionOrder: Sendable {
   private static func common(_ one: [String: VersionHash], _ other: [String: VersionHash]) -> Int {
     one.count { other[$0.key] == $0.value }
   }
-
-  fileprivate static func folder(of path: String) -> String { PathText.folder(of: path) }
 }
 
 extension ModelCollection {
-  /// The bundles in the collection, each with its own order and marker. A bundle is the versions of one folder, if one
-  /// of them is marked as current. If no version is marked, the whole collection is one bundle.
+  /// The bundles in the collection, each with its own order and marker of the current version. The versions of a
+  /// folder are one bundle if one of them is marked as current. If no version is marked, then the whole collection is
+  /// one bundle.
   var bundles: [ModelCollection] {
     var folders: [String] = []
     var members: [String: [Version]] = [:]
     for version in versions {
-      let folder = ModelVersionOrder.folder(of: version.path)
+      let folder = PathText.folder(of: version.path)
       if members[folder] == nil { folders.append(folder) }
       members[folder, default: []].append(version)
     }

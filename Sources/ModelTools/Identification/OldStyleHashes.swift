@@ -1,13 +1,14 @@
 package import ObjectModel
 
 extension ManagedObjectModel {
-  /// The old-style hashes by entity name. Frameworks up to 386 (about 2011) try them if the ordinary hashes do not fit.
+  /// The entities' hashes in the old style, by entity name. Core Data frameworks up to version 386 (about 2011) try
+  /// these hashes if the ordinary ones do not fit.
   ///
-  /// The styles differ for an entity that inherits a relationship which is its own inverse: the old-style hash includes
-  /// the inverse's name. No recorded hash confirms either style for such an entity. The entity stays unknown, and only
-  /// equality proves anything.
+  /// The styles differ for an entity that inherits a relationship that is its own inverse: only the old-style hash
+  /// includes the inverse's name. No recorded hash confirms either style for such an entity. Its hash therefore counts
+  /// as unknown: an equal hash proves agreement, but a different one proves nothing.
   ///
-  /// Nil if no entity inherits such a relationship, because the two styles are then equal.
+  /// Nil if no entity inherits such a relationship, because the two styles then give equal hashes.
   package func oldStyleHashes() -> [String: VersionHash]? {
     var found: [String: VersionHash] = [:]
     for (name, entity) in entities {
@@ -21,9 +22,9 @@ extension ManagedObjectModel {
     return found.isEmpty ? nil : found
   }
 
-  /// Applies the recipe of
-  /// ``VersionHashing/entity(name:isAbstract:superentityHash:properties:modifier:uniquenessConstraints:)`` from the
-  /// root entity down. The properties of the entities above a level count as inherited there.
+  /// Computes the hash of an entity by the recipe of
+  /// ``VersionHashing/entity(name:isAbstract:superentityHash:properties:modifier:uniquenessConstraints:)``, applied to
+  /// each ancestor from the root entity down. At each level, the properties that ancestors declare count as inherited.
   private func oldStyleHash(of entity: Entity, _ lineage: [Entity]) -> VersionHash? {
     var above: VersionHash?
     let levels = Array((lineage.reversed() + [entity]).enumerated())

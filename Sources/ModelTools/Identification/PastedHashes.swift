@@ -1,21 +1,21 @@
 import Foundation
 package import ObjectModel
 
-/// A version hash from a text that somebody pasted: whole, or with its middle left out.
+/// A version hash from a text that somebody pasted: either the whole hash, or a hash whose middle is left out.
 package struct PastedHash: Sendable, Equatable {
-  /// The lowercase hexadecimal digits at the start of the hash. There are 64 if the hash is whole.
+  /// The lowercase hexadecimal digits at the start of the hash: 64 digits for a whole hash.
   package let first: String
-  /// The lowercase hexadecimal digits at the end of the hash; empty if they are not known, and for a whole hash.
+  /// The lowercase hexadecimal digits at the end of the hash. Empty for a whole hash, and if the end is not known.
   package var last = ""
 
-  /// Whether a hash may be the pasted one: whether it has the known digits at its start and its end.
+  /// Whether `hash` has the known digits of the pasted hash at its start and at its end.
   package func fits(_ hash: VersionHash) -> Bool {
     let digits = Array(hash.hex.utf8)
     return digits.starts(with: first.utf8)
       && digits.suffix(last.utf8.count).elementsEqual(last.utf8)
   }
 
-  /// The hash if it is whole. Otherwise a hash with zeros in place of the unknown digits, which no model has. Nil if
+  /// A whole hash as it is, or a shortened hash with zeros in place of the unknown digits, which no model has. Nil if
   /// there are too many digits, or if they are not hexadecimal.
   var padded: VersionHash? {
     let missing = 2 * VersionHash.byteCount - first.utf8.count - last.utf8.count
@@ -25,23 +25,23 @@ package struct PastedHash: Sendable, Equatable {
   }
 }
 
-/// Reads version hashes without their store, as people send them: in a log, in a mail, or in a property list with a
+/// Reads version hashes from files that people send instead of the store: a log, a mail, or a property list with a
 /// store's metadata.
 package enum PastedHashes {
-  /// The maximum number of bytes of a file that is read: 1 MiB. Larger files are treated as files without hashes.
+  /// The maximum size in bytes of a file that is read: 1 MiB. Larger files are treated as files without hashes.
   package static let maximumByteCount = 1 << 20
 
-  /// The names of the entities whose hashes are in the bytes, sorted; nil if there are none.
+  /// The names of the entities for which `bytes` contains hashes, sorted; nil if there are none.
   package static func entityNames(in bytes: [UInt8]) -> [String]? {
     let names = hashes(in: bytes).keys
     return names.isEmpty ? nil : ByteOrder.sorted(names)
   }
 
-  /// The hashes in the bytes, by entity name; empty if there are none. A text may show the hashes of a store and those
-  /// of a model: an entity then has several hashes.
+  /// The hashes in `bytes`, by entity name; empty if there are none. A text may show the hashes of both a store and a
+  /// model; an entity then has several hashes.
   ///
-  /// In a text, a hash counts only if a name precedes it on its line. The hash must have the form that Core Data's
-  /// errors, a debugger, JSON, base64 or our own tables use. Our tables shorten hashes.
+  /// In a text, a hash counts only if a name precedes it on the same line, and only in a form that Core Data's errors,
+  /// a debugger, JSON, base64 or Lifeboat's tables use. Lifeboat's tables shorten hashes.
   package static func hashes(in bytes: [UInt8]) -> [String: [PastedHash]] {
     guard bytes.count <= maximumByteCount else { return [:] }
     if let list = try? PropertyList(bytes: bytes) { return hashes(in: list) }
@@ -50,14 +50,15 @@ package enum PastedHashes {
       var scan = TextScan(bytes: Array(text.utf8))
       return scan.hashes()
     }
-    // In the encodings that people mail, text has no zero bytes. Files of other kinds do.
+    // Text in the encodings used in mails has no zero bytes. A file with a zero byte is of another kind.
     guard !bytes.contains(0) else { return [:] }
     var scan = TextScan(bytes: bytes)
     return scan.hashes()
   }
 
-  /// Completes shortened hashes with the help of models. If exactly one known hash of the entity has the digits of a
-  /// shortened hash, that hash is taken. Otherwise zeros fill the gap, and no model matches.
+  /// Completes shortened hashes with hashes of models. If exactly one of an entity's hashes in the models has the
+  /// digits of the shortened hash, that one is the result. Otherwise zeros replace the missing digits, and no model
+  /// matches.
   package static func completed(
     _ hashes: [String: PastedHash], by collections: [ModelCollection]
   ) -> [String: VersionHash] {
@@ -89,21 +90,21 @@ package enum PastedHashes {
   }
 }
 
-/// Scans a text once. From each hash it looks back to the name before the hash.
+/// Scans a text once for hashes. Where it finds a hash, it looks backwards for the name that precedes the hash.
 private struct TextScan {
   let bytes: [UInt8]
   private var place = 0
 
   init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The start of the description of `Data` since 2019, which leaves out the middle of the bytes.
+  /// The start of the description of `Data` since 2019. This description leaves out the middle of the bytes.
   private static let described = Array("{length = 32, bytes = 0x".utf8)
-  /// The texts that may follow the first digits of a shortened hash.
+  /// The texts that stand for the omitted digits of a shortened hash.
   private static let ellipses = [Array("…".utf8), Array("...".utf8)]
   private static let minimumDigits = 12
-  /// The bytes that may come between a name and its hash.
+  /// The bytes that may separate a name from its hash.
   private static let between = Set(" \t\"'=:<".utf8)
-  /// The names before hashes that are not version hashes.
+  /// Names that precede hashes of other kinds, in lower case.
   private static let otherHashes: Set = ["sha", "sha256", "sha-256", "digest", "checksum", "hash"]
   /// The maximum number of bytes between a name and its hash.
   private static let reach = 64
@@ -123,32 +124,34 @@ private struct TextScan {
     return hashes
   }
 
-  /// The hash that begins at the current place; nil if none does. Moves past the word that was looked at.
+  /// The hash that begins at the current position; nil if there is none. Moves the position past the word that was
+  /// examined.
   private mutating func hash() -> PastedHash? {
     let rest = bytes[place...]
     if rest.starts(with: Self.described) {
       place += Self.described.count
       return pasted(digits(areSpaced: true))
     }
-    // Old descriptions of `Data`, in angle brackets, have a space after every four bytes.
+    // In its old form, the description of `Data` is in angle brackets and has a space after every four bytes.
     let isSpaced = place > 0 && bytes[place - 1] == UInt8(ascii: "<")
     if place > 0, Self.isWordByte(bytes[place - 1]) { return nil }
     if rest.starts(with: [UInt8(ascii: "0"), UInt8(ascii: "x")]) { place += 2 }
     let start = place
     let first = digits(areSpaced: isSpaced)
     if isAtEndOfWord { return pasted(first) }
-    // Not hexadecimal: the rest of the word may be base64.
+    // The word is not hexadecimal. Its rest may be base64.
     while place < bytes.count, Self.isWordByte(bytes[place]), bytes[place] < 0x80 || !isCutShort {
       place += 1
     }
-    // 32 bytes: 43 characters and one of padding.
+    // In base64, 32 bytes are 43 characters and one character of padding.
     guard place - start == 43 else { return nil }
     return Data(base64Encoded: Data(bytes[start..<place] + [UInt8(ascii: "=")])).map {
       PastedHash(first: Hex.string($0))
     }
   }
 
-  /// Reads hexadecimal digits and returns them in lower case. With `areSpaced`, spaces between them are skipped.
+  /// Reads hexadecimal digits and returns them in lower case. If `areSpaced` is true, then spaces between the digits
+  /// are skipped.
   private mutating func digits(areSpaced: Bool) -> [UInt8] {
     var digits: [UInt8] = []
     while place < bytes.count {
@@ -168,8 +171,8 @@ private struct TextScan {
       || !Self.isWordByte(bytes[place]) && bytes[place] != UInt8(ascii: "=")
   }
 
-  /// Makes a hash from its digits. If the digits are cut short here, the digits after the gap are read too. Nil for any
-  /// other number of digits.
+  /// Makes a hash from its first digits. If an ellipsis follows, then the digits after the ellipsis are read too.
+  /// Returns nil if the number of digits fits neither a whole nor a shortened hash.
   private mutating func pasted(_ first: [UInt8]) -> PastedHash? {
     let length = 2 * VersionHash.byteCount
     let text = String(decoding: first, as: UTF8.self)
@@ -183,7 +186,7 @@ private struct TextScan {
     return PastedHash(first: text, last: String(decoding: last, as: UTF8.self))
   }
 
-  /// Whether an ellipsis at the current place stands for the rest of a hash.
+  /// Whether there is an ellipsis at the current position, in place of the rest of a hash.
   private var isCutShort: Bool {
     Self.ellipses.contains { bytes[place...].starts(with: $0) }
   }
@@ -201,7 +204,7 @@ private struct TextScan {
       !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[first])
     else { return nil }
     let text = String(decoding: bytes[first..<end], as: UTF8.self)
-    // Text from web pages is indented with spaces that are not ASCII.
+    // Text that was copied from a web page may be indented with spaces that are not ASCII.
     let name = String(
       text.unicodeScalars.drop { $0.properties.isWhitespace }.map(Character.init))
     return Self.otherHashes.contains(name.lowercased()) ? nil : name

@@ -1,7 +1,7 @@
 package import ObjectModel
 
 extension MappingModel {
-  /// Reads a compiled mapping model (`.cdm`), a keyed archive of an `NSMappingModel`.
+  /// Reads a compiled mapping model (`.cdm`), which is a keyed archive of an `NSMappingModel`.
   ///
   /// - Throws: ``ModelError``; `model.notAMapping` if the bytes are not the archive of a mapping model.
   package init(archive bytes: [UInt8]) throws(ModelError) {
@@ -13,10 +13,10 @@ extension MappingModel {
   }
 }
 
-/// Builds a mapping model from the object table of an archive.
+/// Builds a mapping model from the object table of a keyed archive.
 struct CompiledMappingReader {
-  /// The maximum number of elements that are visited. The parts of an archive may be shared, so the file's size does
-  /// not limit the work.
+  /// The maximum number of archived elements that are visited. An archive may refer to one element many times, so the
+  /// file's size does not limit the work.
   static let maximumWork = 1_000_000
 
   private enum Key {
@@ -34,7 +34,7 @@ struct CompiledMappingReader {
   }
 
   private let archive: KeyedArchive
-  /// The part of ``maximumWork`` that was used.
+  /// The number of archived elements that were visited, compared with ``maximumWork``.
   private(set) var work = 0
 
   init(archive: KeyedArchive) { self.archive = archive }
@@ -61,9 +61,9 @@ struct CompiledMappingReader {
       mappings.append(mapping)
       if let place = archive.index(stored) { places.insert(place) }
     }
-    // The table has the same mappings by name. Mappings that are only in the table come last.
-    let table = archive.namedEntries(archive.field("NSEntityMappingsByName", of: root)) ?? []
-    try spend(table.count)
+    // This dictionary lists the mappings again, by name. Mappings that are only in the dictionary are added at the
+    // end.
+    let table = try named("NSEntityMappingsByName", of: root)
     for (name, stored) in table where archive.index(stored).map(places.contains) != true {
       guard names.insert(name).inserted else {
         throw malformed("Two different entity mappings are called \(name).")
@@ -82,7 +82,7 @@ struct CompiledMappingReader {
     let source = try text("NSSourceEntityName", of: value)
     let destination = try text("NSDestinationEntityName", of: value)
     let name = try text("NSMappingName", of: value)
-    let number = archive.integer(archive.field("NSMappingType", of: value)) ?? 0
+    let number = try checked(archive.integer, "NSMappingType", of: value) ?? 0
     guard let kind = Int(exactly: number) else {
       throw malformed("An entity mapping has the unknown type \(number).")
     }
@@ -126,6 +126,19 @@ struct CompiledMappingReader {
 
   // MARK: Values
 
+  /// What `read` makes of the value of a field; nil if the field is absent. Throws if the value is of another type,
+  /// because a default in its place would change the mapping.
+  private func checked<Value>(
+    _ read: (PropertyList?) -> Value?, _ key: String, of object: PropertyList
+  ) throws(ModelError) -> Value? {
+    let field = archive.field(key, of: object)
+    let value = read(field)
+    guard value != nil || archive.isNull(field) else {
+      throw malformed("\(key) of a mapping has a value of the wrong type.")
+    }
+    return value
+  }
+
   private mutating func spend(_ amount: Int) throws(ModelError) {
     work += amount
     guard work <= Self.maximumWork else {
@@ -136,15 +149,13 @@ struct CompiledMappingReader {
   private mutating func text(
     _ key: String, of value: PropertyList
   ) throws(ModelError) -> String? {
-    guard let text = archive.string(archive.field(key, of: value)), !text.isEmpty else {
-      return nil
-    }
+    guard let text = try checked(archive.string, key, of: value), !text.isEmpty else { return nil }
     try spend(1 + text.utf8.count / 16)
     return text
   }
 
   private func hash(_ key: String, of value: PropertyList) throws(ModelError) -> VersionHash? {
-    guard let bytes = archive.data(archive.field(key, of: value)) else { return nil }
+    guard let bytes = try checked(archive.data, key, of: value) else { return nil }
     guard let hash = VersionHash(bytes: bytes) else {
       throw malformed("A version hash has \(bytes.count) bytes instead of 32.")
     }
@@ -157,14 +168,14 @@ struct CompiledMappingReader {
     try spend(1)
     var reader = PredicateArchiveReader(archive: archive)
     let read = reader.expression(archive.field(key, of: value))
-    try spend(reader.partCount)
+    try spend(reader.partCount + reader.textLength / 16)
     return read
   }
 
   private mutating func elements(
     _ key: String, of value: PropertyList
   ) throws(ModelError) -> [PropertyList] {
-    let elements = archive.elements(archive.field(key, of: value)) ?? []
+    let elements = try checked(archive.elements, key, of: value) ?? []
     try spend(elements.count)
     return elements
   }
@@ -172,13 +183,24 @@ struct CompiledMappingReader {
   private mutating func userInfo(
     _ value: PropertyList
   ) throws(ModelError) -> [String: ArchivedValue] {
-    let stored = archive.field("NSUserInfo", of: value)
-    try spend(archive.namedEntries(stored)?.count ?? 0)
     var found: [String: ArchivedValue] = [:]
-    for entry in archive.namedEntries(stored) ?? [] {
+    for entry in try named("NSUserInfo", of: value) {
       found[entry.name] = try decoded(entry.value)
     }
     return found
+  }
+
+  /// The entries of the dictionary in a field, without those whose key is not a text; empty if the field is absent.
+  private mutating func named(
+    _ key: String, of value: PropertyList
+  ) throws(ModelError) -> [(name: String, value: PropertyList)] {
+    var named: [(name: String, value: PropertyList)] = []
+    for entry in try checked(archive.entries, key, of: value) ?? [] {
+      guard let name = archive.string(entry.key) else { continue }
+      try spend(1 + name.utf8.count / 16)
+      named.append((name, entry.value))
+    }
+    return named
   }
 
   private mutating func others(

@@ -1,13 +1,13 @@
 package import ObjectModel
 
-/// How a migration makes the objects of one entity from those of another (`NSEntityMapping`).
+/// How a migration makes objects of one destination entity from objects of one source entity (`NSEntityMapping`).
 package struct EntityMapping: Sendable, Hashable {
   /// What an entity mapping does with objects (`NSEntityMappingType`).
   package struct Kind: RawRepresentable, Sendable, Hashable, Codable {
     /// The number in a compiled mapping model (`NSMappingType`).
     package let rawValue: Int
 
-    /// Makes a kind from its number, even from an unknown one.
+    /// Makes a kind from its number, which may be an unknown number.
     package init(rawValue: Int) { self.rawValue = rawValue }
 
     /// The kind is not set (`NSUndefinedEntityMappingType`). Core Data treats it like ``custom``.
@@ -40,40 +40,41 @@ package struct EntityMapping: Sendable, Hashable {
       }
     }
 
-    /// Makes a kind from its name in `mappingtypename`; nil for an unknown name.
+    /// Makes a kind from its name in `mappingtypename`; nil if the name is unknown.
     package init?(name: String) {
       guard let kind = Self.known.first(where: { $0.name == name }) else { return nil }
       self = kind
     }
   }
 
-  /// The mapping's name (`name`), such as `CarToCar`. Property mappings of other entity mappings refer to it.
+  /// The mapping's name (`name`), for example `CarToCar`. Property mappings of other entity mappings refer to this
+  /// mapping by its name.
   package var name: String
   /// What the mapping does (`mappingType`).
   package var kind: Kind
-  /// The name of the entity of the old model (`sourceEntityName`); nil for ``Kind/add``.
+  /// The name of the entity in the old model (`sourceEntityName`); nil for ``Kind/add``.
   package var sourceEntityName: String?
-  /// The name of the entity of the new model (`destinationEntityName`); nil for ``Kind/remove``.
+  /// The name of the entity in the new model (`destinationEntityName`); nil for ``Kind/remove``.
   package var destinationEntityName: String?
   /// The version hash that the source entity must have (`sourceEntityVersionHash`). Nil for ``Kind/add``, and if the
-  /// mapping is not bound to hashes.
+  /// mapping records no hashes.
   package var sourceEntityVersionHash: VersionHash?
   /// The version hash that the destination entity must have (`destinationEntityVersionHash`). Nil for ``Kind/remove``,
-  /// and if the mapping is not bound to hashes.
+  /// and if the mapping records no hashes.
   package var destinationEntityVersionHash: VersionHash?
-  /// How the attributes of the destination get their values (`attributeMappings`), in order.
+  /// How the attributes of the destination entity get their values (`attributeMappings`), in order.
   package var attributeMappings: [PropertyMapping]
-  /// How the relationships of the destination get their values (`relationshipMappings`), in order.
+  /// How the relationships of the destination entity get their values (`relationshipMappings`), in order.
   package var relationshipMappings: [PropertyMapping]
-  /// The expression for the source objects that the mapping takes (`sourceExpression`), usually a `FETCH(…)`; nil for
+  /// The expression that yields the source objects of the mapping (`sourceExpression`), usually a `FETCH(…)`; nil for
   /// ``Kind/add``.
   package var sourceExpression: ModelExpression?
-  /// The policy class that does the work (`entityMigrationPolicyClassName`), spelled as in the file; nil for Core
-  /// Data's own class.
+  /// The name of the migration policy class (`entityMigrationPolicyClassName`), spelled as in the file; nil if Core
+  /// Data's own class is used.
   package var migrationPolicyClassName: String?
-  /// The entries of the user info (`userInfo`) whose keys are text.
+  /// The entries of the user info (`userInfo`), without those whose key is not a text.
   package var userInfo: [String: ArchivedValue]
-  /// The fields of the file that have no property here, under the file's names.
+  /// The fields of the file for which this type has no property, by their names in the file.
   package var others: [String: ArchivedValue]
 
   /// Makes an entity mapping.

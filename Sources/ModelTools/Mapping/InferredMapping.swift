@@ -4,17 +4,19 @@ import SafeText
 extension MappingModel {
   /// The mapping that Core Data infers between two versions of a model (lightweight migration).
   ///
-  /// The rules are those of ``LightweightVerdict``. A change that depends on the data, or that Apple does not document,
-  /// does not prevent a mapping. Renames are followed if a renaming identifier records them; guesses are not used.
+  /// The rules are those of ``LightweightVerdict``. A change does not prevent a mapping if its verdict depends on the
+  /// data, or if Apple does not document the change. Renames are followed if a renaming identifier records them;
+  /// guessed renames are not.
   ///
-  /// Each entity of the destination gets one mapping: `IEM_Add_…` for a new entity, `IEM_Copy_…` if the version hash is
-  /// the same, `IEM_Transform_…` otherwise. Each entity that is gone gets `IEM_Remove_…`. The mappings are bound to the
-  /// version hashes of both entities. If the rule of a hash is not confirmed, that hash is nil.
+  /// Each entity of the destination gets one mapping: `IEM_Add_…` for a new entity, `IEM_Copy_…` if the version hash
+  /// is the same, `IEM_Transform_…` otherwise. Each entity that is gone gets `IEM_Remove_…`. Each mapping records the
+  /// version hashes of its entities. A hash is nil if the rule for computing it is not confirmed.
   ///
-  /// No archived inferred mapping was found to compare with. The expressions are those that Xcode's compiler writes for
-  /// the same purpose, as seen in `V2toV3.cdm`. An attribute takes `$source.name`. A relationship takes the instances
-  /// that the destination's mapping made. A destination with subentities has more than one mapping, so the relationship
-  /// takes the instances made for the source relationship instead.
+  /// No archive of a mapping that Core Data inferred was found for comparison. The expressions are those that Xcode's
+  /// compiler writes for the same purpose, as seen in `V2toV3.cdm`. An attribute takes `$source.name`. A relationship
+  /// takes the objects that the mapping of its destination entity made. If that entity has subentities, several
+  /// mappings make its objects. The relationship then takes the objects that any mapping made from those in the source
+  /// relationship.
   ///
   /// - Throws: ``InferredMappingError`` with every change that prevents the mapping.
   package static func inferred(
@@ -25,13 +27,13 @@ extension MappingModel {
       if case .notHandled = $0.verdict { true } else { false }
     }
     guard obstacles.isEmpty else {
-      throw InferredMappingError(code: .notInferable, changes: obstacles)
+      throw InferredMappingError(changes: obstacles)
     }
     return inference.mappingModel()
   }
 }
 
-/// The inference of a mapping between two versions. The mapping is valid only if no change prevents it.
+/// Infers a mapping between two versions of a model. The mapping is valid only if no change prevents it.
 final class MappingInference {
   private let entities: EntityPairing
   /// All changes between the two versions.
@@ -39,7 +41,7 @@ final class MappingInference {
   private var oldHashes: ModelHashes { entities.oldIndex.hashes }
   private var newHashes: ModelHashes { entities.newIndex.hashes }
 
-  /// The names of the mappings, by destination entity.
+  /// The names of the mappings, by the name of the destination entity.
   private lazy var names: [String: String] = {
     var names: [String: String] = [:]
     for entity in entities.added { names[entity.name] = "IEM_Add_" + entity.name }
@@ -83,7 +85,7 @@ final class MappingInference {
       entityMappings: mappings, sourceModel: entities.old, destinationModel: entities.new)
   }
 
-  /// The losses of ``mappingModel()``, found without making the mapping; see ``MappingModel/losses(of:)``.
+  /// The losses of ``mappingModel()``, found without making the mapping. See ``MappingModel/losses(of:)``.
   func losses() -> [MappingLoss] {
     var losses: [String: [MappingLoss]] = [:]
     for entity in entities.removed where !entity.isAbstract {
@@ -121,8 +123,9 @@ final class MappingInference {
 
   // MARK: Properties
 
-  /// Makes one mapping for each persistent attribute, inherited ones included. Attributes that move up or down the
-  /// hierarchy therefore keep their values. A new attribute has no expression and gets its default.
+  /// Makes one mapping for each persistent attribute of the destination entity, inherited attributes included.
+  /// Attributes that move up or down the hierarchy therefore keep their values. A new attribute has no expression and
+  /// gets its default value.
   private func attributes(from old: Entity, to new: Entity) -> [PropertyMapping] {
     let sources = Dictionary(
       attributePairing(from: old, to: new).pairs.map { ($0.new.name, $0.old.name) }
@@ -163,7 +166,8 @@ final class MappingInference {
   private func instances(of source: Relationship, for relationship: Relationship) -> ModelExpression
   {
     let destination = relationship.destinationEntityName
-    // The destination's mapping makes the related objects only if the destination is the same entity as before.
+    // The mapping of the destination entity makes the related objects only if the relationship led to that entity in
+    // the old model too.
     if let mapping = names[destination], !parents.contains(destination),
       entities.newName(ofOld: source.destinationEntityName) == destination
     {

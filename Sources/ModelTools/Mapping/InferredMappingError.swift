@@ -1,23 +1,12 @@
 import ObjectModel
 
-/// The error when no mapping can be inferred between two versions of a model.
+/// The error that is thrown if no mapping can be inferred between two versions of a model.
 package struct InferredMappingError: Error, Sendable, Hashable {
-  /// What went wrong, as a stable string such as `mapping.notInferable`. Later versions may add codes.
-  package struct Code: RawRepresentable, Sendable, Hashable {
-    /// The stable text of the code.
-    package let rawValue: String
+  /// The stable code of this error. If lightweight migration cannot do a change, then Core Data itself reports error
+  /// 134190, or error 134140 without an underlying error.
+  package static let code = "mapping.notInferable"
 
-    /// Makes a code from its stable text.
-    package init(rawValue: String) { self.rawValue = rawValue }
-
-    /// Lightweight migration cannot do some of the changes. Core Data itself reports error 134190 for this, or 134140
-    /// without an underlying error.
-    package static let notInferable = Code(rawValue: "mapping.notInferable")
-  }
-
-  /// What went wrong, as a stable code.
-  package let code: Code
-  /// Every change that prevents the mapping, each with its reason in ``ModelChange/verdict``.
+  /// Every change that prevents the mapping. The reason is in the ``ModelChange/verdict`` of the change.
   package let changes: [ModelChange]
 
   /// The error as one sentence for people, with all reasons.
@@ -31,5 +20,5 @@ package struct InferredMappingError: Error, Sendable, Hashable {
 
 extension InferredMappingError: CustomStringConvertible {
   /// The message and the code in one line.
-  package var description: String { "\(message) [\(code.rawValue)]" }
+  package var description: String { "\(message) [\(Self.code)]" }
 }

@@ -1,25 +1,20 @@
-package import ObjectModel
+import ObjectModel
 
-/// Whether inference (lightweight migration) can do a step between two models.
+/// Whether Core Data can migrate from one model to another by an inferred mapping (lightweight migration).
 package enum InferredStep: Sendable {
-  /// Inference can do the step. The reasons say what in the data may prevent it; each completes "unless …". The mapping
-  /// is nil if only the verdict is known.
+  /// An inferred mapping can do the step. The reasons say what in the data may prevent the step; each completes
+  /// "unless …". The mapping is nil if only the verdict is known.
   case possible(MappingModel?, unless: [String])
-  /// Inference cannot do the step, for these reasons.
+  /// An inferred mapping cannot do the step, for these reasons.
   case impossible([String])
-  /// Apple's documentation does not say whether inference can do the step. The reasons say what is not documented. The
-  /// mapping is the one that is inferred if inference can do it.
+  /// Apple's documentation does not say whether an inferred mapping can do the step. The reasons say what is not
+  /// documented. The mapping is the one that would be inferred.
   case unknown(MappingModel?, [String])
 }
 
 extension InferredStep {
-  /// Judges the step between two models by Apple's documented rules, see ``LightweightVerdict``.
-  package init(from old: ManagedObjectModel, to new: ManagedObjectModel) {
-    let inference = MappingInference(EntityPairing(old: old, new: new))
-    self.init(inference.changes) { inference.mappingModel() }
-  }
-
-  /// Judges the step that makes some changes. `mapping` is called only if the step is not impossible.
+  /// Judges a step by its changes and Apple's documented rules, see ``LightweightVerdict``. Unless the step is
+  /// impossible, `mapping` is called to make the inferred mapping.
   init(_ changes: [ModelChange], mapping: () -> MappingModel?) {
     var obstacles: [String] = []
     var doubts: [String] = []
@@ -29,7 +24,7 @@ extension InferredStep {
       case .notHandled(let reason): obstacles.append("\(change.summary): \(reason)")
       case .unknown(let reason): doubts.append("\(change.summary): \(reason)")
       case .handledIfDataAllows(let reason):
-        // Most reasons name the entity. Only reasons that do not name it need the change beside them.
+        // Most reasons name the entity. If a reason does not, then the change is written after the reason.
         let isPlaced = change.entityName.map { reason.contains("`\($0)`") } ?? true
         conditions.append(isPlaced ? reason : "\(reason) (\(change.summary))")
       case .handled, .nothingToDo: break

@@ -1,17 +1,17 @@
 package import ObjectModel
 
-/// A part of the source model that a migration step leaves behind.
+/// An entity or a property of the source model whose objects or values a migration step does not carry over.
 package struct MappingLoss: Sendable, Hashable {
   /// The name of the source entity.
   package let entityName: String
-  /// The name of the property whose values are not taken over; nil if all objects of the entity are left behind.
+  /// The name of the property whose values are not carried over; nil if no object of the entity is carried over.
   package let propertyName: String?
 }
 
 extension MappingModel {
-  /// The parts of a source model that this mapping leaves behind: entities without a mapping, and persistent properties
-  /// that no value expression reads. Entities with a policy class are left out, because what the class does is not
-  /// known.
+  /// The entities and properties of the source model that this mapping does not carry over: entities without a
+  /// mapping, and persistent properties that no value expression reads. Entities with a migration policy class are not
+  /// listed, because it is not known what the class does.
   package func losses(of source: ManagedObjectModel) -> [MappingLoss] {
     var losses: [MappingLoss] = []
     let bySource = Dictionary(grouping: entityMappings.filter { $0.kind != .remove }) {
@@ -46,7 +46,7 @@ extension MappingModel {
 }
 
 extension ModelExpression {
-  /// Adds the first keys of all key paths of `$source` to `keys`.
+  /// Adds the first key of every key path of `$source` to `keys`.
   fileprivate func collectSourceKeys(_ keys: inout Set<String>) {
     if case .keyPath(let path, of: .variable("source")) = self {
       keys.insert(String(Substring(path.utf8.prefix { $0 != UInt8(ascii: ".") })))

@@ -1,17 +1,18 @@
 import ObjectModel
 
-/// The places of a plan (models on the way) that each mapping model of a set fits. They are found by hash, in one pass
-/// over all mapping models.
+/// The models of a migration plan that each mapping model of a set fits. These models are called places. They are
+/// found by hash, in one pass over all mapping models.
 struct MappingMatches {
-  /// The places that fit one side (source or destination) of a mapping model.
+  /// The places that fit one side of a mapping model: its source or its destination.
   struct Side {
-    /// The indexes of the places that have the hash of every entity that the mapping names on this side.
+    /// The indexes of the places with the right hash for every entity that the mapping model names on this side.
     var places: Set<Int> = []
-    /// The index of the place with the most of these hashes, the first of several; nil if no place has any.
+    /// The index of the place with the largest number of right hashes, or of the first such place. Nil if no place has
+    /// a right hash.
     var nearest: Int?
   }
 
-  /// The source sides of the mapping models, by the index of the mapping model in its set.
+  /// The places that fit the source side of each mapping model, in the order of the mapping models.
   private(set) var sources: [Side] = []
   private(set) var destinations: [Side] = []
 
@@ -42,7 +43,7 @@ struct MappingMatches {
     }
     var side = Side()
     for (place, number) in agreeing.enumerated() where number > 0 {
-      // A mapping that only adds entities has no source, and so fits no place there.
+      // A mapping model that only adds entities has no source entities, so no place fits its source side.
       if number == met.count { side.places.insert(place) }
       if number > side.nearest.map({ agreeing[$0] }) ?? 0 { side.nearest = place }
     }

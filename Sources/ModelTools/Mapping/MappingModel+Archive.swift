@@ -2,11 +2,11 @@ import ObjectModel
 import SafeText
 
 extension MappingModel {
-  /// Writes the mapping as a compiled mapping model (`.cdm`), in the form of `V2toV3.cdm`. Reports what that form does
-  /// not hold: embedded models, paths, and what only an `.xcmappingmodel` has.
+  /// Writes the mapping as a compiled mapping model (`.cdm`), in the form of `V2toV3.cdm`. The result also lists what
+  /// a `.cdm` does not hold: embedded models, paths, and fields that only an `.xcmappingmodel` has.
   ///
-  /// Core Data finds a mapping model by its hashes, so a mapping that is not ``isBound`` is of no use. Bind it with
-  /// ``compiled(from:to:)``.
+  /// Core Data finds a mapping model by the hashes in it, so a `.cdm` without them is of no use. If the mapping is not
+  /// ``isBound``, first add the hashes with ``compiled(from:to:)``.
   package func archive() -> (bytes: [UInt8], losses: [ModelLoss]) {
     var writer = CompiledMappingWriter()
     let bytes = writer.bytes(self)
@@ -15,14 +15,14 @@ extension MappingModel {
 }
 
 private struct CompiledMappingWriter {
-  /// The names of the entity mapping and the property mapping that lose something. Both are nil for a loss of the
-  /// mapping model as a whole.
+  /// The names of the entity mapping and the property mapping in which a loss occurs. Both are nil if the loss
+  /// concerns the mapping model as a whole.
   private struct Place {
     var mapping: String?
     var property: String?
   }
 
-  /// The names of `.xcmappingmodel` fields that have no use once the mapping is compiled.
+  /// The names of `.xcmappingmodel` fields that the compiler uses and a compiled mapping does not need.
   private static let settled: Set<String> = [EntityMapping.generatesName, "mappingnumber"]
 
   private var builder = KeyedArchiveBuilder()
@@ -131,8 +131,8 @@ private struct CompiledMappingWriter {
     return builder.dictionary(written)
   }
 
-  /// The fields in `others` in archived form. Fields of a `.cdm` are written back. Fields of an `.xcmappingmodel` have
-  /// no meaning in a `.cdm` and are noted as losses.
+  /// Converts the fields in `others` to archived form. Fields of a `.cdm` are written again. Fields of an
+  /// `.xcmappingmodel` have no meaning in a `.cdm` and are recorded as losses.
   private mutating func others(
     _ others: [String: ArchivedValue], of subject: Place
   ) -> [String: PropertyList] {

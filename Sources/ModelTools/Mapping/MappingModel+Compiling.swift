@@ -2,26 +2,28 @@ package import ObjectModel
 import SafeText
 
 extension EntityMapping {
-  /// The name that Xcode gives an entity mapping: `CarToCar`, or the entity's name if the mapping has only one entity.
+  /// The name that Xcode gives an entity mapping: `CarToCar`, or only the entity's name if one of the two entities is
+  /// missing.
   static func standardName(_ source: String?, _ destination: String?) -> String {
     guard let source, let destination else { return source ?? destination ?? "" }
     return "\(source)To\(destination)"
   }
 
-  /// Whether Xcode's compiler generates the source expression of this mapping (`autogenerateexpression` in Xcode's
-  /// form).
+  /// Whether Xcode's compiler generates the source expression of this mapping (`autogenerateexpression` in an
+  /// `.xcmappingmodel`).
   var generatesSourceExpression: Bool { others[Self.generatesName] == .bool(true) }
 
   static let generatesName = "autogenerateexpression"
 }
 
 extension PropertyMapping {
-  /// Whether Xcode's compiler generates the value expression of this mapping (`autogenerateexpression` in Xcode's
-  /// form). A missing expression of an attribute mapping is generated without this flag too.
+  /// Whether Xcode's compiler generates the value expression of this mapping (`autogenerateexpression` in an
+  /// `.xcmappingmodel`). For an attribute mapping, the compiler generates a missing expression even if this flag is
+  /// not set.
   var generatesExpression: Bool { others[EntityMapping.generatesName] == .bool(true) }
 }
 
-/// The expressions that Xcode's compiler writes, as in `V2toV3.cdm`.
+/// The expressions that Xcode's compiler generates, as seen in `V2toV3.cdm`.
 enum GeneratedExpression {
   static let manager = ModelExpression.variable("manager")
   static let source = ModelExpression.variable("source")
@@ -39,15 +41,16 @@ enum GeneratedExpression {
       context: .keyPath("sourceContext", of: manager), countOnly: false)
   }
 
-  /// The expression for the destination objects that one entity mapping made from the source objects at a key path.
-  /// Without a key path, it is for those made from the source object itself.
+  /// The expression for the destination objects that the mapping `mappingName` made from the source objects at a key
+  /// path. If `keyPath` is nil, then the source object itself takes the place of these source objects.
   static func destinations(mappingName: String, keyPath: String?) -> ModelExpression {
     .function(
       target: manager, selector: "destinationInstancesForEntityMappingNamed:sourceInstances:",
       arguments: [.constant(.string(mappingName)), keyPath.map(sourceValue) ?? source])
   }
 
-  /// The expression for the destination objects that any mapping made from the objects of a source relationship.
+  /// The expression for the destination objects that any mapping made from the objects in a relationship of the source
+  /// object.
   static func destinations(relationshipName: String) -> ModelExpression {
     .function(
       target: manager, selector: "destinationInstancesForSourceRelationshipNamed:sourceInstances:",
@@ -56,7 +59,7 @@ enum GeneratedExpression {
 }
 
 extension MappingModel {
-  /// Whether every entity mapping has a hash for each of its entities, as in a `.cdm`.
+  /// Whether every entity mapping records a version hash for each of its entities, as in a `.cdm`.
   package var isBound: Bool {
     entityMappings.allSatisfy { mapping in
       (mapping.sourceEntityName == nil) == (mapping.sourceEntityVersionHash == nil)
@@ -64,17 +67,18 @@ extension MappingModel {
     }
   }
 
-  /// The mapping as Xcode's compiler would write it for two models: bound to their hashes, with kinds and generated
+  /// The mapping as Xcode's compiler would write it for two models: with their hashes, with kinds and with generated
   /// expressions.
   ///
-  /// Existing values stay. A model that is not given is replaced by the one that the mapping carries; without either,
-  /// hashes stay nil. An entity whose hash follows no confirmed rule gets no hash.
+  /// Values that are already set do not change. If an argument is nil, the model that the mapping itself contains is
+  /// used; if there is none either, then the hashes stay nil. An entity gets no hash if no confirmed rule computes it.
   ///
-  /// The rules are those by which `V2toV3.xcmappingmodel` became `V2toV3.cdm`, the only pair known. A mapping with a
-  /// policy is custom, one without a source adds, one without a destination removes. Any other mapping is a copy, even
-  /// if the hashes differ. An attribute takes `$source.name`. A relationship takes the destination objects of the
-  /// source relationship with the same name, if the source entity has one. If the relationship's destination entity has
-  /// subentities, these objects are found by relationship, otherwise by mapping name.
+  /// The rules are those by which `V2toV3.xcmappingmodel` became `V2toV3.cdm`, the only known pair of such files. A
+  /// mapping with a policy class is custom, one without a source entity adds, one without a destination entity
+  /// removes. Any other mapping is a copy, even if the hashes differ. An attribute takes `$source.name`. A
+  /// relationship takes the destination objects made from the source relationship with the same name, if the source
+  /// entity has one. They are found by the mapping's name or, if the relationship's destination entity has
+  /// subentities, by the relationship's name.
   package func compiled(
     from source: ManagedObjectModel? = nil, to destination: ManagedObjectModel? = nil
   ) -> MappingModel {
@@ -91,13 +95,14 @@ private struct MappingCompiler {
   let destination: ManagedObjectModel?
   let sourceHashes: [String: VersionHash]
   let destinationHashes: [String: VersionHash]
-  /// The names of all properties of each source entity, inherited ones included, by entity name.
+  /// For each source entity name, the names of all properties of the entity, inherited properties included.
   let sourceProperties: [String: Set<String>]
-  /// The destination of each relationship, by destination entity of a mapping and by relationship name. Inherited
-  /// relationships are included.
+  /// The destination entity of each relationship. The outer key is the destination entity of a mapping, the inner key
+  /// the relationship's name. Inherited relationships are included.
   let destinationEntities: [String: [String: String]]
   let parents: Set<String>
-  /// The name of the entity mapping of each destination entity that has exactly one, by entity name.
+  /// For each destination entity name, the name of the only entity mapping that has a source entity and leads to this
+  /// destination. Entities with several such mappings are left out.
   let mappingNames: [String: String]
 
   init(source: ManagedObjectModel?, destination: ManagedObjectModel?, mapping: MappingModel) {
@@ -176,7 +181,8 @@ private struct MappingCompiler {
     _ property: PropertyMapping, leadsTo entityName: String?, known: Set<String>
   ) -> ModelExpression? {
     if let mappingName = property.sourceMappingName, let keyPath = property.sourceKeyPath {
-      // The editor shows and stores the whole text `$source.country`. The text `$source` is the object itself.
+      // The editor shows and stores the whole text, for example `$source.country`. The text `$source` alone means the
+      // source object itself.
       let isObject = PathText.isSame(keyPath, "$source")
       return GeneratedExpression.destinations(
         mappingName: mappingName,

@@ -1,4 +1,3 @@
-import Foundation
 package import ObjectModel
 import SafeText
 
@@ -12,9 +11,10 @@ package struct MappingModelSet: Sendable {
     package let fileName: String
     /// The path of the file or folder.
     package let path: String
-    /// The mapping model as the file has it; nil if it could not be read, see ``problem``.
+    /// The mapping model as it is in the file; nil if the file could not be read, see ``problem``.
     package let mapping: MappingModel?
-    /// The mapping model bound to hashes, as far as it has hashes or carries its models; nil if it could not be read.
+    /// The mapping model with version hashes and generated expressions, as far as it contains hashes or models from
+    /// which to compute them. Nil if the file could not be read.
     package let compiled: MappingModel?
     /// Why ``mapping`` is nil; nil if there is a mapping.
     package let problem: ModelError?
@@ -32,25 +32,25 @@ package struct MappingModelSet: Sendable {
 
   /// The mapping models, in natural order of their paths.
   package let items: [Item]
-  /// The folders that a search did not read, or only in part, each with the reason.
+  /// The folders that a search did not read, or read only in part. Each error says which folder and why.
   package let notEntered: [ModelError]
 
-  /// Makes a set from the items of other sets.
+  /// Makes a set from the given items.
   package init(_ items: [Item] = [], notEntered: [ModelError] = []) {
     self.items = items
     self.notEntered = notEntered
   }
 
   /// Reads the mapping models at a path: an `.xcmappingmodel`, an `xcmapping.xml`, a `.cdm`, or a folder that contains
-  /// any of these at any depth, such as an app.
+  /// any of these at any depth, for example an app.
   ///
   /// A mapping model that cannot be read is listed with its ``Item/problem``. Symbolic links below the path are not
   /// followed. A folder without mapping models gives an empty set.
   ///
-  /// - Throws: ``ModelError`` if the path has no file or folder. For a single file or an `.xcmappingmodel`, also if
-  ///   this cannot be read.
+  /// - Throws: ``ModelError`` if nothing exists at the path, or if the path is a single file or an `.xcmappingmodel`
+  ///   that cannot be read.
   package init(at path: String) throws(ModelError) {
-    let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let resolved = ModelFile.resolved(path)
     switch ModelFile.kind(at: resolved) {
     case .folder where ModelFile.pathExtension(resolved) == "xcmappingmodel":
       self.init([try Self.named(resolved)])
@@ -65,38 +65,41 @@ package struct MappingModelSet: Sendable {
     }
   }
 
-  /// Reads the mapping models in the folder of a file or folder, beside it. Subfolders are not searched. The set is
-  /// empty if there are none.
+  /// Reads the mapping models that are in the same folder as the file or folder at `path`. Subfolders are not
+  /// searched. The set is empty if there are no mapping models.
   package init(beside path: String) {
-    let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let resolved = ModelFile.resolved(path)
     let folder = PathText.folder(of: resolved)
-    let names = ModelFile.names(in: folder).filter {
-      ["xcmappingmodel", "cdm"].contains(ModelFile.pathExtension($0))
+    guard let all = ModelFile.readNames(in: folder) else {
+      self.init(notEntered: [.unreadable(folder: folder)])
+      return
     }
+    let names = all.filter { ["xcmappingmodel", "cdm"].contains(ModelFile.pathExtension($0)) }
     let most = ModelCollection.maximumVersions
     self.init(
       names.prefix(most).map { Self.item(PathText.joined(folder, $0)) },
       notEntered: names.count > most ? [.tooMany(folder)] : [])
   }
 
-  /// Reads the mapping models at named paths, those in folders of models, and those beside single models. Each is taken
-  /// once.
+  /// Reads the mapping models at the paths in `mappings`. Adds those inside each folder in `models`, and those in the
+  /// same folder as each path in `models`. A path in `models` may also be a mapping model. Each mapping model is
+  /// listed once.
   ///
-  /// - Throws: ``ModelError`` if a named mapping model cannot be read.
+  /// - Throws: ``ModelError`` if a mapping model that one of the two lists names cannot be read.
   package init(named mappings: [String], withModelsAt models: [String]) throws(ModelError) {
     var items: [Item] = []
     var notEntered: [ModelError] = []
-    var met: Set<String> = []
+    var met: Set<[UInt8]> = []
     func add(_ set: MappingModelSet) {
       notEntered += set.notEntered
-      items += set.items.filter { met.insert($0.path).inserted }
+      items += set.items.filter { met.insert(Array($0.path.utf8)).inserted }
     }
     for path in mappings { add(try MappingModelSet(at: path)) }
     for path in models {
       if Self.isMapping(at: path) {
         add(try MappingModelSet(at: path))
       } else {
-        // Any other file, such as a store, contains no mapping models.
+        // A path that is not a folder, for example a store, contains no mapping models.
         if ModelFile.kind(at: path) == .folder, let inside = try? MappingModelSet(at: path) {
           add(inside)
         }
@@ -118,7 +121,7 @@ package struct MappingModelSet: Sendable {
     return item
   }
 
-  /// Reads one mapping model. Its form is recognised by the content.
+  /// Reads one mapping model. Its content decides in which format it is read.
   private static func item(_ path: String) -> Item {
     let isBundle = ModelFile.kind(at: path) == .folder
     let file = isBundle ? path + "/xcmapping.xml" : path

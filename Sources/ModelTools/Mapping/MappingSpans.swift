@@ -1,15 +1,17 @@
 import ObjectModel
 
-/// Counts the mapping models that a step from one place to another skips, because they lie between the two places. A
-/// span of a mapping model leads from a place that fits its source to the next place that fits its destination.
+/// Counts the mapping models that a step from one place to another skips. A place is a model of the migration plan. A
+/// span of a mapping model leads from a place that fits the mapping model's source to the next place that fits its
+/// destination. A step skips a mapping model if one of the mapping model's spans lies within the step.
 struct MappingSpans {
   private let positions: [Int]
   private let goesBack: Bool
   /// For each mapping model and each position: the nearest end of all spans that begin at this position or later. Nil
-  /// if no span begins at this position or later. On the way back, positions are counted from the last one.
+  /// if no span begins there. If the plan goes back to an older version, positions are counted backwards from the last
+  /// one.
   private let ends: [[Int?]]
 
-  /// Makes the table. `positions` are the positions of the places, by the index of the place.
+  /// Makes the table of spans. `positions` holds the position of each place in the order of versions.
   init(_ matches: MappingMatches, _ positions: [Int], goesBack: Bool) {
     self.positions = positions
     self.goesBack = goesBack
@@ -18,8 +20,9 @@ struct MappingSpans {
     ends = zip(matches.sources, matches.destinations).map { source, destination in
       let begins = Set(source.places.map(along))
       let stops = Set(destination.places.map(along))
-      // The positions are visited from the last one down. `nextStop` is the next stop after a position, `nearestStop`
-      // the nearest stop of all spans that begin at it or later.
+      // The positions are visited in descending order. After each visit, `nextStop` is the nearest position, from the
+      // visited one on, that fits the destination. `nearestStop` is the nearest end of all spans that begin at the
+      // visited position or later.
       var nextStop: Int?
       var nearestStop: Int?
       var ends: [Int?] = Array(repeating: nil, count: count)

@@ -1,34 +1,38 @@
 package import ObjectModel
 
-/// The steps that migrate a store to a version of its model, and the reasons if there are none.
+/// The steps that migrate a store to a version of its model, or the reasons why there is no such sequence of steps.
 package struct MigrationPlan: Sendable {
-  /// A model on the way of a migration. Versions with equal hashes are one place.
+  /// A model at the start, in the middle or at the end of a migration. Several versions with equal hashes form one
+  /// place.
   package struct Place: Sendable {
     /// The names of the versions at this place; empty for a model that only the store has.
     package let versionNames: [String]
-    /// The path of the place's first version; nil for a model that only the store has.
+    /// The path of the first version at this place; nil for a model that only the store has.
     package let path: String?
     /// The model at this place; nil if only its hashes are known.
     package internal(set) var model: ManagedObjectModel?
     let hashed: HashedModel
     /// The hashes computed from the model; nil if they are not known yet.
     let computed: ModelHashes?
-    /// The position in the order of versions. A model that only the store has gets the position of the nearest version.
+    /// The position of the model in the order of versions. A model that only the store has gets the position of the
+    /// nearest version.
     let position: Int
 
-    /// The name of the place for people: that of its first version, or "the store's own model".
+    /// The name of the place for people: the name of its first version, or "the store's own model".
     package var name: String { versionNames.first ?? "the store's own model" }
   }
 
-  /// How a step is done: by mapping models or by inference.
+  /// How a step is done: by mapping models of the developer, or by an inferred mapping.
   package enum Way: Sendable {
-    /// The developer's mapping models do the step: one, or several that divide the entities among them. Each is to be
-    /// run over the whole store. No file says in which order the app runs several. Here, mapping models that need no
-    /// class of the app come first, so that the others find the objects that these make.
+    /// Mapping models of the developer do the step: one, or several that divide the entities among them. Each of
+    /// several is run over the whole store. No file says in which order the app runs them. In this list, mapping models
+    /// that need no class of the app come first, so that the others find the objects that these first ones make.
     case mappings([MappingModelSet.Item])
-    /// Inference does the step. The reasons say what in the data may prevent it; each completes "unless …".
+    /// An inferred mapping does the step. The reasons say what in the data may prevent the step; each completes
+    /// "unless …".
     case inferred(MappingModel?, unless: [String])
-    /// Inference may do the step, but this is not documented. The reasons say what is not documented.
+    /// An inferred mapping may do the step, but Apple's documentation does not say so. The reasons say what is not
+    /// documented.
     case uncertain(MappingModel?, [String])
   }
 
@@ -38,13 +42,14 @@ package struct MigrationPlan: Sendable {
     package let from: Place
     /// The place of the model after the step.
     package let to: Place
-    /// The mapping models or the inference that do the step.
+    /// How the step is done: by which mapping models, or by which inferred mapping.
     package let way: Way
-    /// The entities and properties that the step leaves behind, intended or not; see ``MappingModel/losses(of:)``.
+    /// The entities and properties that the step does not carry over, whether this is intended or not. See
+    /// ``MappingModel/losses(of:)``.
     package let losses: [MappingLoss]
   }
 
-  /// The result of looking for one step between two models.
+  /// The result of trying to find one step between two models.
   package struct Attempt: Sendable {
     /// The place of the model before the step.
     package let from: Place
@@ -52,59 +57,63 @@ package struct MigrationPlan: Sendable {
     package let to: Place
     /// The step; nil if no step is possible.
     package let step: Step?
-    /// Why the step cannot be inferred, as clauses; empty if it can, or if a mapping model does it.
+    /// Why the step cannot be inferred, as clauses; empty if the step can be inferred, or if a mapping model does it.
     package let refusals: [String]
   }
 
-  /// How a mapping model of the set relates to the versions.
+  /// Which steps a mapping model of the set fits, and which versions are nearest to its source and destination.
   package struct Standing: Sendable {
     /// The mapping model and its path.
     package let item: MappingModelSet.Item
-    /// The steps that the mapping model fits, by version names. There are several if versions have equal hashes.
+    /// The steps that the mapping model fits, as names of versions. There are several if several versions have equal
+    /// hashes.
     package let fits: [(from: String, to: String)]
-    /// The version nearest to the source of the mapping model; nil if no version agrees in any entity.
+    /// The version nearest to the source of the mapping model; nil if no version has an entity with the right hash.
     package let nearestSource: Nearest?
-    /// The version nearest to the destination of the mapping model; nil if no version agrees in any entity.
+    /// The version nearest to the destination of the mapping model; nil if no version has an entity with the right
+    /// hash.
     package let nearestDestination: Nearest?
 
-    /// Whether the mapping model fits no step between the versions. This happens if a hash changes after the mapping
-    /// model was made. False if the mapping model could not be read.
+    /// Whether the mapping model fits no step between the versions. A cause is a model change that altered a hash
+    /// after the mapping model was made. False if the mapping model could not be read.
     package var isOrphaned: Bool { item.compiled != nil && fits.isEmpty }
   }
 
-  /// The version whose hashes agree best with those of a store or a mapping model.
+  /// The version that agrees with a store or a mapping model in the largest number of hashes.
   package struct Nearest: Sendable {
     /// The version's name.
     package let versionName: String
-    /// The number of entities that agree.
+    /// The number of entities whose hashes agree.
     package let agreeing: Int
     /// The number of entities that were compared.
     package let of: Int
-    /// The entities that do not agree, sorted by name.
+    /// The names of the entities whose hashes do not agree, sorted.
     package let differing: [String]
   }
 
-  /// The place of the store's model.
+  /// The place of the store's present model.
   package let start: Place
-  /// The version nearest to the store if no version fits it; nil if one fits, or if none agrees in any entity.
+  /// The version nearest to the store, if no version fits the store. Nil if a version fits, or if no version has an
+  /// entity with the store's hash.
   package let nearest: Nearest?
-  /// The versions of which nothing is known, because they could not be read. If no other version fits the store, any of
-  /// these may have written it.
+  /// The versions of which nothing is known, because they could not be read. If no other version fits the store, then
+  /// any of them may have written the store.
   package let unread: [ModelCollection.Version]
-  /// The place of the model to migrate to.
+  /// The place of the model to which the store is migrated.
   package let target: Place
-  /// The steps in order; empty if the store opens as it is, nil if there is no way.
+  /// The steps in order; empty if the store needs no migration, nil if no sequence of steps leads to the target.
   package let steps: [Step]?
-  /// The result of looking for a single step to the target, which is what Core Data does by itself.
+  /// The result of looking for a single step from the start to the target. Core Data itself tries only this step.
   package let direct: Attempt
-  /// If there is no way: the failed step to the target from the nearest place that can be reached. Otherwise nil.
+  /// If no sequence of steps leads to the target: the failed attempt to get there from the nearest place that can be
+  /// reached. Otherwise nil.
   package let obstacle: Attempt?
-  /// How each mapping model of the set relates to the versions, in the order of the set.
+  /// The steps that each mapping model of the set fits, and the versions nearest to it, in the order of the set.
   package let standings: [Standing]
-  /// Whether the target is certainly an older version than the store's.
+  /// Whether the target is certainly older than the version of the store.
   package let goesBack: Bool
-  /// Why it is uncertain that the target is older although the version names say so, as a clause. Nil if it is certain,
-  /// and if the names say that the target is newer.
+  /// Why it is uncertain that the target is older than the store's version, although the version names say so, as a
+  /// clause. Nil if it is certain, and if the names say that the target is newer.
   package let orderDoubt: String?
   /// The number of pairs of models that were compared to find the steps.
   let comparisonCount: Int

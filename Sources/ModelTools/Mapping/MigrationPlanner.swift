@@ -1,14 +1,17 @@
 package import ObjectModel
 
-/// Finds the way from a store's model to a version.
+/// Finds a sequence of migration steps from a store's model to a version.
 ///
-/// A step uses mapping models that fit, or an inferred mapping. A way is chosen by these rules, the most important
-/// first: a certain step is preferred to an uncertain one; a mapping model for a step on the way is not skipped; as
-/// little as possible is left behind, where all objects of one entity weigh more than any number of properties; the way
-/// has as few steps as possible. On the way back to an earlier version, a direct step is preferred to several steps
-/// that leave something behind.
+/// A step uses mapping models that fit its two models, or an inferred mapping. A sequence is chosen by these rules,
+/// the most important first:
+/// 1. A certain step is preferred to an uncertain one.
+/// 2. A mapping model for a step between the start and the target is not skipped.
+/// 3. The sequence loses as little as possible. The objects of one entity count more than any number of properties.
+/// 4. The sequence has as few steps as possible.
+///
+/// If the migration goes back to an earlier version, a single step is preferred to several steps that lose something.
 package struct MigrationPlanner: Sendable {
-  /// A function that judges the inferred step between two models.
+  /// A function that judges whether the step between two models can be inferred.
   package typealias Inference =
     @Sendable (_ from: ManagedObjectModel, _ to: ManagedObjectModel) -> InferredStep
 
@@ -16,8 +19,8 @@ package struct MigrationPlanner: Sendable {
   private let mappings: MappingModelSet
   private let inference: Inference?
 
-  /// Makes a planner for the versions of some collections, in the order given. Inferred steps follow Apple's documented
-  /// rules, unless `inference` is given.
+  /// Makes a planner for the versions of `collections`, in the given order. Without an `inference`, inferred steps
+  /// follow Apple's documented rules.
   package init(
     _ collections: [ModelCollection], mappings: MappingModelSet = MappingModelSet(),
     inference: Inference? = nil
@@ -27,13 +30,13 @@ package struct MigrationPlanner: Sendable {
     self.inference = inference
   }
 
-  /// Plans the way from a store to a version.
+  /// Plans the migration from a store to a version.
   ///
   /// - Parameters:
   ///   - hashes: The version hashes that the store recorded, by entity name.
-  ///   - model: The model that the store carries; nil if there is none.
+  ///   - model: The model that the store contains; nil if there is none.
   ///   - target: The version to migrate to, one of the planner's versions.
-  /// - Returns: The plan. Its ``MigrationPlan/steps`` are nil if there is no way.
+  /// - Returns: The plan. Its ``MigrationPlan/steps`` are nil if no sequence of steps leads to the target.
   package func plan(
     from hashes: [String: VersionHash], model: ManagedObjectModel?,
     to target: ModelCollection.Version

@@ -1,7 +1,7 @@
 import ObjectModel
 import SafeText
 
-/// The places (models) that a plan can lead through, and what is known of their order.
+/// The models that a migration plan can lead through, called places, and what is known of their order.
 struct PlanMap {
   typealias Place = MigrationPlan.Place
 
@@ -11,13 +11,14 @@ struct PlanMap {
   private(set) var places: [Place] = []
   private(set) var start = 0
   private(set) var target = 0
-  /// Whether the store's model is one of the versions in the target's folder.
+  /// Whether the store's model is one of the versions in the folder of the target.
   private(set) var isStartAmongVersions = true
   /// The versions of which nothing is known, because they could not be read.
   let unread: [ModelCollection.Version]
-  /// The version nearest to the store; nil if a version fits, or if none agrees in any entity.
+  /// The version nearest to the store; nil if a version fits the store, or if no version has an entity with the
+  /// store's hash.
   private(set) var nearest: MigrationPlan.Nearest?
-  /// Why the order of the places may be wrong, as a clause; nil if nothing contradicts it.
+  /// Why the order of the places may be wrong, as a clause; nil if nothing contradicts the order.
   private(set) var doubt: String?
 
   init(
@@ -29,10 +30,10 @@ struct PlanMap {
     findStart(versions, hashes: hashes, model: model)
   }
 
-  /// Whether the names of the versions put the start after the target.
+  /// Whether the store's model comes after the target in the order of the version names.
   var namesGoBack: Bool { places[start].position > places[target].position }
 
-  /// Gathers the versions in the target's folder, grouped by equal hashes.
+  /// Makes the places for the versions in the target's folder. Versions with equal hashes become one place.
   private mutating func gather(
     _ versions: [ModelCollection.Version], target: ModelCollection.Version
   ) {
@@ -79,7 +80,8 @@ struct PlanMap {
     }
     isStartAmongVersions = false
     doubt = "the store's model is not among the versions beside the target"
-    // A version in another folder that fits provides the model. Without one, the store's own model is used.
+    // If a version in another folder fits the store, then that version's model is used, otherwise the store's own
+    // model.
     let elsewhere = fitting.first { $0.model != nil } ?? fitting.first
     let known = elsewhere?.model ?? model
     let closest = places.max { left, right in
@@ -103,8 +105,8 @@ struct PlanMap {
     hashes.count { place.hashed.candidates[$0.key]?.contains($0.value) == true }
   }
 
-  /// Makes equal entities of the models share one value in memory, so that comparing them costs next to nothing.
-  /// Adjacent versions have nearly all entities in common.
+  /// Makes equal entities of different models share one value in memory, so that comparing such entities costs next to
+  /// nothing. Adjacent versions have nearly all entities in common.
   mutating func shareEntities() {
     var pool: Set<Entity> = []
     for index in places.indices {
@@ -116,7 +118,7 @@ struct PlanMap {
     }
   }
 
-  /// Whether the store and the versions have no entity in common. A migration would then keep nothing of the store.
+  /// Whether the store has no entity in common with any version, so that a migration would keep nothing of the store.
   var isForeign: Bool {
     let known = places[start].hashed.candidates.keys
     guard places[start].path == nil, let model = places[target].model else { return false }

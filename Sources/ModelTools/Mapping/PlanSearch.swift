@@ -1,19 +1,20 @@
 import ObjectModel
 
-/// The search for the cheapest way. Steps are tried in the order of their minimum cost. The two models of a step are
-/// compared only when its turn comes, because comparisons are slow.
+/// Searches for the cheapest sequence of migration steps, called a way. Steps are tried in the order of their minimum
+/// cost. The two models of a step are compared only when the step is tried, because a comparison is slow.
 struct PlanSearch {
   typealias Place = MigrationPlan.Place
   typealias Attempt = MigrationPlan.Attempt
 
-  /// The maximum number of places for which every step is tried. With more, steps are tried only to neighbours, to the
-  /// target, and to places where a mapping model leads or begins.
+  /// The maximum number of places for which every step is tried. If there are more places, then from each place only
+  /// steps to its neighbours, to the target, to places where a mapping model begins, and steps by mapping models are
+  /// tried.
   static let maximumComplete = 20
-  /// The maximum number of pairs of models that are compared freely. After that, a place is compared only with its
-  /// neighbours and with the target.
+  /// The maximum number of pairs of models that are compared without restriction. After that many, a place is compared
+  /// only with its neighbours and with the target.
   static let maximumComparisons = 400
 
-  /// The cost of a way or a step. Earlier properties outweigh all later ones.
+  /// The cost of a step or of a sequence of steps. Each property outweighs all properties declared after it.
   struct Cost: Comparable {
     var uncertain = 0
     var passedOver = 0
@@ -54,7 +55,7 @@ struct PlanSearch {
     begins = finder.matches.sources.reduce(into: []) { $0.formUnion($1.places) }
   }
 
-  /// The places where a mapping model begins.
+  /// The indexes of the places that fit the source of a mapping model.
   private let begins: Set<Int>
 
   private var places: [Place] { map.places }
@@ -86,7 +87,8 @@ struct PlanSearch {
       orderDoubt: map.namesGoBack ? map.doubt : nil, comparisonCount: finder.comparisonCount)
   }
 
-  /// Whether several steps are worse than one direct step: they go back, or may do so, and leave something behind.
+  /// Whether `steps` are worse than the single step `direct`. They are if there are several of them, the plan leads
+  /// back or may lead back to an older version, and at least one of them loses something.
   private func isWorse(_ steps: [MigrationPlan.Step], than direct: MigrationPlan.Step) -> Bool {
     map.namesGoBack && steps.count > 1 && steps.contains { !$0.losses.isEmpty }
   }
@@ -104,13 +106,13 @@ struct PlanSearch {
 
   // MARK: Search
 
-  /// A step that waits for its turn, with the minimum cost of a way that ends with this step.
+  /// A step in the queue of the search, with the minimum cost of the steps up to and including this one.
   private struct Waiting: Comparable {
     let cost: Cost
     let number: Int
     let from: Int
     let to: Int
-    /// The cost of the way to the start of the step.
+    /// The cost of all steps before this one.
     let before: Cost
     let isExact: Bool
 
@@ -119,7 +121,8 @@ struct PlanSearch {
     }
   }
 
-  /// Searches for the cheapest way. Returns its steps, or nil if there is no way, and the places that can be reached.
+  /// Searches for the cheapest sequence of steps. Returns the steps, or nil if no sequence leads to the target, and
+  /// the places that can be reached.
   private mutating func search() -> (way: [(from: Int, to: Int)]?, reached: Set<Int>) {
     var previous: [Int: Int] = [:]
     var done: Set<Int> = []
@@ -172,25 +175,25 @@ struct PlanSearch {
     if from == to || to == start || from == target { return false }
     if to == target { return true }
     let isMapped = begins.contains(to) || finder.hasMapping(from, to)
-    // If the order may be reversed, the order does not show which places are in between.
+    // If the order of the places may be reversed, then the order does not show which places lie between two others.
     if map.namesGoBack, map.doubt != nil { return isMapped }
     guard isForward(from, to) else { return false }
     return isMapped || places.count <= Self.maximumComplete || isNear(from, to)
   }
 
-  /// Whether a step from one place to another leads away from the start and towards the target.
+  /// Whether a step from one place to another leads away from the start, towards the target, and ends before it.
   private func isForward(_ from: Int, _ to: Int) -> Bool {
     let (low, high) = (places[from].position, places[to].position)
     let last = places[target].position
     if map.namesGoBack { return high < low && high > last }
-    // A model that only the store has may be older than the version that is nearest to it.
+    // A model that only the store has may be older than the version nearest to it, whose position it has.
     let isOwn = from == start && !map.isStartAmongVersions
     return (isOwn ? high >= low : high > low) && high < last
   }
 
   // MARK: Costs
 
-  /// The minimum cost of a step, which is known before the two models are compared.
+  /// The minimum cost of a step. It can be computed without comparing the two models.
   private func minimumCost(_ from: Int, _ to: Int) -> Cost {
     if finder.hasMapping(from, to) { return Cost(steps: 1) }
     return Cost(passedOver: spans.passed(from, to), steps: 1, inferred: 1)
@@ -217,7 +220,7 @@ struct PlanSearch {
     return cost
   }
 
-  /// The failed step to the target from the nearest place that can be reached.
+  /// The failed attempt to get to the target from the nearest place that can be reached.
   private mutating func nearestFailure(_ reached: Set<Int>) -> Attempt {
     let last = places[target].position
     let nearest = reached.sorted().min {
@@ -258,7 +261,7 @@ struct PlanSearch {
   }
 }
 
-/// A binary heap: a queue that returns its elements in ascending order.
+/// A binary heap, which returns its elements in ascending order.
 private struct MinHeap<Element: Comparable> {
   private var heap: [Element] = []
 

@@ -4,20 +4,21 @@ package import ObjectModel
 package struct PropertyMapping: Sendable, Hashable {
   /// The name of the destination property (`name`).
   package var name: String
-  /// The expression for the value (`valueExpression`). Nil if the mapping sets none: an attribute keeps its default, or
-  /// the policy class sets the value.
+  /// The expression for the value (`valueExpression`). If it is nil, then an attribute keeps its default value, or the
+  /// migration policy class sets the value.
   package var valueExpression: ModelExpression?
-  /// The source relationship that the value follows (`sourcekeypath`). Only Xcode's form has it; otherwise nil.
+  /// The source relationship from whose objects the value is made (`sourcekeypath`). Nil unless the mapping was read
+  /// from an `.xcmappingmodel`.
   package var sourceKeyPath: String?
-  /// The name of the entity mapping whose results are the value (`sourcemappingname`). Only Xcode's form has it;
-  /// otherwise nil.
+  /// The name of the entity mapping whose resulting objects are the value (`sourcemappingname`). Nil unless the
+  /// mapping was read from an `.xcmappingmodel`.
   package var sourceMappingName: String?
-  /// The entries of the user info (`userInfo`) whose keys are text.
+  /// The entries of the user info (`userInfo`), without those whose key is not a text.
   package var userInfo: [String: ArchivedValue]
   /// Core Data's own list of transforming steps (`NSPropertyTransforms`), which inferred mappings have; empty if there
-  /// is none.
+  /// is no list.
   package var transforms: [ArchivedValue]
-  /// The fields of the file that have no property here, under the file's names.
+  /// The fields of the file for which this type has no property, by their names in the file.
   package var others: [String: ArchivedValue]
 
   /// Makes a property mapping.

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Finds out whether and how one step between two places can be done. Each step is examined once.
+/// Finds out whether one migration step between two places can be done, and how. The result for each step is kept.
 struct StepFinder {
   typealias Place = MigrationPlan.Place
   typealias Attempt = MigrationPlan.Attempt
@@ -9,11 +9,11 @@ struct StepFinder {
   let mappings: MappingModelSet
   let matches: MappingMatches
   private let inference: MigrationPlanner.Inference?
-  /// Whether mapping models lead from one place to another, at the index ``key(_:_:)``.
+  /// Whether mapping models lead from one place to another. The index for a pair of places is ``key(_:_:)``.
   private var mapped: [Bool]
   private var indexes: [Int: ModelIndex] = [:]
   private var attempts: [Int: Attempt] = [:]
-  /// The models that mapping models carry, by the index of the mapping model in the set.
+  /// The hashes of the two models that a mapping model contains, by the index of the mapping model in the set.
   private var embedded: [Int: (source: HashedModel, destination: HashedModel)] = [:]
   /// The number of pairs of models that were compared.
   private(set) var comparisonCount = 0
@@ -33,10 +33,10 @@ struct StepFinder {
     }
   }
 
-  /// Whether mapping models lead from one place to another.
+  /// Whether at least one mapping model leads from the first place to the second.
   func hasMapping(_ from: Int, _ to: Int) -> Bool { mapped[key(from, to)] }
 
-  /// Whether a step needs no comparison of models, because it was examined already or a mapping model does it.
+  /// Whether a step can be judged without comparing models, because it was judged before or a mapping model does it.
   func isCheap(_ from: Int, _ to: Int) -> Bool {
     attempts[key(from, to)] != nil || hasMapping(from, to)
   }
@@ -49,7 +49,8 @@ struct StepFinder {
 
   // MARK: Steps
 
-  /// The result of looking for one step. An inferred step has no mapping yet; ``whole(_:_:_:)`` adds it.
+  /// The result of looking for one step. If the step is inferred, it has no mapping yet; ``whole(_:_:_:)`` adds the
+  /// mapping.
   mutating func attempt(_ from: Int, _ to: Int) -> Attempt {
     if let known = attempts[key(from, to)] { return known }
     let made = makeAttempt(from, to)
@@ -57,7 +58,7 @@ struct StepFinder {
     return made
   }
 
-  /// Adds the inferred mapping to the step of an attempt.
+  /// Returns the attempt with the inferred mapping added to its step.
   mutating func whole(_ attempt: Attempt, _ from: Int, _ to: Int) -> Attempt {
     guard let step = attempt.step else { return attempt }
     var way = step.way
@@ -139,10 +140,10 @@ struct StepFinder {
 
   // MARK: Mapping models
 
-  /// The mapping models for a step; empty if none fits. Mapping models that carry exactly the two models are preferred
-  /// to those that only fit by the entities they name. Of several mapping models, the one that names the most entities
-  /// of the models comes first. Further mapping models of the same rank are added if they name no entity that is
-  /// already covered, because several mapping models may do one step together.
+  /// The mapping models that do a step; empty if none fits. If some of them contain exactly the two models of the
+  /// step, then only these are considered. The first one chosen is the one that names the most entities of the two
+  /// models. Each further one is chosen if it names no entity that a chosen one names, because several mapping models
+  /// may do one step together.
   private mutating func chosenMappings(_ from: Int, _ to: Int) -> [MappingModelSet.Item] {
     let fitting = mappings.items.indices.filter { fits($0, from, to) }
     guard let first = fitting.first else { return [] }

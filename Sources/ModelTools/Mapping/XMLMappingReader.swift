@@ -3,9 +3,8 @@ package import ObjectModel
 extension MappingModel {
   /// Reads an uncompiled mapping model: the file `xcmapping.xml` inside an `.xcmappingmodel`.
   ///
-  /// The file is an XML store of the model `XDDevMappingModel`. Xcode's compiler would add the expressions of
-  /// properties that keep their name, the kinds and the hashes. They are left open here, and ``compiled(from:to:)``
-  /// adds them.
+  /// The file is an XML store of the model `XDDevMappingModel`. It lacks what Xcode's compiler adds: the hashes, the
+  /// kinds, and the expressions of properties that keep their names. ``compiled(from:to:)`` adds them to the result.
   ///
   /// - Throws: ``ModelError``; `model.notAMapping` if the bytes are not the XML of a mapping model.
   package init(xcmapping bytes: [UInt8]) throws(ModelError) {
@@ -16,10 +15,10 @@ extension MappingModel {
 
 /// Builds a mapping model from the objects of an `xcmapping.xml`.
 ///
-/// The names are those found in 24 files. An attribute that is in none of these files is kept under its name in the
-/// `others` of its owner. Objects that nothing refers to are kept as well.
+/// The known names are those found in 24 files. An attribute with another name is kept, under that name, in the
+/// `others` of the mapping it belongs to. Objects to which no other object refers are kept too.
 struct XMLMappingReader {
-  /// The names of the entities, in capitals as in the file.
+  /// The names of the store's entities, in capitals as in the file.
   enum EntityName {
     static let model = "XDDEVMAPPINGMODEL"
     static let entity = "XDDEVENTITYMAPPING"
@@ -27,17 +26,17 @@ struct XMLMappingReader {
     static let relationship = "XDDEVRELATIONSHIPMAPPING"
   }
 
-  /// The name of the entry in ``MappingModel/others`` for objects that nothing refers to. Xcode leaves such objects
-  /// behind when a model changes.
+  /// The name of the entry in ``MappingModel/others`` for objects to which no other object refers. Xcode leaves such
+  /// objects behind when a model changes.
   static let unreachableName = "unreachable"
 
-  /// The maximum number of archived values that are read. A small archive that shares its parts can expand to a huge
-  /// one, and a file has many archives. Real files stay below 2,000.
+  /// The maximum number of archived values that are read. A small archive can refer to the same parts many times and
+  /// so expand to a huge one, and a file has many archives. Real files stay far below this number.
   static let maximumWork = 1_000_000
 
   private let store: XMLStore
   private var reached: Set<String> = []
-  /// The part of ``maximumWork`` that was used.
+  /// The number of archived values that were read, compared with ``maximumWork``.
   private(set) var work = 0
 
   init(store: XMLStore) { self.store = store }
@@ -57,10 +56,10 @@ struct XMLMappingReader {
     reached.insert(root.id)
     var fields = Fields(root)
     var mappings: [(number: Int64, mapping: EntityMapping)] = []
-    for object in try members("entitymappings", EntityName.entity, of: root, &fields) {
+    for object in try members("entitymappings", EntityName.entity, of: root) {
       mappings.append(try entity(object))
     }
-    // The sort is stable: mappings with equal numbers stay in stored order.
+    // The sort is stable: mappings with equal numbers keep their order in the file.
     mappings.sort { $0.number < $1.number }
     var mapping = MappingModel(
       entityMappings: mappings.map(\.mapping),
@@ -82,16 +81,15 @@ struct XMLMappingReader {
     _ object: XMLStore.Object
   ) throws(ModelError) -> (number: Int64, mapping: EntityMapping) {
     var fields = Fields(object)
-    fields.relationships["mappingmodel"] = nil
     let source = fields.text("sourcename")
     let destination = fields.text("destinationname")
     let name = fields.text("name") ?? EntityMapping.standardName(source, destination)
     var attributes: [PropertyMapping] = []
-    for part in try members("attributemappings", EntityName.attribute, of: object, &fields) {
+    for part in try members("attributemappings", EntityName.attribute, of: object) {
       attributes.append(try property(part))
     }
     var relationships: [PropertyMapping] = []
-    for part in try members("relationshipmappings", EntityName.relationship, of: object, &fields) {
+    for part in try members("relationshipmappings", EntityName.relationship, of: object) {
       relationships.append(try property(part))
     }
     var kind = EntityMapping.Kind.undefined
@@ -115,7 +113,6 @@ struct XMLMappingReader {
 
   private mutating func property(_ object: XMLStore.Object) throws(ModelError) -> PropertyMapping {
     var fields = Fields(object)
-    fields.relationships["entitymapping"] = nil
     guard let name = fields.text("name") else {
       throw ModelError(
         code: .malformed, message: "The property mapping \(object.id) has no name.",
@@ -130,11 +127,10 @@ struct XMLMappingReader {
     return mapping
   }
 
-  /// The objects that a relationship leads to. Throws if an object is of another kind or has two owners.
+  /// The objects to which a relationship refers. Throws if an object is of another entity, or belongs to two owners.
   private mutating func members(
-    _ name: String, _ entityName: String, of owner: XMLStore.Object, _ fields: inout Fields
+    _ name: String, _ entityName: String, of owner: XMLStore.Object
   ) throws(ModelError) -> [XMLStore.Object] {
-    fields.relationships[name] = nil
     var found: [XMLStore.Object] = []
     for id in owner.relationships[name] ?? [] {
       guard let object = store[id], object.entityName == entityName else {
@@ -189,10 +185,11 @@ struct XMLMappingReader {
   ) throws(ModelError) -> [String: ArchivedValue] {
     guard let archive = try archive("userinfodata", &fields, object) else { return [:] }
     var found: [String: ArchivedValue] = [:]
-    for entry in archive.namedEntries(archive.root) ?? [] {
+    for entry in archive.entries(archive.root) ?? [] {
+      guard let name = archive.string(entry.key) else { continue }
       let (value, count) = archive.decodedWithCount(entry.value)
-      try spend(count)
-      found[entry.name] = value
+      try spend(count + name.utf8.count / 16)
+      found[name] = value
     }
     return found
   }
@@ -210,7 +207,7 @@ struct XMLMappingReader {
         message: "\(name) of the object \(object.id) cannot be read: \(error.message)",
         line: object.line)
     }
-    try spend(archive.valueCount)
+    try spend(archive.objects.reduce(0) { $0 + $1.expandedCount })
     return archive
   }
 
@@ -225,7 +222,7 @@ struct XMLMappingReader {
     mappings.sorted { ByteOrder.precedes($0.name, $1.name) }
   }
 
-  /// An object that nothing refers to, as a value.
+  /// Converts an object to which no other object refers to an archived value.
   private static func value(_ object: XMLStore.Object) -> ArchivedValue {
     var entries: [ArchivedValue.Entry] = [
       .init(key: "entity", value: .string(object.entityName)),
@@ -238,24 +235,20 @@ struct XMLMappingReader {
   }
 }
 
-/// The attributes and relationships of an object that were not read yet.
+/// The attributes of an object that were not read yet.
 private struct Fields {
   var rest: [String: ArchivedValue]
-  var relationships: [String: [String]]
 
-  init(_ object: XMLStore.Object) {
-    rest = object.attributes
-    relationships = object.relationships
-  }
+  init(_ object: XMLStore.Object) { rest = object.attributes }
 
-  /// Removes and returns a text; nil if it is absent or empty.
+  /// Removes and returns the text of an attribute; nil if the attribute is absent or empty.
   mutating func text(_ name: String) -> String? {
     guard case .string(let text)? = rest[name] else { return nil }
     rest[name] = nil
     return text.isEmpty ? nil : text
   }
 
-  /// Removes and returns bytes; nil if there are none.
+  /// Removes and returns the bytes of an attribute; nil if the attribute is absent or empty.
   mutating func data(_ name: String) -> [UInt8]? {
     guard case .data(let bytes)? = rest[name] else { return nil }
     rest[name] = nil

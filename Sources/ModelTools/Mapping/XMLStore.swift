@@ -1,33 +1,31 @@
 import Foundation
 import ObjectModel
 
-/// A Core Data XML store (`NSXMLStoreType`), read as data: objects with attributes as text and
+/// A Core Data XML store (`NSXMLStoreType`), read as data. Each object has its attributes as values and its
 /// relationships as lists of ids.
 ///
-/// Names are as in the file: entity names in capitals, property names in lower case.
+/// Names are spelled as in the file: entity names in capitals, property names in lower case.
 struct XMLStore {
   /// An object of the store.
   struct Object {
-    /// The entity's name in capitals.
+    /// The name of the entity, in capitals.
     let entityName: String
     let id: String
     let line: Int
-    /// The attributes by name. An attribute without text is null.
+    /// The attributes by name. An attribute whose element has no text is null.
     fileprivate(set) var attributes: [String: ArchivedValue] = [:]
-    /// The ids of the related objects, by relationship name, in stored order.
+    /// The ids of the related objects, in the order of the file, by relationship name.
     fileprivate(set) var relationships: [String: [String]] = [:]
   }
 
-  /// The maximum number of references that are read. The largest mapping model known has a thousand.
+  /// The maximum number of references between objects that are read. The largest known mapping model has a thousand.
   static let maximumReferenceCount = 1 << 19
 
-  /// The objects in stored order. Their ids are unique, and every reference leads to one of them.
+  /// The objects in the order of the file. Their ids are unique, and every reference leads to one of these objects.
   private(set) var objects: [Object] = []
-  /// The texts in `databaseInfo`, by element name. The metadata are left out.
-  private(set) var information: [String: String] = [:]
   private var places: [String: Int] = [:]
 
-  /// The object with an id; nil if there is none.
+  /// The object with the given id; nil if there is none.
   subscript(id: String) -> Object? { places[id].map { objects[$0] } }
 
   /// Reads the XML.
@@ -48,7 +46,6 @@ struct XMLStore {
     }
     objects = reader.objects
     places = reader.places
-    information = reader.information
     for object in objects {
       for (name, ids) in object.relationships {
         guard let missing = ids.first(where: { places[$0] == nil }) else { continue }
@@ -64,7 +61,6 @@ struct XMLStore {
     var isStore = false
     var objects: [Object] = []
     var places: [String: Int] = [:]
-    var information: [String: String] = [:]
     private var path: [String] = []
     private var object: Object?
     private var attribute: (name: String, type: String, line: Int)?
@@ -146,13 +142,11 @@ struct XMLStore {
         let value = try value(attribute)
         object?.attributes[attribute.name] = value
         self.attribute = nil
-      case ("databaseInfo", _) where name != "metadata":
-        information[name] = text
       default: break
       }
     }
 
-    /// Reads the current text by the type that the store gives. A value of an unknown type stays text.
+    /// Converts the current text to the attribute type that the file states. A value of an unknown type stays a text.
     private func value(
       _ attribute: (name: String, type: String, line: Int)
     ) throws(ModelError) -> ArchivedValue {

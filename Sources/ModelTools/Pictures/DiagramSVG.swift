@@ -1,7 +1,7 @@
 import ObjectModel
 
-/// A diagram as SVG, laid out in columns. Connected boxes are near each other, and lines run behind the boxes. Colours
-/// come from the surrounding style sheet, by status class.
+/// Draws a diagram as SVG, with its boxes in columns. Connected boxes are near each other, and lines run behind the
+/// boxes. The surrounding style sheet gives the colours: the class of each SVG element names the element's status.
 struct DiagramSVG {
   private enum Measure {
     static let boxWidth = 300
@@ -27,7 +27,7 @@ struct DiagramSVG {
 
   private let diagram: ModelDiagram
   private var frames: [Frame] = []
-  /// The y coordinates at which each line leaves its first box and meets its second one.
+  /// For each line, the y coordinates at which the line touches its first and its second box.
   private var ends: [(start: Int, end: Int)] = []
   private(set) var width = 0
   private(set) var height = 0
@@ -38,8 +38,8 @@ struct DiagramSVG {
     spreadLines()
   }
 
-  /// Spreads the lines that meet at one side of a box over that side. Their order is that of the boxes at their other
-  /// ends.
+  /// Spreads the lines that touch the same side of a box over the height of that side, in the vertical order of the
+  /// boxes at the other ends of these lines.
   private mutating func spreadLines() {
     ends = diagram.lines.map { (frames[$0.source].middle, frames[$0.target].middle) }
     struct Side: Hashable {
@@ -85,14 +85,14 @@ struct DiagramSVG {
     height = (bottoms.max() ?? 0) + Measure.margin
   }
 
-  /// The whole `<svg>` element as text.
+  /// The complete `<svg>` element as text.
   var text: String {
     "<svg viewBox=\"0 0 \(width) \(height)\" width=\"\(width)\" height=\"\(height)\" role=\"img\" "
       + "aria-label=\"Entities and their relationships; the text below describes them\">\n"
       + body + "</svg>\n"
   }
 
-  /// The contents of the `<svg>` element as text.
+  /// The text between the start and end tags of the `<svg>` element.
   var body: String {
     var text = """
       <defs><marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" \
@@ -140,7 +140,7 @@ struct DiagramSVG {
     let label: (x: Int, y: Int)
     let right = Measure.boxWidth
     if from.column == to.column {
-      // The line runs around the right side of the boxes. A line to the same box is a loop.
+      // The line runs around the right side of the boxes. A line from a box to itself is a loop.
       let x = from.x + right
       let start = line.source == line.target ? from.y + 8 : ends.start
       let end = line.source == line.target ? from.y + min(from.height - 4, 24) : ends.end
@@ -153,7 +153,7 @@ struct DiagramSVG {
       let x2 = isRightward ? to.x : to.x + right
       let half = (x1 + x2) / 2
       path = "M\(x1) \(ends.start)C\(half) \(ends.start) \(half) \(ends.end) \(x2) \(ends.end)"
-      // The label is in the gap beside the first box, where no box hides it.
+      // The label is in the gap beside the first box, so that no box covers the label.
       label = (x1 + (isRightward ? 1 : -1) * Measure.columnGap / 2, ends.start)
     }
     let marker: String

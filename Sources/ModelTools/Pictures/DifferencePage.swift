@@ -1,8 +1,8 @@
 package import ObjectModel
 
-/// A difference of two models as an HTML page: what it means for stores, the diagram, and every change in words.
+/// An HTML page about the difference of two models: the consequences for stores, a diagram, and every change in words.
 ///
-/// The page is self-contained and runs no script. Its content security policy enforces both. All text from the models
+/// The page is self-contained and runs no script; its content security policy enforces both. All text from the models
 /// is escaped.
 package struct DifferencePage {
   private let oldName: String
@@ -13,7 +13,7 @@ package struct DifferencePage {
   /// The maximum number of changes that the page lists.
   static let maximumChangeCount = 5_000
 
-  /// Makes a page. The names are those under which people know the two models.
+  /// Makes a page. `oldName` and `newName` are the names by which people know the two models.
   package init(
     oldName: String, newName: String, from old: ManagedObjectModel, to new: ManagedObjectModel,
     _ difference: ModelDifference
@@ -72,7 +72,7 @@ package struct DifferencePage {
       text += "<span class=\"chip \(status.rawValue)\">\(sign)\(words)</span> "
     }
     text += "An arrow leads to one object, a fork to many; a hollow triangle points to the parent."
-    if diagram.leftOutCount > 0 { text += " \(PictureText.html(diagram.leftOutText.capitalised))." }
+    if diagram.leftOutCount > 0 { text += " \(PictureText.html(diagram.leftOutText))." }
     text += "</p>\n<div class=\"diagram\" tabindex=\"0\">\(DiagramSVG(diagram).text)</div>\n"
     return text + "</section>\n"
   }
@@ -81,9 +81,7 @@ package struct DifferencePage {
     guard !difference.isEmpty else { return "" }
     var text = "<section aria-labelledby=\"changes\"><h2 id=\"changes\">Every change</h2>\n"
     let shown = difference.changes.prefix(Self.maximumChangeCount)
-    if shown.count < difference.changes.count {
-      text += "<p>\(shown.count) of \(difference.changes.count) are shown.</p>\n"
-    }
+    text += Self.limit(difference.changes.count)
     let effects = Dictionary(
       difference.hashEffects.map { ($0.entityName, $0.sentence) }
     ) { first, _ in first }
@@ -104,10 +102,13 @@ package struct DifferencePage {
       text += "</li>\n"
     }
     text += "</ul>\n"
-    let indirect = difference.indirectEffects.prefix(Self.maximumChangeCount)
+    let indirect = difference.indirectEffects
     if !indirect.isEmpty {
-      text += "<h3>Affected without a change of their own</h3>\n<ul>\n"
-      for effect in indirect { text += "<li>\(marked(effect.sentence))</li>\n" }
+      text += "<h3>Affected without a change of their own</h3>\n"
+      text += Self.limit(indirect.count) + "<ul>\n"
+      for effect in indirect.prefix(Self.maximumChangeCount) {
+        text += "<li>\(marked(effect.sentence))</li>\n"
+      }
       text += "</ul>\n"
     }
     return text + "</section>\n"
@@ -115,14 +116,20 @@ package struct DifferencePage {
 
   private var guesses: String {
     guard !difference.guesses.isEmpty else { return "" }
-    var text = "<section aria-labelledby=\"guesses\"><h2 id=\"guesses\">Guesses</h2>\n<ul>\n"
+    var text = "<section aria-labelledby=\"guesses\"><h2 id=\"guesses\">Guesses</h2>\n"
+    text += Self.limit(difference.guesses.count) + "<ul>\n"
     for guess in difference.guesses.prefix(Self.maximumChangeCount) {
       text += "<li>\(marked(guess.sentence))</li>\n"
     }
     return text + "</ul></section>\n"
   }
 
-  /// A sentence as HTML. Names in backticks become code.
+  /// A paragraph that says how many of `count` list entries are shown; empty if all are shown.
+  private static func limit(_ count: Int) -> String {
+    count > maximumChangeCount ? "<p>\(maximumChangeCount) of \(count) are shown.</p>\n" : ""
+  }
+
+  /// Converts a sentence to HTML. Names in backticks become `<code>` elements.
   private func marked(_ sentence: String) -> String {
     var text = ""
     for (index, part) in sentence.utf8
@@ -133,9 +140,4 @@ package struct DifferencePage {
     }
     return text
   }
-}
-
-extension String {
-  /// The text with its first letter in upper case; the rest is unchanged.
-  fileprivate var capitalised: String { prefix(1).uppercased() + dropFirst() }
 }

@@ -1,5 +1,5 @@
-/// The style sheet of ``DifferencePage`` and of other pages with a ``ModelDiagram``, for light and dark screens. Every
-/// colour has a sign or a word beside it.
+/// The style sheet of ``DifferencePage`` and of other pages with a ``ModelDiagram``, for light and dark screens.
+/// Wherever a colour has a meaning, a sign or a word says the same.
 package enum DifferencePageStyle {
   private static let light = PictureColours.light
   private static let dark = PictureColours.dark
@@ -47,7 +47,7 @@ package enum DifferencePageStyle {
 
     """
 
-  /// The CSS rules of a ``ModelDiagram`` alone, in the colours given.
+  /// The CSS rules for a ``ModelDiagram`` alone, with the given colours.
   package static func diagram(_ colours: PictureColours) -> String {
     """
     svg { display: block; font: 12px system-ui, sans-serif; }

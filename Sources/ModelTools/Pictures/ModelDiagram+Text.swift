@@ -1,13 +1,14 @@
 import ObjectModel
 
 extension ModelDiagram {
-  /// The colours of a box or line, on white. People with red-green colour blindness can distinguish them.
+  /// The colours of a box or line with this status, on a white background.
   private static func colours(_ status: Status) -> (fill: String, line: String) {
+    let light = PictureColours.light
     switch status {
-    case .same: ("#f6f8fa", "#6e7781")
-    case .added: ("#d3ecff", "#0550ae")
-    case .removed: ("#ffe2cc", "#953800")
-    case .changed: ("#fff5b1", "#7d5a00")
+    case .same: return (light.same, light.sameLine)
+    case .added: return (light.added, light.addedLine)
+    case .removed: return (light.removed, light.removedLine)
+    case .changed: return (light.changed, light.changedLine)
     }
   }
 
@@ -96,7 +97,7 @@ extension ModelDiagram {
     return box.isAbstract ? title + ", abstract" : title
   }
 
-  /// The number of properties that a box does not list, in words; nil if the box lists all.
+  /// A text with the number of properties that the box does not list; nil if the box lists all properties.
   func rest(_ box: Box) -> String? {
     guard box.unchangedCount > 0 else { return nil }
     let noun = box.unchangedCount == 1 ? "property" : "properties"
@@ -113,10 +114,11 @@ extension ModelDiagram {
 }
 
 extension ModelDiagram {
-  /// The rows of a schema for the properties of an entity: the name with the type, or with the destination.
+  /// The rows of a schema box for the properties of an entity. The row of an attribute shows the name and type, the
+  /// row of a relationship the name and destination.
   static func properties(of entity: Entity) -> [Row] {
     func row(_ name: String, _ what: String, _ isOptional: Bool) -> Row {
-      // A box has no room for more characters.
+      // A box is not wide enough for longer names.
       let name = PictureText.clipped(name, to: 100)
       let what = PictureText.clipped(what, to: 100)
       return Row(text: "\(name): \(what)\(isOptional ? "?" : "")", status: .same)
@@ -129,7 +131,8 @@ extension ModelDiagram {
       }
   }
 
-  /// The diagram as the text of an SVG file. The title is for readers who do not see the picture.
+  /// The diagram as the text of an SVG file. `title` says what the picture shows, for readers who cannot see the
+  /// picture.
   package func svgFile(title: String) -> String {
     let drawing = DiagramSVG(self)
     return SVGFile.text(

@@ -1,20 +1,20 @@
 package import ObjectModel
 
-/// A picture of a model, or of the difference between two versions. Entities are boxes; relationships and parents are
-/// lines. Each box and line has a status that says what happened to it.
+/// A picture of a model, or of the difference between two versions of a model. Entities are boxes; relationships and
+/// parents are lines. Each box and line has a status that says what happened to the entity, relationship or parent.
 package struct ModelDiagram: Sendable {
-  /// What happened to a box, a row or a line between two versions.
+  /// What happened between two versions to the entity, property, relationship or parent that a box, row or line shows.
   package enum Status: String, Sendable, Hashable, CaseIterable {
-    /// The box, row or line is as before.
+    /// The part that is shown is as before.
     case same
-    /// The box, row or line is new.
+    /// The part that is shown is new.
     case added
-    /// The box, row or line is gone.
+    /// The part that is shown is gone.
     case removed
-    /// The box, row or line changed.
+    /// The part that is shown changed.
     case changed
 
-    /// A sign beside the colour, for readers who cannot see colours; empty for what is as before.
+    /// A sign that is shown beside the colour, for readers who cannot distinguish colours; empty for ``same``.
     var sign: String {
       switch self {
       case .same: ""
@@ -27,7 +27,7 @@ package struct ModelDiagram: Sendable {
 
   /// A line of text in a box.
   package struct Row: Sendable, Hashable {
-    /// The text of the row: a property with its type, or another change.
+    /// The text of the row: a property with its type, or a change of another part.
     package let text: String
     /// What happened to the property or other part in this row.
     package let status: Status
@@ -38,7 +38,7 @@ package struct ModelDiagram: Sendable {
 
   /// The box of an entity.
   package struct Box: Sendable, Hashable {
-    /// The entity's name. A renamed entity has its new name.
+    /// The entity's name. For a renamed entity, this is the new name.
     package let name: String
     /// The old name of a renamed entity; nil if the entity was not renamed.
     package let oldName: String?
@@ -46,9 +46,9 @@ package struct ModelDiagram: Sendable {
     package let isAbstract: Bool
     /// What happened to the entity.
     package let status: Status
-    /// The lines of text in the box: the entity's changes, and in a schema its properties.
+    /// The lines of text in the box: the entity's changes, or its properties in a schema.
     package let rows: [Row]
-    /// The number of properties that are as before and not listed in a row.
+    /// The number of unchanged properties that no row lists.
     package let unchangedCount: Int
   }
 
@@ -68,7 +68,8 @@ package struct ModelDiagram: Sendable {
     package let target: Int
     /// Whether the line is a parent or a relationship.
     package let kind: Kind
-    /// The name of the relationship, with that of its inverse if both are drawn as one line; empty for a parent.
+    /// The name of the relationship. If one line stands for a relationship and its inverse, the label has both names.
+    /// Empty for a parent.
     package let label: String
     /// What happened to the relationship or parent.
     package let status: Status
@@ -78,21 +79,22 @@ package struct ModelDiagram: Sendable {
   package let boxes: [Box]
   /// The lines between the boxes.
   package let lines: [Line]
-  /// The number of entities that are left out because the picture would be too large. In a comparison, unchanged
-  /// entities that no changed entity is linked to are left out first.
+  /// The number of entities that are left out because the picture would be too large. A comparison leaves out
+  /// unchanged entities that are not linked to a changed entity before any others.
   package let leftOutCount: Int
-  /// Whether the picture compares two versions; if false, it shows one model.
+  /// Whether the picture compares two versions. If false, the picture shows a single model.
   private(set) var isComparison = true
 
-  /// The maximum number of boxes for which a comparison shows everything.
+  /// The maximum number of entities for which a comparison draws every entity. If there are more, it draws only the
+  /// changed entities and their neighbours.
   static let roomyCount = 40
   static let maximumBoxCount = 300
   /// The maximum number of rows in a box.
   static let maximumRowCount = 60
-  /// The maximum number of bytes of listed properties in a picture.
+  /// The maximum total size in bytes of the property rows in a picture.
   static let maximumListedBytes = 300_000
 
-  /// The diagram as an SVG element, for the style sheet of ``DifferencePageStyle``.
+  /// The diagram as an SVG element that needs the style sheet of ``DifferencePageStyle``.
   package var svg: String { DiagramSVG(self).text }
 
   /// Draws a model, without the properties of its entities.
@@ -104,8 +106,9 @@ package struct ModelDiagram: Sendable {
   /// Draws a model as a schema. The boxes list the properties with their types.
   ///
   /// - Parameters:
-  ///   - model: the model.
-  ///   - names: the entities that the picture is about. Entities linked to them are drawn without properties.
+  ///   - model: The model to draw.
+  ///   - names: The names of the entities that the picture is about. Entities linked to them are drawn without
+  ///     properties.
   package init(schemaOf model: ManagedObjectModel, about names: [String]) {
     var sketch = ModelSketch(of: model, about: Set(names))
     sketch.listsProperties = true
@@ -135,7 +138,7 @@ package struct ModelDiagram: Sendable {
   }
 }
 
-/// The picture before anything is left out. Lines refer to entities by name, not by index.
+/// A picture from which no entity has been left out yet. Lines refer to entities by name, not by index.
 private struct ModelSketch {
   struct NamedLine {
     let source: String
@@ -153,9 +156,9 @@ private struct ModelSketch {
   private(set) var lines: [NamedLine] = []
   /// The names of the entities that a picture of one model is about; nil for a comparison.
   private var subject: Set<String>?
-  /// Whether the boxes of ``subject`` list their properties.
+  /// Whether the boxes of the entities in ``subject`` list their properties.
   var listsProperties = false
-  /// The number of bytes of properties for which the picture still has room.
+  /// The number of bytes of property rows that can still be added to the picture.
   private var room = ModelDiagram.maximumListedBytes
 
   init(
@@ -172,7 +175,7 @@ private struct ModelSketch {
     ) { first, _ in first }
   }
 
-  /// Makes a sketch of one model.
+  /// Makes a sketch of one model, about the entities in `subject`.
   init(of model: ManagedObjectModel, about subject: Set<String>) {
     self.init(model, model, ModelDifference(from: model, to: model))
     self.subject = subject
@@ -271,7 +274,8 @@ private struct ModelSketch {
       let destination = relationship.destinationEntityName
       guard let target = new.entities[destination] else { continue }
       let inverse = target.relationships.first { $0.name == relationship.inverseName }
-      // A relationship and its inverse are one line. It is drawn from the side that comes first by name.
+      // A relationship and its inverse are drawn as one line. The line starts at the relationship that comes first in
+      // the order of entity name and relationship name.
       if let inverse, inverse.destinationEntityName == entity.name,
         (destination, inverse.name) < (entity.name, relationship.name)
       {
@@ -326,8 +330,9 @@ private struct ModelSketch {
 
   // MARK: Choosing
 
-  /// The names of the entities to draw: all if there is room, otherwise the changed entities and their neighbours.
-  /// Connected boxes come one after another.
+  /// The names of the entities to draw. A picture of one model shows the entities in ``subject`` and their neighbours.
+  /// A comparison shows all entities if there are few enough, otherwise the changed entities and their neighbours.
+  /// Entities that lines connect follow one another in the list.
   func chosenNames() -> [String] {
     let names = ByteOrder.sorted(boxes.keys)
     var wanted = Set(names)

@@ -1,14 +1,14 @@
-/// The colours of pages and pictures. People with red-green colour blindness can distinguish them. Text has a contrast
-/// of at least 4.5 to 1 to its background.
+/// The colours of pages and pictures, chosen so that people with red-green colour blindness can distinguish them. The
+/// contrast of text to its background is at least 4.5 to 1.
 package struct PictureColours: Sendable {
-  /// The background, text, less important text, and lines between parts of a page.
+  /// The colours of the background, of text, of less important text, and of the lines between parts of a page.
   package let back, text, quiet, rule: String
-  /// The background of code.
+  /// The background colour of code.
   package let code: String
-  /// The backgrounds and lines of parts that are as before, new, gone and changed.
+  /// The background and line colours of parts that are unchanged, new, gone and changed.
   package let same, sameLine, added, addedLine, removed, removedLine, changed, changedLine: String
-  /// The colours of a store's pages: tables, indexes, overflow pages, free pages, damaged pages, orphan pages and all
-  /// others. Other pictures use these colours too.
+  /// The colours of the pages of a store's file: tables, indexes, overflow pages, free pages, damaged pages, orphan
+  /// pages and all other pages. Other pictures use these colours too.
   package let rows, entries, long, free, lost, alone, rest: String
 
   /// The colours for a white background.
@@ -27,7 +27,7 @@ package struct PictureColours: Sendable {
     rows: "#5b9ae0", entries: "#a78bd6", long: "#45b3a0", free: "#3d444d", lost: "#ff7b72",
     alone: "#e3a341", rest: "#6e7681")
 
-  /// References to the variables in which a page's style sheet keeps the colours.
+  /// References to the CSS variables in which a page's style sheet keeps these colours.
   package static let named = PictureColours(
     back: "var(--back)", text: "var(--text)", quiet: "var(--quiet)", rule: "var(--rule)",
     code: "var(--code)", same: "var(--same)", sameLine: "var(--same-line)", added: "var(--added)",

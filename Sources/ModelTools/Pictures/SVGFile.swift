@@ -1,15 +1,15 @@
-/// Makes SVG files. The files load nothing, and have colours for light and dark screens.
+/// Makes SVG files that load no other files and have colours for light and dark screens.
 package enum SVGFile {
   /// Makes the text of an SVG file.
   ///
   /// - Parameters:
-  ///   - width: the width of the picture.
-  ///   - height: the height of the picture.
-  ///   - title: what the picture shows, for readers who do not see it.
-  ///   - body: the elements of the picture.
-  ///   - rules: returns the CSS rules of the elements in the colours given. The file contains the colours themselves,
-  ///     not CSS variables, because many programs that draw SVG do not know variables.
-  /// - Returns: the text of the file.
+  ///   - width: The width of the picture.
+  ///   - height: The height of the picture.
+  ///   - title: What the picture shows, for readers who cannot see the picture.
+  ///   - body: The SVG elements of the picture.
+  ///   - rules: Returns the CSS rules of the elements for the given colours. The file contains the colours themselves
+  ///     instead of CSS variables, because many programs that draw SVG do not support variables.
+  /// - Returns: The text of the file.
   package static func text(
     width: Int, height: Int, title: String, body: String, rules: (PictureColours) -> String
   ) -> String {

@@ -31,7 +31,7 @@ extension ContentsReader {
     var read = Attribute(
       name: name, type: type, isOptional: isSet(attributes["optional"]),
       isTransient: isSet(attributes["transient"]),
-      // Xcode has no such option; the compiler marks derived attributes.
+      // Xcode has no option for this flag; the compiler sets it for derived attributes.
       isReadOnly: derivation != nil, isIndexed: isSet(attributes["indexed"]),
       isIndexedBySpotlight: isSpotlight(attributes),
       isStoredInTruthFile: isSet(attributes["storedInTruthFile"]),
@@ -44,14 +44,15 @@ extension ContentsReader {
       versionHashModifier: nonEmpty(attributes["versionHashModifier"]),
       renamingIdentifier: renaming(attributes, name), derivation: derivation)
     if type == .composite, let reference = nonEmpty(attributes["composite"]) {
-      // The reference stands in for the composite's elements until all composites are known.
+      // Until all composites are known, the name of the composite is kept in place of the elements.
       read.compositeName = reference
       read.elements = [Attribute(name: reference, type: .undefined)]
     }
     return read
   }
 
-  /// The validation rules that an `.xcdatamodel` can express, in the order minimum, maximum, pattern.
+  /// The validation rules of an attribute, as far as an `.xcdatamodel` can express them, in the order minimum,
+  /// maximum, pattern.
   private func validations(
     _ attributes: Attributes, _ type: AttributeType
   ) -> [AttributeValidation] {
@@ -84,7 +85,7 @@ extension ContentsReader {
     return forms.map(\.validation)
   }
 
-  /// A limit as a value of the attribute's type; text if it cannot be read as one.
+  /// Reads the text of a limit as a value of the attribute's type. A text that does not fit the type stays a text.
   private func limit(_ text: String, _ type: AttributeType) -> ExpressionConstant {
     switch type {
     case .decimal: DecimalText.canonical(text).map { .decimal($0) } ?? .string(text)
@@ -104,7 +105,7 @@ extension ContentsReader {
       renamingIdentifier: renaming(attributes, name))
   }
 
-  /// The options of a fetch request, each with the XML attribute names that it has.
+  /// The options of a fetch request, each with the possible names of the XML attribute that sets the option.
   static let requestSwitches: [(names: [String], option: FetchRequest.Options)] = [
     (["returnsDistinctResults", "returnDistinctResults"], .returnsDistinctResults),
     (["includesSubentities", "includeSubentities"], .includesSubentities),
@@ -113,7 +114,7 @@ extension ContentsReader {
     (["includesPendingChanges", "includePendingChanges"], .includesPendingChanges),
   ]
 
-  /// Reads a fetch request. An option without an XML attribute has Apple's default.
+  /// Reads a fetch request. An option whose XML attribute is missing has Apple's default.
   func request(_ attributes: Attributes) -> FetchRequest {
     var options = FetchRequest.Options.standard
     for (names, option) in Self.requestSwitches {
@@ -178,7 +179,8 @@ extension ContentsReader {
       renamingIdentifier: renaming(attributes, name))
   }
 
-  /// Replaces the reference to a composite with the composite's elements, also inside other composites.
+  /// Replaces the reference to a composite by the elements of the composite. References inside these elements are
+  /// replaced too.
   func expand(
     _ attribute: inout Attribute, _ remainingElements: inout Int
   ) throws(ModelError) {
@@ -239,7 +241,8 @@ extension ContentsReader {
     return value
   }
 
-  /// The renaming identifier (`elementID`); nil if there is none, or if it equals the name and so has no effect.
+  /// The renaming identifier (`elementID`); nil if there is none, and if the identifier equals the name and so has no
+  /// effect.
   func renaming(_ attributes: Attributes, _ name: String) -> String? {
     let identifier = nonEmpty(attributes["elementID"])
     return identifier == name ? nil : identifier

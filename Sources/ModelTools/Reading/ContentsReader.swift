@@ -3,17 +3,18 @@ public import ObjectModel
 extension ManagedObjectModel {
   /// Reads the XML of an uncompiled model: the file `contents` inside an `.xcdatamodel`.
   ///
-  /// Unknown elements and attributes are ignored. XML that declares entities is refused.
+  /// Unknown elements and attributes are ignored. XML that declares entities of its own is refused.
   ///
-  /// - Throws: ``ModelError`` if the bytes are not the XML of a model, or two parts have the same name.
+  /// - Throws: ``ModelError`` if the bytes are not the XML of a model, or if two entities, two composites or two
+  ///   properties of an entity have the same name.
   public init(contentsXML bytes: [UInt8]) throws(ModelError) {
     var known = KnownEntities()
     self = try Self.read(contentsXML: bytes, knowing: &known).model
   }
 
-  /// Reads the XML of an uncompiled model, and reports the values that could not be read. These are treated as absent;
-  /// no version hash and no table of a store depends on them. Entities in `known` are not read again; all other
-  /// entities are added to `known`.
+  /// Reads the XML of an uncompiled model, and reports the values that could not be read. Such a value is treated as
+  /// absent; no version hash and no table of a store depends on it. An entity that is in `known` is not parsed again;
+  /// any other entity is parsed and added to `known`.
   static func read(
     contentsXML bytes: [UInt8], knowing known: inout KnownEntities
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
@@ -42,10 +43,10 @@ extension ManagedObjectModel {
   }
 }
 
-/// Builds a model from the events of a `contents` file.
+/// Builds a model from the XML events of a `contents` file.
 ///
-/// Element and attribute names are those found in several hundred real files. An absent attribute always means NO or
-/// the default.
+/// The names of elements and attributes are those found in several hundred real files. If an XML attribute is absent,
+/// its value is NO or the default.
 struct ContentsReader {
   typealias Attributes = [String: String]
 
@@ -61,7 +62,7 @@ struct ContentsReader {
   private var templates: [FetchRequestTemplate] = []
   private(set) var composites: [String: [Attribute]] = [:]
 
-  // The part that is being read; nil outside of its element.
+  // The elements that are being read. Each property is nil outside of the corresponding XML element.
   private(set) var entity: Entity?
   var propertyNames: Set<String> = []
   private var attribute: Attribute?
@@ -75,7 +76,7 @@ struct ContentsReader {
 
   typealias Cost = KnownEntities.Cost
   private var cost = Cost()
-  /// The number of entities that were known and not read again.
+  /// The number of entities that were found in the known entities and therefore not parsed again.
   private(set) var knownCount = 0
 
   mutating func take(_ event: HardenedXML.Event) throws(ModelError) {
@@ -98,7 +99,7 @@ struct ContentsReader {
 
   // MARK: Known entities
 
-  /// How much was read so far.
+  /// The amounts read before an element. They are compared with the amounts after the element.
   struct State {
     let entityCount: Int
     let unreadCount: Int
@@ -109,8 +110,8 @@ struct ContentsReader {
     State(entityCount: entities.count, unreadCount: unread.count, cost: cost)
   }
 
-  /// The entity that was read since `before`, in the form in which it is remembered. Nil if some of its values could
-  /// not be read, because these must be reported each time.
+  /// The entity that was read since `before`, in the form in which ``KnownEntities`` keeps it. Nil if some of the
+  /// entity's values could not be read, because these values must be reported each time.
   func element(
     since before: State, at place: XMLScanner.Place, of bytes: [UInt8]
   ) -> KnownEntities.Element? {
@@ -127,24 +128,24 @@ struct ContentsReader {
 
   // MARK: Values
 
-  /// The XML attributes that become predicates or expressions.
+  /// The XML attributes whose values are predicates or expressions.
   private static let predicateKeys = [
     "predicateString", "derivationExpression", "derivationFilterPredicate", "expression",
     "partialIndexPredicate", "coreSpotlightDisplayNameExpression", "regularExpressionString",
   ]
-  /// The XML attributes that become validation rules.
+  /// The XML attributes whose values are limits of validation rules.
   private static let limitKeys = [
     "minValueString", "maxValueString", "minDateTimeInterval", "maxDateTimeInterval",
     "regularExpressionString",
   ]
 
-  /// The YES/NO attributes in XML that affect a version hash or a table, of an entity, an attribute or a relationship.
+  /// The YES/NO attributes of `<entity>`, `<attribute>` and `<relationship>` that affect a version hash or a table.
   private static let hashedSwitches: Set<String> = [
     "isAbstract", "optional", "transient", "derived", "ordered", "toMany",
     "allowsExternalBinaryDataStorage", "preserveAfterDeletion",
   ]
-  /// The YES/NO attributes in XML that affect neither a version hash nor a table, by element. No attribute of a fetched
-  /// property affects a hash or a table.
+  /// The YES/NO attributes that affect neither a version hash nor a table, by element name. No attribute of a fetched
+  /// property's element affects either.
   private static let quietSwitches: [String: Set<String>] = [
     "model": ["usedWithCloudKit", "usedWithSwiftData"], "configuration": ["usedWithCloudKit"],
     "entity": [],
@@ -155,18 +156,18 @@ struct ContentsReader {
     "fetchedProperty": ["optional", "spotlightIndexingEnabled"],
     "fetchRequest": Set(requestSwitches.flatMap { $0.names }),
   ]
-  /// The numeric XML attributes that are treated as absent if they cannot be read, by element.
+  /// The numeric attributes, by element name, that are treated as absent if their value is not a number.
   private static let quietNumbers: [String: Set<String>] = [
     "fetchRequest": ["fetchLimit", "fetchOffset", "fetchBatchSize", "resultType"]
   ]
 
-  /// The values that could not be read, see ``ModelProblem/Kind/unreadValue``.
+  /// The values that could not be read, as problems of the kind ``ModelProblem/Kind/unreadValue``.
   private(set) var unread: [ModelProblem] = []
   /// The maximum number of unread values that are reported.
   private static let maximumUnread = 1_000
 
-  /// Throws if a value is neither YES nor NO and version hashes depend on it. Other values that are neither YES nor NO
-  /// are noted.
+  /// Throws if an XML attribute that version hashes depend on is neither YES nor NO. Adds other values that cannot be
+  /// read to ``unread``.
   private mutating func checkValues(
     _ element: String, _ attributes: Attributes, _ line: Int
   ) throws(ModelError) {
@@ -200,7 +201,7 @@ struct ContentsReader {
         sentence: "\(key) of \(subject) is \"\(text)\", which is not understood; it is ignored."))
   }
 
-  /// Counts the cost of an element. Throws if a file needs more than any real model.
+  /// Adds the cost of an element to the total cost. Throws if the total exceeds that of any real model.
   private mutating func spend(_ attributes: Attributes, _ line: Int) throws(ModelError) {
     var more = Cost(parts: 1)
     for key in Self.limitKeys where attributes[key] != nil { more.parts += 1 }
@@ -228,7 +229,7 @@ struct ContentsReader {
       throw ModelError(code: .notAModel, message: "The XML does not contain a <model>.")
     }
     var expanded = entities
-    // Composites inside composites multiply their elements, so the total number of elements is limited.
+    // Each use of a composite inside a composite repeats its elements, so the total number of elements is limited.
     var remainingElements = 100_000
     for index in expanded.indices {
       for place in expanded[index].attributes.indices {
@@ -260,7 +261,12 @@ struct ContentsReader {
         code: .notAModel, message: "The XML is a <\(name)>, not a <model>.", line: line)
     case ("model", "entity"): try startEntity(attributes, line)
     case ("model", "composite"):
-      composite = (try self.name(attributes, name, line), [])
+      let name = try self.name(attributes, name, line)
+      guard composites[name] == nil else {
+        throw ModelError(
+          code: .duplicateName, message: "There are two composites called \(name).", line: line)
+      }
+      composite = (name, [])
     case ("model", "configuration"):
       let name = try self.name(attributes, name, line)
       configurationName = name
@@ -328,7 +334,7 @@ struct ContentsReader {
     switch (path.last, name) {
     case ("model", "entity"):
       if entity != nil {
-        // The properties are sorted as in every `Entity`.
+        // Like the attributes of every `Entity`, these are sorted by name.
         entity?.attributes.sort { ByteOrder.precedes($0.name, $1.name) }
         entity?.relationships.sort { ByteOrder.precedes($0.name, $1.name) }
         entity?.fetchedProperties.sort { ByteOrder.precedes($0.name, $1.name) }

@@ -1,16 +1,16 @@
 package import ObjectModel
 
-/// Reads attributes, relationships and fetched properties in the form of Xcode's editor.
+/// Reads attributes, relationships and fetched properties in the form in which Xcode's editor archives them.
 extension EditorModelReader {
-  /// The names of the tagged values of an entity that are read, and of those that say nothing about the model:
-  /// `XD_PSK_classMapping` names the editor's own generic class.
+  /// The tagged values of an entity that are not reported as unread. All of them are read except
+  /// `XD_PSK_classMapping`, which only names the editor's own generic class.
   package static let entityTags: Set<String> = [
     "XDPMCompoundIndexes", "XDPMUniquenessConstraints", "XD_PSK_classMapping", "XD_PSK_elementID",
     "XD_PSK_entityClassName", "XD_PSK_fetchRequestsArray", "XD_PSK_isAbstract", "XD_PSK_userInfo",
     "XD_PSK_versionHashModifier",
   ]
 
-  /// The names of the tagged values that all kinds of properties share.
+  /// The tagged values that occur in all kinds of properties.
   package static let propertyTags: Set<String> = [
     "XD_PPSK_elementID", "XD_PPSK_isIndexed", "XD_PPSK_isOptional", "XD_PPSK_isSpotlightIndexed",
     "XD_PPSK_isStoredInTruthFile", "XD_PPSK_isTransient", "XD_PPSK_userInfo",
@@ -32,15 +32,16 @@ extension EditorModelReader {
     _ name: String, _ tags: [String: PropertyList]
   ) throws(ModelError) -> Attribute {
     note(tags, except: Self.attributeTags, of: "XDPMAttribute")
-    // The number is absent where the editor shows "Undefined".
+    // The number is absent if the editor shows "Undefined" as the type.
     let type = AttributeType(rawValue: try count("XD_PAttK_attributeType", tags) ?? 0)
     let text = try self.text(tags["XD_PAttK_defaultValueAsString"])
     return Attribute(
-      name: name, type: type, isOptional: flag(tags["XD_PPSK_isOptional"]),
-      isTransient: flag(tags["XD_PPSK_isTransient"]), isIndexed: flag(tags["XD_PPSK_isIndexed"]),
-      isIndexedBySpotlight: flag(tags["XD_PPSK_isSpotlightIndexed"]),
-      isStoredInTruthFile: flag(tags["XD_PPSK_isStoredInTruthFile"]),
-      allowsExternalBinaryDataStorage: flag(tags["XD_PAttK_allowsExternalBinaryDataStorage"]),
+      name: name, type: type, isOptional: try flag(tags["XD_PPSK_isOptional"]),
+      isTransient: try flag(tags["XD_PPSK_isTransient"]),
+      isIndexed: try flag(tags["XD_PPSK_isIndexed"]),
+      isIndexedBySpotlight: try flag(tags["XD_PPSK_isSpotlightIndexed"]),
+      isStoredInTruthFile: try flag(tags["XD_PPSK_isStoredInTruthFile"]),
+      allowsExternalBinaryDataStorage: try flag(tags["XD_PAttK_allowsExternalBinaryDataStorage"]),
       defaultValue: text.map { DefaultValue(text: $0, type: type) },
       validations: try validations(type, tags),
       valueTransformerName: try self.text(tags["XD_PAttK_valueTransformerName"]),
@@ -56,18 +57,18 @@ extension EditorModelReader {
     let destination = try entityName(tags["XD_PRK_destination"])
     let inverse = tags["XD_PRK_inverseRelationship"]
     let inverseName = try text("_name", of: inverse)
-    let isToMany = flag(tags["XD_PRK_isToMany"])
+    let isToMany = try flag(tags["XD_PRK_isToMany"])
     return Relationship(
       name: name, destinationEntityName: destination ?? "", inverseName: inverseName,
       inverseEntityName: inverseName == nil
         ? nil : try entityName(archive.field("_owner", of: inverse)) ?? destination,
       minCount: try count("XD_PRK_minCount", tags) ?? 0,
       maxCount: try count("XD_PRK_maxCount", tags) ?? (isToMany ? 0 : 1),
-      isOrdered: flag(tags["XD_PRK_ordered"]), isOptional: flag(tags["XD_PPSK_isOptional"]),
-      isTransient: flag(tags["XD_PPSK_isTransient"]),
-      isIndexed: flag(tags["XD_PPSK_isIndexed"]),
-      isIndexedBySpotlight: flag(tags["XD_PPSK_isSpotlightIndexed"]),
-      isStoredInTruthFile: flag(tags["XD_PPSK_isStoredInTruthFile"]),
+      isOrdered: try flag(tags["XD_PRK_ordered"]), isOptional: try flag(tags["XD_PPSK_isOptional"]),
+      isTransient: try flag(tags["XD_PPSK_isTransient"]),
+      isIndexed: try flag(tags["XD_PPSK_isIndexed"]),
+      isIndexedBySpotlight: try flag(tags["XD_PPSK_isSpotlightIndexed"]),
+      isStoredInTruthFile: try flag(tags["XD_PPSK_isStoredInTruthFile"]),
       deleteRule: try count("XD_PRK_deleteRule", tags).map { DeleteRule(rawValue: $0) }
         ?? .nullify,
       versionHashModifier: try text(tags["XD_PPSK_versionHashModifier"]),
@@ -75,7 +76,8 @@ extension EditorModelReader {
       userInfo: try userInfo(tags["XD_PPSK_userInfo"]))
   }
 
-  /// Reads a fetched property. Its request is found by the request's class, because no file shows the name of the tag.
+  /// Reads a fetched property. Its fetch request is recognised by class, because no known file shows the name of the
+  /// tagged value that holds the request.
   package mutating func fetchedProperty(
     _ name: String, _ tags: [String: PropertyList]
   ) throws(ModelError) -> FetchedProperty {
@@ -87,8 +89,8 @@ extension EditorModelReader {
       of: "XDPMFetchedProperty")
     return FetchedProperty(
       name: name, request: try fetchRequest(request),
-      requestName: try text("_name", of: request), isOptional: flag(tags["XD_PPSK_isOptional"]),
-      isIndexedBySpotlight: flag(tags["XD_PPSK_isSpotlightIndexed"]),
+      requestName: try text("_name", of: request), isOptional: try flag(tags["XD_PPSK_isOptional"]),
+      isIndexedBySpotlight: try flag(tags["XD_PPSK_isSpotlightIndexed"]),
       versionHashModifier: try text(tags["XD_PPSK_versionHashModifier"]),
       renamingIdentifier: try renaming(tags["XD_PPSK_elementID"], name),
       userInfo: try userInfo(tags["XD_PPSK_userInfo"]))
@@ -101,7 +103,8 @@ extension EditorModelReader {
       predicate: predicate.map { ModelPredicate(text: $0) })
   }
 
-  /// Reads the validation rules. The limits are the texts that the editor shows; for a text attribute they are lengths.
+  /// Reads the validation rules of an attribute. The limits are the texts that the editor shows. For a text attribute,
+  /// they limit the length.
   private mutating func validations(
     _ type: AttributeType, _ tags: [String: PropertyList]
   ) throws(ModelError) -> [AttributeValidation] {
@@ -120,7 +123,7 @@ extension EditorModelReader {
           isMinimum ? Form.minimumNumber($0) : .maximumNumber($0)
         }
       }
-      // Not every text can be read as a limit of the type. A date in words is an example.
+      // Some texts cannot be read as a limit of the attribute's type, for example a date in words.
       if let form { rules.append(form.validation) } else { noteUnread("XDPMAttribute", tag) }
     }
     if type == .string, let pattern = try text(tags["XD_PAttK_regularExpressionString"]) {
@@ -140,7 +143,9 @@ extension EditorModelReader {
   private func count(
     _ tag: String, _ tags: [String: PropertyList]
   ) throws(ModelError) -> Int32? {
-    guard let number = archive.integer(tags[tag]) else { return nil }
+    guard let number = try known(archive.integer(tags[tag]), tags[tag], "an integer") else {
+      return nil
+    }
     guard let count = Int32(exactly: number) else {
       throw malformed("\(tag) is \(number), which does not fit 32 bits.")
     }

@@ -1,10 +1,11 @@
 package import ObjectModel
 
 extension ManagedObjectModel {
-  /// Reads a model in the form of Xcode's editor: the file `elements` of an `.xcdatamodel` made by Xcode 3, or
-  /// `sourcemodeldata` and `destinationmodeldata` of an `xcmapping.xml`.
+  /// Reads a model in the form of Xcode's editor: the file `elements` of an `.xcdatamodel` made by Xcode 3, or the
+  /// data in `sourcemodeldata` or `destinationmodeldata` of an `xcmapping.xml`.
   ///
-  /// The bytes are a keyed archive of the editor's own classes (`XDPMModel`, `XDPMEntity`, …), which is read as data.
+  /// The bytes are a keyed archive of the editor's own classes (`XDPMModel`, `XDPMEntity`, …). The archive is read as
+  /// data; no object of these classes is made.
   ///
   /// - Throws: ``ModelError``; `model.notAModel` if the bytes are not the archive of an editor's model.
   package init(editorArchive bytes: [UInt8]) throws(ModelError) {
@@ -17,24 +18,26 @@ extension ManagedObjectModel {
 /// Builds a model from an archive of the editor's classes.
 ///
 /// The editor keeps a model as UML. Entities are classes in a package, and a parent is a generalization. Everything
-/// that UML does not know is a tagged value of a stereotype: an `XDUMLPropertyImp` with a `_default`. The names come
-/// from 27 models. They were checked against the current format if a model was later saved in it.
+/// for which UML has no concept is a tagged value of a stereotype: an `XDUMLPropertyImp` with a `_default`. The names
+/// of tagged values come from 27 models. Where the same model exists in the current format too, the names were checked
+/// against it.
 package struct EditorModelReader {
-  /// The maximum number of elements that are visited. The parts of an archive may be shared, so the file's size does
-  /// not limit the work.
+  /// The maximum number of archived elements that are visited. An archive may refer to one element many times, so the
+  /// file's size does not limit the work.
   private static let maximumWork = 4_000_000
 
   package let archive: KeyedArchive
   private var work = 0
-  /// The tagged values that are not read, each as "class.tag". Tagged values that are empty or NO are not listed.
+  /// The tagged values that are not read, each as "class.tag". Tagged values that are empty or NO are not included.
   private(set) var unread: Set<String> = []
 
   private init(archive: KeyedArchive) { self.archive = archive }
 
-  /// Whether an archive holds a model in the editor's form.
+  /// Whether an archive contains a model in the editor's form.
   package static func isEditorArchive(_ archive: KeyedArchive) -> Bool { root(of: archive) != nil }
 
-  /// Reads the model in an archive, and returns the sorted names ("class.tag") of the tagged values that are not read.
+  /// Reads the model in an archive. The result also has the sorted names ("class.tag") of the tagged values that are
+  /// not read.
   package static func model(
     in archive: KeyedArchive
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [String]) {
@@ -66,7 +69,7 @@ package struct EditorModelReader {
       let tags = try tags(of: stored)
       entities.append(try entity(name, stored, tags))
       for request in try elements(tags["XD_PSK_fetchRequestsArray"]) {
-        // A fetched property keeps its own request, which may be listed here too.
+        // This list may include the request of a fetched property. Such a request is not a template.
         guard archive.resolve(archive.field("_fetchedProperty", of: request)) == nil else {
           continue
         }
@@ -82,7 +85,8 @@ package struct EditorModelReader {
       configurations: try configurations(root), fetchRequestTemplates: templates)
   }
 
-  /// The entities of the root package and of all packages inside it. Within a package they have stored order.
+  /// The entities of the root package and of all packages inside it. The entities of one package are in the order of
+  /// the archive.
   private mutating func storedEntities(_ root: PropertyList) throws(ModelError) -> [PropertyList] {
     guard let package = archive.field("_xd_rootPackage", of: root),
       archive.resolve(package) != nil
@@ -139,7 +143,7 @@ package struct EditorModelReader {
     let className = try text(tags["XD_PSK_entityClassName"])
     return Entity(
       name: name, className: className == "NSManagedObject" ? nil : className,
-      isAbstract: flag(tags["XD_PSK_isAbstract"] ?? archive.field("_isAbstract", of: stored)),
+      isAbstract: try flag(tags["XD_PSK_isAbstract"] ?? archive.field("_isAbstract", of: stored)),
       superentityName: parent, attributes: attributes, relationships: relationships,
       fetchedProperties: fetched,
       uniquenessConstraints: try lists(tags["XDPMUniquenessConstraints"]),
@@ -149,8 +153,8 @@ package struct EditorModelReader {
       userInfo: try userInfo(tags["XD_PSK_userInfo"]))
   }
 
-  /// Reads `_configurationsByName`. No file with an entry was found. Entities and names are both accepted, as members
-  /// of a list or of an object with a list.
+  /// Reads `_configurationsByName`. In all known files this dictionary is empty, so the form of an entry is not known.
+  /// Entities and entity names are both accepted, in a list or in an object that contains a list.
   private mutating func configurations(
     _ root: PropertyList
   ) throws(ModelError) -> [String: [String]] {
@@ -164,9 +168,10 @@ package struct EditorModelReader {
       }
       var members: Set<String> = []
       for list in lists {
-        for member in try elements(list) {
+        for member in archive.elements(list) ?? [] {
+          try spend(1)
           if let entity = try entityName(member) { members.insert(entity) }
-          if let entity = try text(member) { members.insert(entity) }
+          if archive.string(member) != nil, let entity = try text(member) { members.insert(entity) }
         }
       }
       found[name] = Array(members)
@@ -176,8 +181,8 @@ package struct EditorModelReader {
 
   // MARK: UML
 
-  /// The tagged values of all stereotypes of an element, by tag name. A tag name starts with a prefix of its
-  /// stereotype, so the names are unique.
+  /// The tagged values of an element, from all of its stereotypes, by tag name. Each tag name starts with a prefix for
+  /// its stereotype, so no name occurs twice.
   private mutating func tags(
     of element: PropertyList
   ) throws(ModelError) -> [String: PropertyList] {
@@ -191,12 +196,14 @@ package struct EditorModelReader {
     return tags
   }
 
-  /// The members of a bucket. A bucket is a dictionary by name or a list.
+  /// The members of a bucket, which is the editor's dictionary or list of UML elements.
   private mutating func members(
     _ bucket: String, of owner: PropertyList
   ) throws(ModelError) -> [PropertyList] {
     let stored = archive.field(bucket, of: owner)
-    let members = archive.entries(stored)?.map(\.value) ?? archive.elements(stored) ?? []
+    let members =
+      try known(archive.entries(stored)?.map(\.value) ?? archive.elements(stored), stored, "a list")
+      ?? []
     try spend(members.count + 1)
     return members.filter { archive.resolve($0) != nil }
   }
@@ -214,7 +221,7 @@ package struct EditorModelReader {
     return name
   }
 
-  /// Adds the tagged values that are not read to ``unread``.
+  /// Adds the tagged values whose names are not in `known` to ``unread``.
   package mutating func note(
     _ tags: [String: PropertyList], except known: Set<String>, of className: String
   ) {
@@ -237,9 +244,11 @@ package struct EditorModelReader {
     }
   }
 
-  /// The text of a value; nil if it is absent or empty.
+  /// The text of a value; nil if the value is absent or the text is empty.
   package mutating func text(_ value: PropertyList?) throws(ModelError) -> String? {
-    guard let text = archive.string(value), !text.isEmpty else { return nil }
+    guard let text = try known(archive.string(value), value, "text"), !text.isEmpty else {
+      return nil
+    }
     try spend(1 + text.utf8.count / 16)
     return text
   }
@@ -248,10 +257,23 @@ package struct EditorModelReader {
     try text(archive.field(key, of: value))
   }
 
-  package func flag(_ value: PropertyList?) -> Bool { archive.bool(value) ?? false }
+  package func flag(_ value: PropertyList?) throws(ModelError) -> Bool {
+    try known(archive.bool(value), value, "a boolean") ?? false
+  }
+
+  /// Returns `read`, the result of reading `value`; nil if `value` is absent. Throws if `value` has another type,
+  /// because a default in its place would give the hashes of another model.
+  package func known<Value>(
+    _ read: Value?, _ value: PropertyList?, _ what: String
+  ) throws(ModelError) -> Value? {
+    guard read != nil || archive.isNull(value) else {
+      throw malformed("A value of the model is not \(what).")
+    }
+    return read
+  }
 
   package mutating func elements(_ value: PropertyList?) throws(ModelError) -> [PropertyList] {
-    let elements = archive.elements(value) ?? []
+    let elements = try known(archive.elements(value), value, "a list") ?? []
     try spend(elements.count)
     return elements
   }
@@ -259,9 +281,13 @@ package struct EditorModelReader {
   private mutating func named(
     _ value: PropertyList?
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {
-    let entries = archive.namedEntries(value) ?? []
-    try spend(entries.count)
-    return entries
+    var named: [(name: String, value: PropertyList)] = []
+    for entry in archive.entries(value) ?? [] {
+      guard let name = archive.string(entry.key) else { continue }
+      try spend(1 + name.utf8.count / 16)
+      named.append((name, entry.value))
+    }
+    return named
   }
 
   /// Reads a list of lists of property names; empty lists are left out.

@@ -1,8 +1,8 @@
 package import ObjectModel
 
 extension ManagedObjectModel {
-  /// The problems of the model: what Core Data would refuse, and signs of damage. They are in the order of the entity
-  /// names, then those of configurations. Empty for a sound model.
+  /// The problems of the model: what Core Data would refuse, and signs of damage. The problems of entities come first,
+  /// in the order of the entity names; the problems of configurations follow. The list is empty for a sound model.
   package func validate() -> [ModelProblem] {
     var validation = ModelValidation(model: self)
     for name in entityNames {
@@ -85,7 +85,7 @@ private struct ModelValidation {
       + entity.fetchIndexes.map { ("Index \($0.name)", $0.elements.map(\.propertyName)) }
     for (what, list) in lists {
       for property in list {
-        // An index may also be on an expression or on the entity itself (`self`).
+        // An index column may also be an expression, or `self` for the object itself.
         guard PredicateSyntax.isKeyPath(property), property != "self" else { continue }
         let first = PredicateSyntax.keys(of: property).first ?? property
         let isKnown =

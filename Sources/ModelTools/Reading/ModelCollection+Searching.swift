@@ -2,18 +2,18 @@ public import ObjectModel
 import SafeText
 
 extension ModelCollection {
-  /// The maximum depth of folders that a search reads. The folder that is searched has depth 0.
+  /// The maximum depth of the folders that a search reads. The folder at which the search starts has depth 0.
   package static let maximumDepth = 16
   package static let maximumEntries = 200_000
 
-  /// Reads the versions at a path: an `.xcdatamodeld`, an `.xcdatamodel`, a `contents` file, a `.momd`, a `.mom`, a
-  /// `VersionInfo.plist`, or a folder that contains any of these at any depth, such as an app bundle.
+  /// Reads the model versions at a path: an `.xcdatamodeld`, an `.xcdatamodel`, a `contents` file, a `.momd`, a
+  /// `.mom`, a `VersionInfo.plist`, or a folder that contains any of these at any depth, for example an app bundle.
   ///
   /// A version that cannot be read is listed with its ``Version/problem`` and does not affect the others. Symbolic
   /// links below the path are not followed.
   ///
-  /// - Throws: ``ModelError`` if the path has no file or folder, or nothing that contains a model. For a single file,
-  ///   also if the file cannot be read.
+  /// - Throws: ``ModelError`` if nothing exists at the path, if the path contains no model, or if the path is a single
+  ///   file that cannot be read.
   public init(searching path: String) throws(ModelError) {
     let resolved = ModelFile.resolved(path)
     var search = ModelSearch()
@@ -33,25 +33,27 @@ extension ModelCollection {
       throw error
     }
     guard !search.versions.isEmpty else {
+      let missed = search.notEntered.first.map { " Not searched: \($0.path ?? ""): \($0.message)" }
       throw ModelError(
         code: .notAModel,
         message: "No model was found here. A model is an .xcdatamodeld, .xcdatamodel, .momd or "
-          + ".mom, or is in a folder or app bundle.", path: path)
+          + ".mom, or is in a folder or app bundle." + (missed ?? ""), path: path)
     }
     self.init(versions: search.versions, notEntered: search.notEntered)
   }
 }
 
-/// A search for versions in a folder and all folders below it.
+/// A search for model versions in a folder and in all folders below it.
 private struct ModelSearch {
   private(set) var versions: [ModelCollection.Version] = []
-  /// The folders that the search did not read, or only in part, each with the reason.
+  /// The folders that the search did not read, or read only in part, and the current-version markers that could not be
+  /// read. Each error says why.
   private(set) var notEntered: [ModelError] = []
   private var entryCount = 0
   private var isCut = false
   /// The entities of all `.xcdatamodel` files that were read so far.
   private var known = KnownEntities()
-  /// The paths of files that were taken with their bundle, and are not taken again as single files.
+  /// The paths of the files that were read as parts of a bundle, so that they are not read again as single files.
   private var takenPaths: Set<[UInt8]> = []
 
   /// Visits a folder and all folders below it. The entries of each folder are visited in natural order.
@@ -82,7 +84,7 @@ private struct ModelSearch {
     }
   }
 
-  /// Whether the search may go on. When it may not, the folder and the reason are recorded once.
+  /// Whether the limits allow the search to go on. If not, the first call adds an error for `folder` to ``notEntered``.
   private mutating func hasRoom(in folder: String) -> Bool {
     let isFull =
       entryCount > ModelCollection.maximumEntries
@@ -96,7 +98,7 @@ private struct ModelSearch {
     isCut = true
   }
 
-  /// Takes the versions of a folder that is itself a model bundle. Returns false for an ordinary folder.
+  /// Adds the versions of a folder that is a model bundle. Returns false for an ordinary folder.
   private mutating func take(bundle path: String) -> Bool {
     switch ModelFile.pathExtension(path) {
     case "xcdatamodel":
@@ -114,12 +116,7 @@ private struct ModelSearch {
   }
 
   private mutating func takeSourceBundle(_ path: String) -> Bool {
-    var marked: String?
-    if let bytes = try? ModelFile.bytes(at: path + "/.xccurrentversion"),
-      let list = try? PropertyList(bytes: bytes)
-    {
-      marked = list["_XCCurrentVersionName"]?.stringValue
-    }
+    let marked = markedName(in: path)
     guard let all = ModelFile.readNames(in: path) else {
       notEntered.append(.unreadable(folder: path))
       return true
@@ -137,8 +134,22 @@ private struct ModelSearch {
     return true
   }
 
-  /// Takes the versions of a `.momd`, or of any folder with a `VersionInfo.plist`. Returns false if the folder has
-  /// other contents too, which are then searched.
+  /// The file name of the current version, according to the marker in a `.xcdatamodeld`. Nil if there is no marker, or
+  /// if the marker cannot be read; an unreadable marker is added to ``notEntered``.
+  private mutating func markedName(in bundle: String) -> String? {
+    let path = bundle + "/.xccurrentversion"
+    guard ModelFile.kind(at: path) != nil else { return nil }
+    do {
+      let marker = try PropertyList(ofModel: try ModelFile.bytes(at: path))
+      return marker["_XCCurrentVersionName"]?.stringValue
+    } catch {
+      notEntered.append(error.at(path: path))
+      return nil
+    }
+  }
+
+  /// Adds the versions of a `.momd`, or of any folder with a `VersionInfo.plist`. Returns false if the search must go
+  /// on inside the folder, because the folder has other contents too.
   private mutating func takeCompiledBundle(_ path: String) -> Bool {
     let limit = ModelCollection.maximumVersions - versions.count
     guard let bundle = CompiledBundle(path, limit: limit) else { return false }
@@ -147,18 +158,22 @@ private struct ModelSearch {
     if bundle.isCut { cut(path) }
     let optimised = bundle.names.filter { ModelFile.pathExtension($0) == "omo" }
     for fileName in optimised { takeOptimised(path + "/" + fileName, in: path) }
-    if bundle.versions.isEmpty, optimised.isEmpty, let problem = bundle.problem {
-      versions.append(
-        .init(
-          name: ModelFile.baseName(path), fileName: ModelFile.lastComponent(path), path: path,
-          problem: problem))
+    if let problem = bundle.problem {
+      if bundle.versions.isEmpty, optimised.isEmpty {
+        versions.append(
+          .init(
+            name: ModelFile.baseName(path), fileName: ModelFile.lastComponent(path), path: path,
+            problem: problem))
+      } else if bundle.names.contains("VersionInfo.plist") {
+        notEntered.append(problem)
+      }
     }
     return ModelFile.pathExtension(path) == "momd"
       || bundle.names.allSatisfy { ModelFile.isModelPart($0) }
   }
 
-  /// Takes a single file if its name is that of a model. A file that the user named is taken by its content, whatever
-  /// its name.
+  /// Adds the version in a single file if the file has the name of a model file. If the user gave the path of the file
+  /// (`isNamed`), then the content of the file decides instead of the name.
   mutating func take(file path: String, isNamed: Bool) {
     let name = ModelFile.lastComponent(path)
     switch ModelFile.pathExtension(path) {
@@ -172,14 +187,14 @@ private struct ModelSearch {
         addOptimised(path, Self.optimised(path))
       }
     case "plist" where name == "VersionInfo.plist" || isNamed:
-      // In a folder, this file was read together with the versions beside it.
+      // A search of a folder reads this file together with the versions in the same folder.
       if isNamed { takeVersionInfo(path) }
     case "" where name == "contents" || name == "elements":
       let parent = ModelFile.lastComponent(PathText.folder(of: path))
       guard isNamed || name == "contents" else { return }
       let isBundle = ModelFile.pathExtension(parent) == "xcdatamodel"
       add(file: path, name: isBundle ? ModelFile.baseName(parent) : name)
-      // Files of other programs may have this name too.
+      // Files of other programs may have the same name.
       if !isNamed, versions.last?.path == path, versions.last?.problem?.code == .notAModel {
         versions.removeLast()
       }
@@ -208,7 +223,7 @@ private struct ModelSearch {
 
   // MARK: Adding versions
 
-  /// Adds the version in an `.xcdatamodel` folder, from its file `contents` or the older `elements`.
+  /// Adds the version in an `.xcdatamodel` folder, which is in its file `contents` or in the older file `elements`.
   private mutating func add(source path: String, isMarked: Bool) {
     let name = ModelFile.baseName(path)
     let fileName = ModelFile.lastComponent(path)
@@ -247,13 +262,13 @@ private struct ModelSearch {
         problem: problem, unreadValues: unread))
   }
 
-  /// Takes an optimised model in a bundle. It belongs to the version of the bundle whose hashes it all contains. If
-  /// there is no such version, it becomes a version of its own.
+  /// Reads an optimised model (`.omo`) in a bundle. The optimised model is added to the version of the bundle whose
+  /// hashes it contains. If there is no such version, then the optimised model becomes a version of its own.
   private mutating func takeOptimised(_ path: String, in folder: String) {
     guard takenPaths.insert(Array(path.utf8)).inserted else { return }
     let read = Self.optimised(path)
     guard let model = try? read.get() else {
-      // A damaged optimised model is not reported if the compiled model beside it exists.
+      // If the compiled model of the same name exists, a damaged optimised model is not reported.
       let compiled = String(Substring(path.utf8.dropLast(3))) + "mom"
       if ModelFile.kind(at: compiled) == nil { addOptimised(path, read) }
       return
@@ -262,7 +277,7 @@ private struct ModelSearch {
     where PathText.isInside(versions[index].path, folder) {
       let version = versions[index]
       let known = version.recorded?.hashes ?? version.hashes?.hashes ?? [:]
-      // A model without entities has no hashes to compare, so its name decides.
+      // A version without entities has no hashes to compare, so the name must match.
       let isNamed = version.name == ModelFile.baseName(path)
       if model.matches(known), isNamed || !known.isEmpty {
         versions[index].optimised = model
@@ -272,7 +287,7 @@ private struct ModelSearch {
     addOptimised(path, read)
   }
 
-  /// Adds an optimised model as a version of its own, whose model is not read.
+  /// Adds an optimised model as a version of its own. That version has no ``ModelCollection/Version/model``.
   private mutating func addOptimised(_ path: String, _ read: Result<OptimisedModel, ModelError>) {
     let name = ModelFile.lastComponent(path)
     var problem = OptimisedModel.error
@@ -297,7 +312,7 @@ private struct ModelSearch {
 }
 
 extension ModelError {
-  /// The error for a folder that is too deep for a search.
+  /// The error for a folder that is nested too deeply for a search.
   package static func tooDeep(_ path: String) -> ModelError {
     ModelError(
       code: .notEntered,
@@ -307,7 +322,7 @@ extension ModelError {
       path: path)
   }
 
-  /// The error for a folder with more entries or models than a search reads.
+  /// The error for a folder in which a search reached the maximum number of entries or models.
   package static func tooMany(_ path: String) -> ModelError {
     ModelError(
       code: .notEntered,
@@ -315,21 +330,16 @@ extension ModelError {
         + "\(ModelCollection.maximumVersions) models are read; give the subfolders of this folder one by one.",
       path: path)
   }
-
-  /// The error for a folder whose names cannot be read.
-  package static func unreadable(folder path: String) -> ModelError {
-    ModelError(code: .unreadable, message: "The folder cannot be read.", path: path)
-  }
 }
 
 extension ModelCollection.Version {
-  /// Whether nothing is known of the version, not even a hash, because it could not be read.
+  /// Whether nothing is known of the version, not even its hashes, because it could not be read.
   package var isUnread: Bool {
     problem != nil && model == nil && recorded == nil && optimised == nil
   }
 
-  /// The hashes of the version by entity name: the recorded ones, or else the computed ones. Entities with an unknown
-  /// hash are left out.
+  /// The hashes of the version by entity name. They are the recorded hashes or, if none are recorded, the computed
+  /// ones. Entities whose hash is unknown are left out.
   package var knownHashes: [String: VersionHash] {
     recorded?.hashes ?? hashes?.hashes ?? [:]
   }

@@ -1,10 +1,11 @@
 package import ObjectModel
 
 extension ModelFile {
-  /// Reads a model from the bytes of a file, and reports the values that could not be read. The form is recognised by
-  /// the content: the `contents` of an `.xcdatamodel`, a compiled model, or an archive of Xcode's editor.
+  /// Reads a model from the bytes of a file, and reports the values that could not be read. The content decides in
+  /// which form the bytes are read: the `contents` of an `.xcdatamodel`, a compiled model, or an archive of Xcode's
+  /// editor.
   ///
-  /// - Throws: ``ModelError``, also if the bytes have none of these forms.
+  /// - Throws: ``ModelError``, for example if the bytes have none of these forms.
   package static func model(
     _ bytes: [UInt8], knowing known: inout KnownEntities
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
@@ -14,8 +15,15 @@ extension ModelFile {
     if OptimisedModel.isOptimised(bytes) { throw OptimisedModel.error }
     let archive = try KeyedArchive(
       bytes: bytes, orThrow: .notAModel, "A compiled model is a keyed archive; this file is not.")
-    return EditorModelReader.isEditorArchive(archive)
-      ? (try EditorModelReader.model(in: archive).model, [])
-      : (try ManagedObjectModel(archive), [])
+    guard EditorModelReader.isEditorArchive(archive) else {
+      return (try ManagedObjectModel(archive), [])
+    }
+    let (model, unread) = try EditorModelReader.model(in: archive)
+    let problems = unread.map { tag in
+      ModelProblem(
+        kind: .unreadValue, entityName: nil, propertyName: nil,
+        sentence: "\(tag) of Xcode's editor is not understood; it is ignored.")
+    }
+    return (model, problems)
   }
 }

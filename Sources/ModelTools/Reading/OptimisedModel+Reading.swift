@@ -1,9 +1,9 @@
 package import ObjectModel
 
 extension OptimisedModel {
-  /// Reads an optimised model as far as its format is known.
+  /// Reads an optimised model (`.omo`) as far as its undocumented format is known.
   ///
-  /// - Throws: ``ModelError``; `model.notAModel` if the bytes are not an optimised model, `model.malformed` if its
+  /// - Throws: ``ModelError``; `model.notAModel` if the bytes are not an optimised model, `model.malformed` if the
   ///   header has an unknown form.
   package init(bytes: [UInt8]) throws(ModelError) {
     guard Self.isOptimised(bytes) else {
@@ -27,15 +27,16 @@ extension OptimisedModel {
       problems: problems)
   }
 
-  /// The version identifiers, sorted; empty if there are none. In all files seen they are a keyed archive of a single
-  /// text. A keyed archive of several texts is read too.
+  /// The version identifiers in the data items, sorted; empty if there are none. In all known files they are a keyed
+  /// archive of a single text. An archive of up to 16 texts is read too.
   private static func identifiers(in items: [ArraySlice<UInt8>]) -> [String] {
     guard let item = items.first(where: { $0.starts(with: Array("bplist00".utf8)) }),
       let archive = try? KeyedArchive(bytes: Array(item))
     else { return [] }
     let root = archive.root
     if let text = archive.string(root) { return [text] }
-    return ByteOrder.sorted((archive.elements(root) ?? []).compactMap { archive.string($0) })
+    return ByteOrder.sorted(
+      (archive.elements(root) ?? []).prefix(16).compactMap { archive.string($0) })
   }
 }
 
@@ -43,19 +44,19 @@ extension OptimisedModel {
 private struct OptimisedReader {
   /// The layout of the file. Offsets are in bytes from the start of the file. Numbers are big-endian.
   private enum Layout {
-    /// The offset of the header, after the magic number and filler characters. The filler differs for each generation
-    /// of the compiler: `6eee…` and `[]qre…`, then `[]77y…` and `srsr…`.
+    /// The offset of the header. The magic number and filler characters precede the header. The filler differs between
+    /// generations of the compiler: `6eee…` and `[]qre…`, then `[]77y…` and `srsr…`.
     static let headerOffset = 64
-    /// The bytes of a sentinel. Two sentinels in a row separate sections.
+    /// The bytes of a sentinel. Two sentinels in a row separate two sections.
     static let sentinel: [UInt8] = [0xEF, 0xBE, 0xAD, 0xDE]
-    /// The lengths of the headers in words, by generation. Compared with a header of 22 words, one of 20 lacks two at
-    /// its end, and one of 23 has one more inside.
+    /// The possible lengths of a header in words, by generation of the compiler. A header of 20 words lacks the last
+    /// two words of a header of 22. A header of 23 words has one more in the middle.
     static let headerCounts = [20, 22, 23]
     /// The maximum number of entities, properties, strings and data items that are read.
     static let maximumCount = 200_000
   }
 
-  /// A section: its offset in bytes, and the number of items that the header gives.
+  /// A section of the file: its offset in bytes and its number of items, both from the header.
   struct Section {
     let offset: Int
     let count: Int
@@ -64,7 +65,7 @@ private struct OptimisedReader {
   struct Header {
     let entities: Section
     let properties: Section
-    /// The number of attributes among the properties. Their records come first.
+    /// The number of attributes among the properties. The records of attributes precede those of other properties.
     let attributeCount: Int
     let data: Section
     let wideStrings: Section
@@ -73,7 +74,7 @@ private struct OptimisedReader {
 
   let bytes: [UInt8]
 
-  /// Reads the header: the words up to the first sentinel, which are pairs of an offset and a count.
+  /// Reads the header: the words before the first sentinel, which form pairs of an offset and a count.
   func header() throws(ModelError) -> Header {
     var words: [Int] = []
     var place = Layout.headerOffset
@@ -87,7 +88,7 @@ private struct OptimisedReader {
         code: .malformed, message: "The header of this optimised model has an unknown form.",
         offset: place)
     }
-    // The newest compilers write one more word, before the pairs for index records, data and strings.
+    // In a header of 23 words, one more word precedes the pairs for index records, data and strings.
     let shift = words.count == 23 ? 10 : 9
     func section(_ index: Int) -> Section {
       Section(offset: words[index], count: words[index + 1])
@@ -98,7 +99,8 @@ private struct OptimisedReader {
       strings: section(shift + 6))
   }
 
-  /// The number of items that the header gives for a section. Throws if the section does not start with this number.
+  /// The number of items in a section, as given in the header. Throws if the section itself does not start with the
+  /// same number.
   func count(_ section: Section, _ what: String) throws(ModelError) -> Int {
     guard word(section.offset) == section.count,
       section.count <= Layout.maximumCount
@@ -111,7 +113,8 @@ private struct OptimisedReader {
     return section.count
   }
 
-  /// The total number of properties. Throws if their section does not start with the number of attributes among them.
+  /// The total number of properties, as given in the header. Throws if their section does not start with the number of
+  /// attributes that the header gives.
   func properties(_ header: Header) throws(ModelError) -> Int {
     let section = header.properties
     guard header.attributeCount <= section.count,
@@ -128,9 +131,8 @@ private struct OptimisedReader {
 
   // MARK: Items
 
-  /// Reads UTF-16 strings. Each item has a length in bytes, a zero word and UTF-16LE units, and starts at a multiple of
-  /// 4. The
-  /// first item is empty.
+  /// Reads the UTF-16 strings. Each item has a length in bytes, a zero word and UTF-16LE units, and starts at an
+  /// offset that is a multiple of 4. The first item is empty.
   func wideStrings(_ section: Section) -> (found: [String], problem: String?) {
     let (start, problem) = start(section, "UTF-16 strings")
     guard var place = start else { return ([], problem) }
@@ -148,8 +150,9 @@ private struct OptimisedReader {
     return (found, nil)
   }
 
-  /// Reads 8-bit strings. An item has a length in bytes, two zero words and the bytes. Zeros of unknown meaning are
-  /// between items, so each item is searched for at multiples of 4. One of the items that the header counts is empty.
+  /// Reads the 8-bit strings. An item has a length in bytes, two zero words and the bytes. Zeros of unknown meaning
+  /// lie between the items, so an item is searched for at every offset that is a multiple of 4. The header counts one
+  /// empty item too.
   func strings(_ section: Section) -> (found: [String], problem: String?) {
     let (found, problem) = items(section, "strings", zeroWords: 2) { slice in
       slice.allSatisfy { $0 >= 0x20 }
@@ -157,8 +160,8 @@ private struct OptimisedReader {
     return (found.map { String(decoding: $0, as: UTF8.self) }, problem)
   }
 
-  /// Reads data items. An item has a length in bytes, a zero word and the bytes. One of the items that the header
-  /// counts is empty.
+  /// Reads the data items. An item has a length in bytes, a zero word and the bytes. The header counts one empty item
+  /// too.
   func data(_ section: Section) -> (found: [ArraySlice<UInt8>], problem: String?) {
     items(section, "data items", zeroWords: 1) { _ in true }
   }
@@ -183,16 +186,17 @@ private struct OptimisedReader {
         place += 4
       }
     }
-    // The header counts one more item: the first, which means nil.
+    // The header's count includes the empty first item, which stands for nil.
     let isWhole = found.count + 1 == section.count || (section.count == 0 && found.isEmpty)
     return (
       found,
-      isWhole ? nil : "\(found.count) of \(max(section.count - 1, 0)) \(what) are found"
+      isWhole ? nil : "only \(found.count) of \(max(section.count - 1, 0)) \(what) were found"
     )
   }
 
-  /// The offset after a section's own count. The count is at the section's offset, rounded up to a multiple of 4. Nil,
-  /// with a problem, if the section's count differs from the count in the header.
+  /// The offset after the count at the start of a section. The count is at the section's offset, rounded up to a
+  /// multiple of 4. If the count differs from the count in the header, the result is nil and a description of the
+  /// problem.
   private func start(_ section: Section, _ what: String) -> (place: Int?, problem: String?) {
     // Offsets are 32-bit numbers, so rounding up cannot overflow.
     let place = aligned(section.offset)
@@ -202,7 +206,8 @@ private struct OptimisedReader {
     return (place + 4, nil)
   }
 
-  /// The end of a section: the offset of the next two sentinels, which may be at any offset, or the end of the file.
+  /// The offset of the end of a section that continues at `place`: the offset of the next two sentinels in a row,
+  /// which need not be a multiple of 4, or the end of the file.
   private func end(from place: Int) -> Int {
     var place = place
     while place <= bytes.count - 8 {
@@ -216,7 +221,7 @@ private struct OptimisedReader {
 
   private func aligned(_ place: Int) -> Int { (place + 3) & ~3 }
 
-  /// The big-endian 32-bit number at an offset; nil beyond the end.
+  /// The big-endian 32-bit number at an offset; nil if the number would extend beyond the end of the file.
   private func word(_ place: Int) -> Int? {
     guard place >= 0, place <= bytes.count - 4 else { return nil }
     return bytes[place..<place + 4].reduce(0) { $0 << 8 | Int($1) }
@@ -229,10 +234,10 @@ private struct OptimisedReader {
 }
 
 extension OptimisedModel {
-  /// The model's entity hashes by name, as far as a store's hashes identify them. If the model contains the hash that
-  /// the store has for an entity, the entity gets this hash. If the model contains only the entity's name, the entity
-  /// gets a hash of zeros, which differs from every real one. The entry `(unnamed entities)` stands for entities that
-  /// the store does not have.
+  /// The hashes of the model's entities by name, as far as a store's hashes reveal them. If the model contains the
+  /// hash that the store has for an entity, then the entity has this hash. If the model contains only the entity's
+  /// name, then the entity gets a hash of zeros, which differs from every real hash. The entry `(unnamed entities)`
+  /// stands for all entities of the model for which the store has no hash.
   package func hashes(beside stored: [String: VersionHash]) -> [String: VersionHash] {
     let other = VersionHash(digest: [UInt8](repeating: 0, count: VersionHash.byteCount))
     var found: [String: VersionHash] = [:]

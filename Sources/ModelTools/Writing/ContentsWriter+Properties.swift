@@ -77,7 +77,7 @@ extension ContentsWriter {
     }
   }
 
-  /// The text of a default value. Notes a loss if the text does not read back as the same value.
+  /// The text of the attribute's default value. Records a loss if reading the text would not give the same value.
   private mutating func defaultText(_ attribute: Attribute, of entity: String?) -> String? {
     guard let value = attribute.defaultValue else { return nil }
     let text: String
@@ -103,18 +103,19 @@ extension ContentsWriter {
     return text
   }
 
-  /// Seconds as Xcode writes them. A whole number has no decimal point.
+  /// A number of seconds as Xcode writes it: a whole number has no decimal point.
   private static func text(_ seconds: Double) -> String {
     Int64(exactly: seconds).map { String($0) } ?? seconds.description
   }
 
   // MARK: Validation
 
-  /// Adds the validation rules that an `.xcdatamodel` can express, each once. Notes the others as losses.
+  /// Adds the validation rules that an `.xcdatamodel` can express, at most one of each kind. Records all other rules
+  /// as losses.
   private mutating func addLimits(
     _ attribute: Attribute, of entity: String?, to attributes: inout Attributes
   ) {
-    // The names are in the order in which rules are read back.
+    // The names are in the order in which ``ContentsReader`` reads the rules.
     let names = [
       "minValueString", "minDateTimeInterval", "maxValueString", "maxDateTimeInterval",
       "regularExpressionString",
@@ -224,7 +225,7 @@ extension ContentsWriter {
     output.end()
   }
 
-  /// Writes the fetch request of a template or a fetched property. Losses are recorded under the name of that template
+  /// Writes the fetch request of a template or a fetched property. Losses are recorded under the name of the template
   /// or property.
   mutating func write(
     _ request: FetchRequest, named name: String, of entity: String?, _ property: String
@@ -240,7 +241,7 @@ extension ContentsWriter {
     add("fetchOffset", request.fetchOffset)
     add("fetchBatchSize", request.batchSize)
     add("resultType", request.resultType.rawValue)
-    // Options with Apple's defaults are not written.
+    // An option with Apple's default is not written.
     let switches: [(name: String, option: FetchRequest.Options)] = [
       ("includeSubentities", .includesSubentities),
       ("includePropertyValues", .includesPropertyValues),

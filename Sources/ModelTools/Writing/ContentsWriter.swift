@@ -1,21 +1,22 @@
 package import ObjectModel
 
 extension ManagedObjectModel {
-  /// The model as XML that Xcode opens: the file `contents` inside an `.xcdatamodel`.
+  /// Writes the model as XML that Xcode opens: the file `contents` inside an `.xcdatamodel`.
   ///
-  /// XML attributes are in the order in which Xcode writes them, entities and properties in the order of their names.
-  /// Equal models therefore give equal bytes. Reading the bytes gives an equal model, apart from the losses.
+  /// XML attributes are in Xcode's order; entities and properties are in the order of their names. Equal models
+  /// therefore give equal bytes. Reading the bytes gives an equal model, apart from the losses.
   ///
-  /// - Parameter settings: what the file holds beyond the model. By default this is what Xcode writes for a new model.
-  /// - Returns: the file's bytes, and what the file cannot hold.
+  /// - Parameter settings: The settings that the file holds in addition to the model. By default, they are those that
+  ///   Xcode writes for a new model.
+  /// - Returns: The file's bytes, and the parts of the model that the file cannot hold.
   package func contentsXML(settings: SourceSettings = SourceSettings()) -> WrittenModel {
     var writer = ContentsWriter(model: self, settings: settings)
     return writer.written()
   }
 }
 
-/// Writes a `contents` file. The names of elements and attributes, their order and their spelling are those found in
-/// several hundred real files.
+/// Writes a `contents` file. The names, order and spelling of elements and attributes are those found in several
+/// hundred real files.
 struct ContentsWriter {
   typealias Attributes = XMLOutput.Attributes
 
@@ -23,7 +24,7 @@ struct ContentsWriter {
   let settings: SourceSettings
   var output = XMLOutput()
   var losses: [ModelLoss] = []
-  /// The composites that attributes refer to, in the order in which they are met.
+  /// The composites that attributes refer to, in the order in which the attributes were written.
   var composites = CompositeNames()
 
   init(model: ManagedObjectModel, settings: SourceSettings) {
@@ -160,7 +161,7 @@ struct ContentsWriter {
   // MARK: The rest of the model
 
   private mutating func writeComposites() {
-    // Writing a composite may add the composites inside it.
+    // A composite that is written may refer to further composites, which are then added to the list.
     while let (name, elements) = composites.next() {
       var attributes = Attributes()
       attributes.add("name", name)
@@ -176,8 +177,8 @@ struct ContentsWriter {
     losses.append(ModelLoss(entityName: entity, propertyName: property, sentence: sentence))
   }
 
-  /// The text of an expression as it is typed in an `.xcdatamodel`; nil if there is no expression or if it has no text
-  /// form, which is noted as a loss.
+  /// The text of an expression in the form in which a developer types it into an `.xcdatamodel`. Nil if there is no
+  /// expression, or if the expression has no text form, which is recorded as a loss.
   mutating func text(
     _ expression: ModelExpression?, of entity: String?, _ property: String?
   ) -> String? {
@@ -190,8 +191,8 @@ struct ContentsWriter {
     return expression.text
   }
 
-  /// The text of a predicate as it is typed in an `.xcdatamodel`; nil if there is no predicate or if it has no text
-  /// form, which is noted as a loss.
+  /// The text of a predicate in the form in which a developer types it into an `.xcdatamodel`. Nil if there is no
+  /// predicate, or if the predicate has no text form, which is recorded as a loss.
   mutating func text(_ predicate: ModelPredicate?, of entity: String?, _ property: String?)
     -> String?
   {
@@ -205,14 +206,14 @@ struct ContentsWriter {
   }
 }
 
-/// The names of a model's composites. Equal lists of elements are one composite.
+/// Gives names to the composites of a model. Equal lists of elements are the same composite.
 struct CompositeNames {
   private var names: [[Attribute]: String] = [:]
   private var taken: Set<String> = []
   private var pending: [(name: String, elements: [Attribute])] = []
 
-  /// The name of the composite with these elements. A new composite gets the name `suggestion`, with a number after it
-  /// if another composite has that name.
+  /// The name of the composite with these elements. A new composite is named `suggestion`, followed by a number if
+  /// another composite has that name already.
   mutating func name(for elements: [Attribute], suggestion: String) -> String {
     if let known = names[elements] { return known }
     var name = suggestion
@@ -226,7 +227,7 @@ struct CompositeNames {
     return name
   }
 
-  /// The next composite that is not written yet; nil if all are written.
+  /// The next composite that was not written yet; nil if all are written.
   mutating func next() -> (name: String, elements: [Attribute])? {
     pending.isEmpty ? nil : pending.removeFirst()
   }

@@ -1,21 +1,23 @@
 import ObjectModel
 
-/// Collects the objects of a keyed archive that is being written. Each function returns a reference to its object.
+/// Collects the objects of a keyed archive that is being written. Each function that adds an object returns a
+/// reference to it.
 struct KeyedArchiveBuilder {
-  /// The archive's nil.
+  /// The reference to the archive's nil.
   static let null = PropertyList.uid(0)
 
   private var objects: [PropertyList] = [.string("$null")]
-  private var scalars: [PropertyList: PropertyList] = [:]
+  private var scalars: [PropertyList.ScalarKey: PropertyList] = [:]
   private var classes: [String: PropertyList] = [:]
 
-  /// Reserves a place for an object that is filled in later, so that objects can refer to each other.
+  /// Reserves a position in the object table for an object that is filled in later. In this way, objects can refer to
+  /// each other.
   mutating func reserve() -> PropertyList {
     objects.append(.null)
     return .uid(UInt64(objects.count - 1))
   }
 
-  /// Fills a reserved place with an object. The class names start with the object's own class.
+  /// Stores an object at a reserved position. `classNames` starts with the object's own class; its superclasses follow.
   mutating func fill(
     _ place: PropertyList, _ classNames: [String], _ fields: [String: PropertyList]
   ) {
@@ -31,12 +33,14 @@ struct KeyedArchiveBuilder {
     return place
   }
 
-  /// Adds a value that is not a collection as an object. Equal values are stored once.
+  /// Adds a value that is not a collection as an object, and returns a reference to the object. Values with equal bits
+  /// become one object.
   mutating func scalar(_ value: PropertyList) -> PropertyList {
-    if let known = scalars[value] { return known }
+    let key = value.scalarKey
+    if let known = key.flatMap({ scalars[$0] }) { return known }
     objects.append(value)
     let reference = PropertyList.uid(UInt64(objects.count - 1))
-    scalars[value] = reference
+    if let key { scalars[key] = reference }
     return reference
   }
 
@@ -93,7 +97,7 @@ struct KeyedArchiveBuilder {
       ])
   }
 
-  /// Adds a value with its contents. Parts that were not decoded become the archive's nil.
+  /// Adds a value with everything that it contains. Parts that were not decoded become the archive's nil.
   mutating func value(_ value: ArchivedValue) -> PropertyList {
     switch value {
     case .null, .opaque: return Self.null
@@ -130,8 +134,8 @@ struct KeyedArchiveBuilder {
     return list
   }
 
-  /// Returns a field's value: numbers and flags themselves, as archivers keep them in the object, and otherwise a
-  /// reference.
+  /// Returns what is stored in a field of an object: a number or flag itself, as archivers store these, or a reference
+  /// to any other value.
   private mutating func inline(_ value: ArchivedValue) -> PropertyList {
     switch value {
     case .bool(let flag): .bool(flag)

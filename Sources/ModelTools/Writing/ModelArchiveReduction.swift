@@ -1,15 +1,15 @@
 import ObjectModel
 
-/// Reduces a model to what an archive can hold, and lists the losses.
+/// Reduces a model to the parts that an archive can hold, and lists the losses.
 struct ModelArchiveReduction {
-  /// The model without what the archive cannot hold. Reading the archive gives exactly this model.
+  /// The model without the parts that the archive cannot hold. Reading the archive gives exactly this model.
   private(set) var model: ManagedObjectModel
-  /// The parts that are left out, and those that are written in a form that no real archive confirms.
+  /// The parts that are left out, and the parts that are written in a form seen in no real archive.
   private(set) var losses: [ModelLoss] = []
 
   private let form: ModelArchiveForm
   private var entityName: String?
-  /// The number of attributes with a code generation setting, which only an `.xcdatamodel` holds.
+  /// The number of attributes with a setting for scalar types in generated code, which only an `.xcdatamodel` holds.
   private var scalarCount = 0
   private var generatedCount = 0
 
@@ -112,7 +112,8 @@ struct ModelArchiveReduction {
     model.entities[name] = entity
   }
 
-  /// Drops properties that an ancestor also has. A reader would take them for the ancestor's.
+  /// Removes each property whose name is also the name of an ancestor's property. A reader would take the property for
+  /// a copy of the ancestor's.
   private mutating func dropShadowed(_ entity: inout Entity) {
     guard entity.superentityName != nil else { return }
     var inherited: Set<String> = []
@@ -156,7 +157,7 @@ struct ModelArchiveReduction {
       attribute.usesScalarValueType = nil
     }
     if attribute.isStoredInTruthFile {
-      lose("It is not known how an archive marks values kept in truth files.", name)
+      lose("It is not known how an archive marks values kept in record files for Spotlight.", name)
       attribute.isStoredInTruthFile = false
     }
     if let composite = attribute.compositeName {
@@ -171,19 +172,19 @@ struct ModelArchiveReduction {
     if case .object(let object)? = attribute.defaultValue,
       ArchivedValue.object(object).hasOpaqueParts
     {
-      lose("Parts of the default value, which were not read, are left out.", name)
+      lose("Some parts of the default value could not be read; they are left out.", name)
       if case .object(let reduced) = ArchivedValue.object(object).withoutOpaqueParts {
         attribute.defaultValue = .object(reduced)
       }
     }
     attribute.validations = attribute.validations.filter { rule in
       if note(rule.predicate, name) { return true }
-      lose("The validation rule is left out with its predicate.", name)
+      lose("The validation rule is left out, because its predicate cannot be written.", name)
       return false
     }
     for index in attribute.validations.indices
     where attribute.validations[index].warning.hasOpaqueParts {
-      lose("Parts of the warning of a validation rule, which were not read, are left out.", name)
+      lose("Some parts of a validation warning could not be read; they are left out.", name)
       let warning = attribute.validations[index].warning
       attribute.validations[index].warning = warning.withoutOpaqueParts
     }
@@ -220,7 +221,8 @@ struct ModelArchiveReduction {
   private mutating func reduce(_ relationship: inout Relationship) {
     if relationship.isStoredInTruthFile {
       lose(
-        "It is not known how an archive marks values kept in truth files.", relationship.name)
+        "It is not known how an archive marks values kept in record files for Spotlight.",
+        relationship.name)
       relationship.isStoredInTruthFile = false
     }
     reduce(userInfo: &relationship.userInfo, relationship.name)
@@ -233,8 +235,8 @@ struct ModelArchiveReduction {
     }
   }
 
-  /// The entity of the inverse as it is archived: an archive refers to the topmost declaration of the inverse. Nil if
-  /// the relationship has no inverse.
+  /// The name of the entity that the archive gives as the owner of the inverse: the topmost ancestor that declares the
+  /// inverse. Nil if the relationship has no inverse.
   private func archivedInverseEntity(of relationship: Relationship) -> String? {
     guard let inverse = relationship.inverseName else { return nil }
     let holder = relationship.inverseEntityName ?? relationship.destinationEntityName
@@ -261,7 +263,7 @@ struct ModelArchiveReduction {
     return copy
   }
 
-  /// Reduces a fetch request. Returns false if one of its predicates cannot be written.
+  /// Reduces a fetch request to what an archive can hold. Returns false if one of its predicates cannot be written.
   private mutating func reduce(_ request: inout FetchRequest, of name: String) -> Bool {
     if let predicate = request.predicate, !note(predicate, name) { return false }
     if let predicate = request.havingPredicate, !note(predicate, name) { return false }
@@ -279,12 +281,12 @@ struct ModelArchiveReduction {
   private mutating func reduce(userInfo: inout [String: ArchivedValue], _ name: String?) {
     for key in ByteOrder.sorted(userInfo.keys) {
       guard let value = userInfo[key], value.hasOpaqueParts else { continue }
-      lose("Parts of the user info \(key), which were not read, are left out.", name)
+      lose("Some parts of the user info \(key) could not be read; they are left out.", name)
       userInfo[key] = value.withoutOpaqueParts
     }
   }
 
-  /// Whether a predicate can be written. If not, this is noted as a loss.
+  /// Whether a predicate can be written. If it cannot, a loss is recorded.
   private mutating func note(_ predicate: ModelPredicate, _ name: String) -> Bool {
     let standing = PredicateStanding(predicate)
     guard standing.isWritable else {
@@ -309,7 +311,7 @@ struct ModelArchiveReduction {
 }
 
 extension ArchivedValue {
-  /// Whether any part of the value was not decoded.
+  /// Whether the value contains a part that was not decoded.
   var hasOpaqueParts: Bool {
     switch self {
     case .opaque: true
@@ -321,7 +323,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The value with null in place of parts that were not decoded.
+  /// The value with null in place of each part that was not decoded.
   var withoutOpaqueParts: ArchivedValue {
     guard hasOpaqueParts else { return self }
     switch self {

@@ -1,12 +1,11 @@
 import ObjectModel
 
-/// Writes a model as a keyed archive with the classes and keys found in real `.mom` files and
-/// cached models.
+/// Writes a model as a keyed archive with the classes and keys found in real `.mom` files and cached models.
 struct ModelArchiveWriter {
-  /// The maximum number of copies of inherited properties that are written. Beyond it, entities get only their own
-  /// properties, as in a compiled model.
+  /// The maximum number of copies of inherited properties that are written. Once this number is exceeded, entities get
+  /// only the properties that they declare, as in a compiled model.
   private static let maximumCopies = 200_000
-  /// The maximum depth of composites that is written. The reader follows them to the same depth.
+  /// The maximum depth of nested composites that are written. The reader has the same limit.
   static let maximumCompositeDepth = 8
 
   private let model: ManagedObjectModel
@@ -16,7 +15,8 @@ struct ModelArchiveWriter {
   private var builder = KeyedArchiveBuilder()
   private var root = KeyedArchiveBuilder.null
   private var entityPlaces: [String: PropertyList] = [:]
-  /// The places of relationships in the archive, by declaring entity and relationship name.
+  /// The references to relationships in the archive. The outer key is the declaring entity, the inner key the
+  /// relationship.
   private var relationshipPlaces: [String: [String: PropertyList]] = [:]
 
   init(model: ManagedObjectModel, form: ModelArchiveForm) {
@@ -201,7 +201,8 @@ struct ModelArchiveWriter {
 // MARK: - Properties
 
 extension ModelArchiveWriter {
-  /// The bits of the field `_P` that repeat the flags. The other bits are the same in every real archive.
+  /// The bits of the field `_P`, which repeat the flags of a property. The bits without a name here are the same in
+  /// every real archive.
   private struct Packed: OptionSet {
     let rawValue: Int64
     static let base = Self(rawValue: 0xF1)

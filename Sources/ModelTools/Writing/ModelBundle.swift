@@ -2,17 +2,17 @@ package import ObjectModel
 import Quoting
 import SafeText
 
-/// The files of a folder with the versions of a model, which Xcode or Core Data opens.
+/// The files of a folder that contains the versions of a model and that Xcode or Core Data can open.
 package struct ModelBundle: Sendable {
   /// A version that is written into the folder.
   package struct Version: Sendable {
-    /// The version's name without extension. It becomes the name of a file.
+    /// The name of the version, which becomes a file name, without extension.
     package let name: String
     /// The model of the version.
     package let model: ManagedObjectModel
-    /// The settings that an `.xcdatamodel` holds beyond the model.
+    /// The settings that an `.xcdatamodel` holds in addition to the model.
     package let settings: SourceSettings
-    /// The hashes recorded for the model; nil if there are none. They are used for entities whose hash cannot be
+    /// The hashes recorded for the version; nil if there are none. They serve for entities whose hash cannot be
     /// computed.
     package let recorded: RecordedHashes?
 
@@ -36,13 +36,13 @@ package struct ModelBundle: Sendable {
     package let bytes: [UInt8]
   }
 
-  /// The files of the folder, in the order in which they were made.
+  /// The files of the folder, in no significant order.
   package let files: [File]
-  /// The parts of each version that the form cannot hold, by version name. Versions without a loss are left out.
+  /// By version name, the parts of the version that the file format cannot hold. Versions without losses are left out.
   package let losses: [String: [ModelLoss]]
 
-  /// Makes the folder `.xcdatamodeld`: an `.xcdatamodel` for each version. If there are several versions and one is
-  /// current, `.xccurrentversion` names it.
+  /// Makes an `.xcdatamodeld` folder: an `.xcdatamodel` for each version and, if there are several versions and one is
+  /// current, the marker `.xccurrentversion` with its name.
   ///
   /// - Throws: ``ModelError`` if two versions have the same name, or a name cannot be a file name.
   package init(source versions: [Version], current: String?) throws(ModelError) {
@@ -62,13 +62,14 @@ package struct ModelBundle: Sendable {
     self.losses = losses
   }
 
-  /// Makes the folder `.momd`: a compiled model for each version, and `VersionInfo.plist` with the hashes, the
+  /// Makes a `.momd` folder: a compiled model for each version, and a `VersionInfo.plist` with the hashes, the
   /// checksums and the name of the current version.
   ///
-  /// If the hash of an entity is not known, `VersionInfo.plist` has neither the entity nor a computed checksum.
+  /// `VersionInfo.plist` omits an entity whose hash cannot be computed and is not recorded. If any hash cannot be
+  /// computed, the file has the recorded checksum, or none.
   ///
-  /// - Throws: ``ModelError`` if two versions have the same name, a name cannot be a file name, or a model is too large
-  ///   to be read again.
+  /// - Throws: ``ModelError`` if two versions have the same name, a name cannot be a file name, or a model is too
+  ///   large to be read again.
   package init(compiled versions: [Version], current: String?) throws(ModelError) {
     try Self.check(versions)
     var files: [File] = []
@@ -100,7 +101,7 @@ package struct ModelBundle: Sendable {
     self.losses = losses
   }
 
-  /// The property list that names the current version, as Xcode writes it.
+  /// The property list that names the current version, in the form that Xcode writes.
   private static func marker(_ name: String) -> [UInt8] {
     let escaped = MarkupText.html(name + ".xcdatamodel")
     let text = """
@@ -129,7 +130,7 @@ package struct ModelBundle: Sendable {
           code: .unfitName,
           message: "The version name \(version.name) cannot be a file name.")
       }
-      // Names that differ only in case are one file on some file systems.
+      // On some file systems, two names that differ only in case denote the same file.
       guard names.insert(version.name.lowercased()).inserted else {
         throw ModelError(
           code: .duplicateName, message: "There are two versions called \(version.name).")

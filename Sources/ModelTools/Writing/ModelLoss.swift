@@ -1,15 +1,15 @@
 import ObjectModel
 
-/// A part of a model that a file form cannot hold. Writing the model in that form omits or changes the part.
+/// A part of a model that a file format cannot hold, so that writing the model omits or changes the part.
 package struct ModelLoss: Sendable, Hashable {
-  /// The name of the entity; nil if the loss is one of the model itself.
+  /// The name of the entity that loses something; nil for a loss of the model itself.
   package let entityName: String?
-  /// The name of the property, index or template; nil if the loss is one of the entity or model itself.
+  /// The name of the property, index or template; nil for a loss of the entity or of the model itself.
   package let propertyName: String?
-  /// What is lost and why, as one sentence for people. The names of entity and property are not in it.
+  /// What is lost and why, as one sentence for people, without the names of the entity and the property.
   package let sentence: String
 
-  /// Makes a loss from its place and a sentence.
+  /// Makes a loss from the names of the entity and property that lose something, and a sentence.
   package init(entityName: String? = nil, propertyName: String? = nil, sentence: String) {
     self.entityName = entityName
     self.propertyName = propertyName

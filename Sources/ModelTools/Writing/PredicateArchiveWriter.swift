@@ -1,11 +1,11 @@
 import ObjectModel
 
-/// Writes expressions and predicates into a keyed archive, in the form that real archives have.
+/// Writes expressions and predicates into a keyed archive, in the form found in real archives.
 struct PredicateArchiveWriter {
   private var builder: KeyedArchiveBuilder
 
-  /// Writes an expression into a builder and returns its reference. Returns the archive's nil if a part has no archived
-  /// form.
+  /// Adds an expression to a builder and returns a reference to the expression. If any part of it has no archived
+  /// form, the result is the archive's nil.
   static func write(
     _ expression: ModelExpression, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {
@@ -13,8 +13,8 @@ struct PredicateArchiveWriter {
     return write(into: &builder) { $0.expression(expression) }
   }
 
-  /// Writes a predicate into a builder and returns its reference. Returns the archive's nil if a part has no archived
-  /// form.
+  /// Adds a predicate to a builder and returns a reference to the predicate. If any part of it has no archived form,
+  /// the result is the archive's nil.
   static func write(
     _ predicate: ModelPredicate, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {
@@ -22,8 +22,7 @@ struct PredicateArchiveWriter {
     return write(into: &builder) { $0.predicate(predicate) }
   }
 
-  /// Runs `body` with a writer that takes over the builder. The builder has one owner at a time, so that its tables are
-  /// not copied.
+  /// Runs `body` with a writer that temporarily owns the builder. A builder with two owners would have to be copied.
   private static func write(
     into builder: inout KeyedArchiveBuilder, _ body: (inout PredicateArchiveWriter) -> PropertyList
   ) -> PropertyList {
@@ -36,7 +35,7 @@ struct PredicateArchiveWriter {
 
   // MARK: Expressions
 
-  /// The values of `NSExpressionType` that are written.
+  /// The values of `NSExpressionType` that this writer uses.
   private enum Number {
     static let constant: Int64 = 0
     static let evaluatedObject: Int64 = 1
@@ -130,8 +129,8 @@ struct PredicateArchiveWriter {
     return builder.array(parts)
   }
 
-  /// Writes a key path. A key path of `SELF` has an expression type of its own. A single key of `SELF` has the shorter
-  /// selector.
+  /// Writes a key path. A key path from `SELF` has an expression type of its own. The selector is `valueForKey:` for a
+  /// single key from `SELF`, and `valueForKeyPath:` for any other key path.
   private mutating func keyPath(_ path: String, of object: ModelExpression) -> PropertyList {
     let isOwn = object == .evaluatedObject
     let isKey = isOwn && !path.utf8.contains(UInt8(ascii: "."))
@@ -218,7 +217,8 @@ struct PredicateArchiveWriter {
     return builder.add([className, "NSPredicateOperator", "NSObject"], fields)
   }
 
-  /// Adds the fields of an operator that no real archive contains, by analogy, and returns its class name.
+  /// Adds the fields of an operator that occurs in no real archive, guessed from similar operators. Returns the class
+  /// name of the operator.
   private mutating func byAnalogy(
     _ sign: ModelPredicate.Operator, _ fields: inout [String: PropertyList]
   ) -> String {

@@ -1,10 +1,10 @@
 package import ObjectModel
 
-/// How well the archived form of an expression or predicate is known from real files.
+/// Whether the archived form of an expression or predicate is known from real files.
 package struct PredicateStanding {
-  /// Whether every part of the tree has an archived form.
+  /// Whether every part of the expression or predicate has an archived form.
   package private(set) var isWritable = true
-  /// The names of the parts whose archived form is not known from a real model, cache or mapping model.
+  /// The names of the parts whose archived form was not seen in any real model, cache or mapping model.
   package private(set) var unconfirmed: Set<String> = []
 
   package init(_ expression: ModelExpression) { visit(expression) }

@@ -1,20 +1,21 @@
 package import ObjectModel
 
-/// The settings that a `contents` file holds beyond the managed object model: the tools that saved it, and XML
-/// attributes without a meaning for Core Data.
+/// The settings that a `contents` file holds in addition to the managed object model: the tools that saved the file,
+/// and XML attributes that have no meaning for Core Data.
 package struct SourceSettings: Sendable, Hashable {
-  /// The XML attributes of `<model>`, by name, without the version identifier.
+  /// The XML attributes of `<model>` by name, without the version identifier.
   package var model: [String: String]
-  /// Whether entities that are not in ``entities`` are written as syncable. Xcode writes new entities as syncable.
+  /// Whether an entity that is not in ``entities`` is written as syncable, as Xcode does for new entities.
   package var newEntitiesAreSyncable = true
   /// The XML attributes of each entity that are settings, by entity name.
   package var entities: [String: [String: String]]
-  /// The XML attributes of each property that are settings, by entity name and property name.
+  /// The XML attributes of each property that are settings. The outer key is the entity name, the inner key the
+  /// property name.
   package var properties: [String: [String: [String: String]]]
 
-  /// Makes the settings that Xcode 15.4 writes for a new model. Entities and properties have none.
+  /// Makes the settings that Xcode 15.4 writes for a new model. There are none for entities and properties.
   ///
-  /// A `contents` file names the tools that saved it. Xcode does not require particular ones.
+  /// A `contents` file names the tools that saved it, but Xcode opens files with any tool names.
   package init() {
     model = [
       "documentVersion": "1.0", "lastSavedToolsVersion": "22758", "systemVersion": "23E224",
@@ -24,21 +25,21 @@ package struct SourceSettings: Sendable, Hashable {
     properties = [:]
   }
 
-  /// The XML attributes of `<model>` that are kept.
+  /// The XML attributes of `<model>` that are settings.
   static let modelAttributes = [
     "documentVersion", "lastSavedToolsVersion", "systemVersion", "minimumToolsVersion",
     "sourceLanguage", "macOSVersion", "iOSVersion", "name",
   ]
-  /// The XML attributes of `<entity>` that are kept.
+  /// The XML attributes of `<entity>` that are settings.
   static let entityAttributes = ["syncable"]
-  /// The XML attributes of properties that are kept.
+  /// The XML attributes of a property's element that are settings.
   static let propertyAttributes = ["syncable"]
 }
 
 extension SourceSettings {
-  /// Reads the settings of a `contents` file.
+  /// Reads the settings from a `contents` file.
   ///
-  /// - Throws: ``ModelError`` if the bytes are not XML that can be read.
+  /// - Throws: ``ModelError`` if the bytes are not readable XML.
   package init(contentsXML bytes: [UInt8]) throws(ModelError) {
     let document: HardenedXML
     do {
@@ -60,7 +61,7 @@ extension SourceSettings {
           entity = attributes["name"]
           guard let entity else { break }
           var settings = Self.picked(attributes, Self.entityAttributes)
-          // The model is the same without this class name.
+          // The class `NSManagedObject` is the default, so the model is the same without its name.
           if attributes["representedClassName"] == "NSManagedObject" {
             settings["representedClassName"] = "NSManagedObject"
           }

@@ -1,26 +1,26 @@
 import ObjectModel
 
-/// XML text in Xcode's layout: four spaces for each level, attributes on one line, empty elements closed in place, no
-/// line end after the last tag.
+/// Writes XML text in Xcode's layout: an indent of four spaces for each level, all attributes on the line of their
+/// element, `/>` at the end of empty elements, and no line end after the last tag.
 struct XMLOutput {
   private(set) var text = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
-  /// The number of characters that were left out. XML 1.0 does not allow most control characters (clause 2.2), not even
-  /// as references.
+  /// The number of characters that were left out. XML 1.0 does not allow most control characters (clause 2.2), not
+  /// even as character references.
   private(set) var droppedCount = 0
   private var open: [String] = []
-  /// Whether the start tag of the innermost element is still open.
+  /// Whether the start tag of the innermost element still lacks its `>`.
   private var isUnfinished = false
 
   /// The attributes of an element, in order.
   struct Attributes {
     fileprivate var list: [(name: String, value: String)] = []
 
-    /// Adds an attribute; does nothing if the value is nil.
+    /// Adds an attribute. Does nothing if the value is nil.
     mutating func add(_ name: String, _ value: String?) {
       if let value { list.append((name, value)) }
     }
 
-    /// Adds an attribute with the value `YES` if the flag is set. Without the attribute, the flag always means NO.
+    /// Adds an attribute with the value `YES` if the flag is set. An absent attribute always means NO.
     mutating func add(_ name: String, _ flag: Bool) {
       if flag { list.append((name, "YES")) }
     }
@@ -69,11 +69,11 @@ struct XMLOutput {
     isUnfinished = false
   }
 
-  /// An attribute's value as XML text. White space other than the space is written as references, because a reader
-  /// would turn it into spaces (clause 3.3.3).
+  /// The value of an attribute as XML text. White space other than the space character becomes character references,
+  /// because a reader would replace the characters themselves by spaces (clause 3.3.3).
   private mutating func escaped(_ value: String) -> String {
-    // Nearly all values are plain: nothing below a space, none of `"`, `&`, `<`, `>`, and nothing that could be U+FFFE
-    // or U+FFFF.
+    // Nearly all values are plain: no control characters, none of `"`, `&`, `<`, `>`, and no byte that may belong to
+    // U+FFFE or U+FFFF.
     let isPlain = value.utf8.allSatisfy {
       $0 >= 0x20 && $0 != 0x22 && $0 != 0x26 && $0 != 0x3C && $0 != 0x3E && $0 != 0xEF
     }

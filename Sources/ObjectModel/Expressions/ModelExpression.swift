@@ -1,23 +1,23 @@
 /// An `NSExpression` as a tree. Mapping models, derived attributes, predicates and fetch indexes contain expressions.
 ///
-/// A tree is read from `predicateFormat` text (``init(parsing:)``) or from a keyed archive (``init(archived:in:)``). A
-/// part that is not understood stays in the tree as ``opaque(className:)`` or ``unparsed(_:)``. Both readers limit the
-/// depth to ``maximumDepth``.
+/// A tree is read from `predicateFormat` text (``init(parsing:)``) or from a keyed archive
+/// (``PredicateArchiveReader``). A part that cannot be interpreted stays in the tree as ``opaque(className:)`` or
+/// ``unparsed(_:)``. Both readers limit the depth of a tree.
 package indirect enum ModelExpression: Sendable, Hashable {
-  /// A constant, such as a number, a text or nil.
+  /// A constant, for example a number, a text or nil.
   case constant(ExpressionConstant)
-  /// `SELF`: the object that is evaluated.
+  /// `SELF`: the object on which the expression is evaluated.
   case evaluatedObject
-  /// A variable such as `$name`. The value is the name without the dollar sign.
+  /// A variable, for example `$name`. The associated value is the name without the dollar sign.
   case variable(String)
-  /// A key path of the object that an expression yields: `name` of `SELF`, `owner.name` of `$source`.
+  /// A key path, followed from the object that an expression yields: `name` of `SELF`, `owner.name` of `$source`.
   case keyPath(String, of: ModelExpression)
-  /// A function call. A call without a target calls a built-in function: `count:`, `now`, `add:to:` (printed `a + b`),
+  /// A function call. If `target` is nil, then the function is built in: `count:`, `now`, `add:to:` (printed `a + b`),
   /// `castObject:toType:` (printed `CAST(a, "T")`).
   case function(target: ModelExpression?, selector: String, arguments: [ModelExpression])
   /// A list of expressions, written `{a, b}`.
   case aggregate([ModelExpression])
-  /// `SUBQUERY(collection, $variable, predicate)`. The variable's name has no dollar sign.
+  /// `SUBQUERY(collection, $variable, predicate)`. The name of the variable is stored without the dollar sign.
   case subquery(ModelExpression, variable: String, predicate: ModelPredicate)
   /// Two collections combined: `a UNION b`, `a INTERSECT b` or `a MINUS b`.
   case set(ExpressionSetOperation, ModelExpression, ModelExpression)
@@ -25,26 +25,27 @@ package indirect enum ModelExpression: Sendable, Hashable {
   case ternary(ModelPredicate, ModelExpression, ModelExpression)
   /// `FETCH(request, context, countOnly)`.
   case fetch(request: ModelExpression, context: ModelExpression, countOnly: Bool)
-  /// A keyword used as an index: `FIRST`, `LAST`, `SIZE`.
+  /// A keyword that selects from a collection in place of an index: `FIRST`, `LAST`, `SIZE`.
   case symbol(String)
-  /// `ANYKEY`: any key of the object (Spotlight).
+  /// `ANYKEY`, used in Spotlight queries: any key of the object.
   case anyKey
-  /// An archived object that is not understood or exceeds a limit. The value is its class name.
+  /// An archived object that cannot be interpreted or exceeds a limit. The associated value is the name of its class.
   case opaque(className: String)
-  /// Text that could not be parsed, verbatim. It occurs only at the root of a tree.
+  /// The whole text, unchanged, if it could not be parsed. This case occurs only at the root of a tree.
   case unparsed(String)
 
-  /// The maximum depth of a tree of expressions and predicates that is read from text or an archive.
+  /// The maximum depth of a tree of expressions and predicates that is read from an archive. `PredicateParser` limits
+  /// the depth of a tree that is read from text.
   package static let maximumDepth = 48
-  /// The maximum number of parts in a tree of expressions and predicates that is read from text or an archive.
+  /// The maximum number of parts in a tree of expressions and predicates that is read from an archive.
   package static let maximumPartCount = 10_000
 
-  /// Makes a key path of the evaluated object (`SELF`).
+  /// Makes a key path from the evaluated object (`SELF`).
   package static func path(_ keyPath: String) -> ModelExpression {
     .keyPath(keyPath, of: .evaluatedObject)
   }
 
-  /// Makes a call of a built-in function, such as `count:`.
+  /// Makes a call of a built-in function, for example `count:`.
   package static func call(_ selector: String, _ arguments: ModelExpression...) -> ModelExpression {
     .function(target: nil, selector: selector, arguments: arguments)
   }
@@ -52,17 +53,17 @@ package indirect enum ModelExpression: Sendable, Hashable {
 
 /// How a set expression combines two collections.
 package enum ExpressionSetOperation: String, Sendable, Hashable, CaseIterable {
-  /// The elements of either collection.
+  /// The elements that are in at least one of the collections.
   case union = "UNION"
-  /// The elements of both collections.
+  /// The elements that are in both collections.
   case intersect = "INTERSECT"
-  /// The elements of the first collection only.
+  /// The elements of the first collection that are not in the second.
   case minus = "MINUS"
 }
 
-/// A constant of an expression or predicate.
+/// A constant in an expression or predicate.
 ///
-/// An archived array or set is not a constant, but an ``ModelExpression/aggregate(_:)`` of constants.
+/// An archived array or set is not a constant but an ``ModelExpression/aggregate(_:)`` of constants.
 package enum ExpressionConstant: Sendable, Hashable {
   /// `nil`.
   case null
@@ -72,7 +73,7 @@ package enum ExpressionConstant: Sendable, Hashable {
   case integer(Int64)
   /// A floating-point number.
   case real(Double)
-  /// A decimal number: its digits, without an exponent.
+  /// A decimal number: the text of its digits, without an exponent.
   case decimal(String)
   /// Text.
   case string(String)
@@ -80,16 +81,16 @@ package enum ExpressionConstant: Sendable, Hashable {
   case date(Double)
   /// Bytes.
   case data([UInt8])
-  /// The text of a UUID. An archived UUID is uppercase with hyphens; text in a `CAST` is kept as it is.
+  /// The text of a UUID. The text of an archived UUID is uppercase with hyphens; the text in a `CAST` is not changed.
   case uuid(String)
-  /// A URL's text.
+  /// The text of a URL.
   case url(String)
-  /// A class that is the target of a function. The value is the class name.
+  /// A class on which a function is called. The associated value is the class name.
   case type(String)
 }
 
 extension ModelExpression {
-  /// The expressions and predicates directly below this expression; both lists are empty for a leaf.
+  /// The expressions and predicates directly below this expression. Both lists are empty for a leaf of the tree.
   package var children: (expressions: [ModelExpression], predicates: [ModelPredicate]) {
     switch self {
     case .constant, .evaluatedObject, .variable, .symbol, .anyKey, .opaque, .unparsed: ([], [])
@@ -103,7 +104,7 @@ extension ModelExpression {
     }
   }
 
-  /// Whether the whole tree is understood: no part is opaque or unparsed.
+  /// Whether the tree was read completely: no part is opaque or unparsed.
   package var isWhole: Bool {
     switch self {
     case .opaque, .unparsed: return false
@@ -113,13 +114,13 @@ extension ModelExpression {
     }
   }
 
-  /// The text of a text constant; nil for any other expression.
+  /// The text of the constant, if the expression is a text constant; nil for any other expression.
   package var stringConstant: String? {
     guard case .constant(.string(let text)) = self else { return nil }
     return text
   }
 
-  /// The text of a key path of the evaluated object (`SELF`); nil for any other expression.
+  /// The key path, if the expression is a key path from the evaluated object (`SELF`); nil for any other expression.
   package var plainKeyPath: String? {
     guard case .keyPath(let path, of: .evaluatedObject) = self else { return nil }
     return path

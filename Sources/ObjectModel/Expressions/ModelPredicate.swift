@@ -1,38 +1,38 @@
 /// An `NSPredicate` as a tree.
 ///
-/// A tree is read from `predicateFormat` text (``init(parsing:)``) or from a keyed archive (``init(archived:in:)``). A
-/// part that is not understood stays in the tree as ``opaque(className:)`` or ``unparsed(_:)``. Both readers limit the
-/// depth to ``ModelExpression/maximumDepth``.
+/// A tree is read from `predicateFormat` text (``init(parsing:)``) or from a keyed archive
+/// (``PredicateArchiveReader``). A part that cannot be interpreted stays in the tree as ``opaque(className:)`` or
+/// ``unparsed(_:)``. Both readers limit the depth of a tree.
 package indirect enum ModelPredicate: Sendable, Hashable {
   /// A comparison of two expressions: `left operator right`.
   case comparison(Comparison)
-  /// True if all parts are true. Without parts it is `TRUEPREDICATE`.
+  /// True if all parts are true. A predicate without parts is equivalent to `TRUEPREDICATE`.
   case and([ModelPredicate])
-  /// True if at least one part is true. Without parts it is `FALSEPREDICATE`.
+  /// True if at least one part is true. A predicate without parts is equivalent to `FALSEPREDICATE`.
   case or([ModelPredicate])
   /// True if the part is false.
   case not(ModelPredicate)
   /// `TRUEPREDICATE` or `FALSEPREDICATE`.
   case constant(Bool)
-  /// An archived object that is not understood or exceeds a limit. The value is its class name.
+  /// An archived object that cannot be interpreted or exceeds a limit. The associated value is the name of its class.
   case opaque(className: String)
-  /// Text that could not be parsed, verbatim. It occurs only at the root of a tree.
+  /// The whole text, unchanged, if it could not be parsed. This case occurs only at the root of a tree.
   case unparsed(String)
 
   /// A comparison of two expressions (`NSComparisonPredicate`).
   package struct Comparison: Sendable, Hashable {
     /// The expression before the operator.
     package var left: ModelExpression
-    /// How the two sides are compared.
+    /// The operator that compares the two expressions.
     package var `operator`: Operator
     /// The expression after the operator.
     package var right: ModelExpression
-    /// Whether all or any elements of a to-many key path must match.
+    /// Whether the value itself, all elements of a to-many key path, or any element must match.
     package var modifier: Modifier
-    /// How text is compared, written after the operator: `[cd]`.
+    /// The options for comparing text. They are written after the operator: `[cd]`.
     package var options: Options
 
-    /// Makes a comparison. By default the sides are compared as they are, without text options.
+    /// Makes a comparison. The default is a comparison of the values themselves, without options for text.
     package init(
       _ left: ModelExpression, _ operator: Operator, _ right: ModelExpression,
       modifier: Modifier = .direct, options: Options = []
@@ -59,9 +59,9 @@ package indirect enum ModelPredicate: Sendable, Hashable {
     case equal
     /// `!=`
     case notEqual
-    /// `MATCHES`: a regular expression fits the whole text.
+    /// `MATCHES`: the entire text on the left matches the regular expression on the right.
     case matches
-    /// `LIKE`: `?` and `*` are wildcards.
+    /// `LIKE`: the text matches a pattern in which `?` and `*` are wildcards.
     case like
     /// `BEGINSWITH`
     case beginsWith
@@ -69,7 +69,7 @@ package indirect enum ModelPredicate: Sendable, Hashable {
     case endsWith
     /// `IN`: the left side is in the right side.
     case `in`
-    /// A method of the left side that takes the right side, such as `isNear:`.
+    /// A method of the left side, called with the right side. The value is its selector, for example `isNear:`.
     case selector(String)
     /// `CONTAINS`: the right side is in the left side.
     case contains
@@ -77,29 +77,30 @@ package indirect enum ModelPredicate: Sendable, Hashable {
     case between
   }
 
-  /// Which elements of a to-many key path must match (`NSComparisonPredicateModifier`). `NONE` is a negated ``any``.
+  /// Whether a comparison is about the value itself, all elements of a to-many key path, or any element
+  /// (`NSComparisonPredicateModifier`). The word `NONE` is read as a negated ``any``.
   package enum Modifier: Int64, Sendable, Hashable, CaseIterable {
-    /// The two sides are compared as they are.
+    /// The two values themselves are compared.
     case direct = 0
-    /// `ALL`: every element of the left side must match.
+    /// `ALL`: the comparison must be true for every element of the left side.
     case all = 1
-    /// `ANY` or `SOME`: at least one element of the left side must match.
+    /// `ANY` or `SOME`: the comparison must be true for at least one element of the left side.
     case any = 2
   }
 
-  /// How text is compared (`NSComparisonPredicateOptions`).
+  /// The options for comparing text (`NSComparisonPredicateOptions`).
   package struct Options: OptionSet, Sendable, Hashable {
-    /// The bits as an archive has them.
+    /// The bits as they are stored in an archive.
     package let rawValue: Int64
 
-    /// Makes options from bits. Unknown bits are kept.
+    /// Makes options from bits, including unknown bits.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// `[c]`: upper and lower case are equal.
+    /// `[c]`: upper and lower case count as equal.
     package static let caseInsensitive = Options(rawValue: 1)
     /// `[d]`: accents and other diacritics are ignored.
     package static let diacriticInsensitive = Options(rawValue: 2)
-    /// `[n]`: texts are compared byte by byte, without normalisation.
+    /// `[n]`: texts are compared byte by byte, without Unicode normalisation.
     package static let normalized = Options(rawValue: 4)
     /// `[l]`: texts are compared by the rules of the current locale.
     package static let localeSensitive = Options(rawValue: 8)
@@ -115,7 +116,7 @@ extension ModelPredicate {
     .comparison(Comparison(left, `operator`, right, modifier: modifier, options: options))
   }
 
-  /// Whether the whole tree is understood: no part is opaque or unparsed.
+  /// Whether the tree was read completely: no part is opaque or unparsed.
   package var isWhole: Bool {
     switch self {
     case .comparison(let comparison): comparison.left.isWhole && comparison.right.isWhole

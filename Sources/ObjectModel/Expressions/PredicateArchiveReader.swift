@@ -2,28 +2,29 @@ import SafeText
 
 /// Reads expressions and predicates from keyed archives.
 ///
-/// The class names and keys come from real models, model caches and mapping models. `NSAggregateExpression`,
-/// `NSSetExpression`, `NSSubqueryExpression` and `NSTernaryExpression` occur in none of them. The keys of these four
-/// are named by analogy; an object without these keys stays opaque.
+/// The class names and keys come from real models, model caches and mapping models. None of these files contains
+/// `NSAggregateExpression`, `NSSetExpression`, `NSSubqueryExpression` or `NSTernaryExpression`. The keys of these four
+/// classes are guessed from those of similar classes. An object without the guessed keys is read as opaque.
 package struct PredicateArchiveReader {
   package let archive: KeyedArchive
-  /// The number of parts that were read. A shared part counts each time it is met. Each nil in a list counts too.
+  /// The number of parts that were read. Each nil in a list counts. A shared part counts each time that it is reached.
   package private(set) var partCount = 0
   /// The number of bytes of text and data that were read.
-  private(set) var textLength = 0
+  package private(set) var textLength = 0
 
   private static let maximumTextLength = 1 << 16
 
   package init(archive: KeyedArchive) { self.archive = archive }
 
-  /// Whether more was read than any real expression or predicate has.
+  /// Whether the number of parts or of bytes read exceeds that of any real expression or predicate.
   private var isFull: Bool {
     partCount > ModelExpression.maximumPartCount || textLength > Self.maximumTextLength
   }
 
   // MARK: Expressions
 
-  /// Reads an expression; nil if the value is nil. A graph that is cyclic, too deep or too large ends in opaque parts.
+  /// Reads an expression; nil if `value` is nil. If the object graph is cyclic, too deep or too large, then opaque
+  /// parts replace the parts that are not read.
   package mutating func expression(_ value: PropertyList?, depth: Int = 0) -> ModelExpression? {
     guard archive.resolve(value) != nil else { return nil }
     partCount += 1
@@ -113,7 +114,7 @@ package struct PredicateArchiveReader {
     return .function(target: target, selector: selector, arguments: arguments)
   }
 
-  /// The class that archives name as the target of built-in functions.
+  /// The class that archives give as the target of built-in functions.
   package static let utilities = "_NSPredicateUtilities"
 
   // MARK: Constants
@@ -185,7 +186,8 @@ package struct PredicateArchiveReader {
 
   // MARK: Predicates
 
-  /// Reads a predicate; nil if the value is nil. A graph that is cyclic, too deep or too large ends in opaque parts.
+  /// Reads a predicate; nil if `value` is nil. If the object graph is cyclic, too deep or too large, then opaque parts
+  /// replace the parts that are not read.
   package mutating func predicate(_ value: PropertyList?, depth: Int = 0) -> ModelPredicate? {
     guard archive.resolve(value) != nil else { return nil }
     partCount += 1
@@ -218,7 +220,7 @@ package struct PredicateArchiveReader {
     }
   }
 
-  /// The operators by their `NSPredicateOperatorType`. Number 11 is not listed, because it also needs a selector.
+  /// The operators by `NSPredicateOperatorType`. Number 11 is not listed, because that operator needs a selector too.
   package static let operators: [Int64: ModelPredicate.Operator] = [
     0: .lessThan, 1: .lessThanOrEqual, 2: .greaterThan, 3: .greaterThanOrEqual, 4: .equal,
     5: .notEqual, 6: .matches, 7: .like, 8: .beginsWith, 9: .endsWith, 10: .in, 99: .contains,
@@ -228,8 +230,8 @@ package struct PredicateArchiveReader {
   private mutating func comparison(_ value: PropertyList?, depth: Int) -> ModelPredicate? {
     let stored = archive.field("NSPredicateOperator", of: value)
     guard let type = archive.integer(archive.field("NSOperatorType", of: stored)),
-      let modifier = ModelPredicate.Modifier(
-        rawValue: archive.integer(archive.field("NSModifier", of: stored)) ?? 0),
+      let modifier = number("NSModifier", stored).flatMap(
+        ModelPredicate.Modifier.init(rawValue:)),
       let left = part("NSLeftExpression", value, depth: depth),
       let right = part("NSRightExpression", value, depth: depth)
     else { return nil }
@@ -241,38 +243,22 @@ package struct PredicateArchiveReader {
       found = .selector(selector)
     }
     guard let found else { return nil }
-    // An archived `==` has its options under `NSOptions`; CONTAINS and IN have them under `NSFlags`.
-    let bits =
-      archive.integer(archive.field("NSOptions", of: stored))
-      ?? archive.integer(archive.field("NSFlags", of: stored)) ?? 0
-    guard (0...15).contains(bits) else { return nil }
+    // Archives keep the options of `==` under `NSOptions`, and those of CONTAINS and IN under `NSFlags`.
+    let key = archive.field("NSOptions", of: stored) == nil ? "NSFlags" : "NSOptions"
+    guard let bits = number(key, stored), (0...15).contains(bits) else { return nil }
     return .compare(
       left, found, right, modifier: modifier, options: ModelPredicate.Options(rawValue: bits))
+  }
+
+  /// The integer in a field; 0 if the field is absent, nil if the value of the field is not an integer.
+  private func number(_ key: String, _ value: PropertyList?) -> Int64? {
+    guard let field = archive.field(key, of: value) else { return 0 }
+    return archive.integer(field)
   }
 
   private mutating func text(_ key: String, _ value: PropertyList?) -> String? {
     guard let text = archive.string(archive.field(key, of: value)) else { return nil }
     textLength += text.utf8.count
     return text
-  }
-}
-
-extension ModelExpression {
-  /// Reads an archived `NSExpression`; nil if the value is nil. A part that is not understood becomes
-  /// ``opaque(className:)``.
-  package init?(archived value: PropertyList?, in archive: KeyedArchive) {
-    var reader = PredicateArchiveReader(archive: archive)
-    guard let expression = reader.expression(value) else { return nil }
-    self = expression
-  }
-}
-
-extension ModelPredicate {
-  /// Reads an archived `NSPredicate`; nil if the value is nil. A part that is not understood becomes
-  /// ``opaque(className:)``.
-  package init?(archived value: PropertyList?, in archive: KeyedArchive) {
-    var reader = PredicateArchiveReader(archive: archive)
-    guard let predicate = reader.predicate(value) else { return nil }
-    self = predicate
   }
 }

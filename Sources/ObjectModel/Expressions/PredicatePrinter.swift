@@ -2,9 +2,10 @@
 struct PredicatePrinter {
   /// How constants are written.
   enum Style {
-    /// Exact text, which parses to the same tree: true is `YES`, 5.0 is `5.0`.
+    /// Exact text, from which parsing gives the same tree: true is written `YES`, and 5.0 is written `5.0`.
     case exact
-    /// Text as in Apple's `predicateFormat`, which is part of the version hash: true is `1`, 5.0 is `5`.
+    /// Text as Apple's `predicateFormat` has it. This text is part of the version hash: true is written `1`, and 5.0
+    /// is written `5`.
     case apple
   }
 
@@ -146,7 +147,7 @@ struct PredicatePrinter {
 
   private mutating func write(_ path: String, of object: ModelExpression) {
     if case .keyPath = object {
-      // `a.b` is one key path. A key path of a key path is a different expression, so it gets brackets.
+      // `a.b` is a single key path. A key path from another key path is different: the inner one gets brackets.
       text += "("
       write(object)
       text += ")."
@@ -155,8 +156,13 @@ struct PredicatePrinter {
       text += "."
     }
     guard PredicateSyntax.isKeyPath(path) else {
-      // A path whose keys are not all names cannot be in an `.xcdatamodel`. Apple prints such a path as it is.
-      if style == .apple { text += path } else { writeQuotedKey(path) }
+      // A key path with a key that is not a name cannot be in an `.xcdatamodel`. Apple prints it unchanged.
+      if style == .apple {
+        text += path
+      } else {
+        text += "#"
+        writeQuoted(path)
+      }
       return
     }
     for (index, part) in PredicateSyntax.keys(of: path).enumerated() {
@@ -164,11 +170,6 @@ struct PredicatePrinter {
       if PredicateSyntax.reserved.contains(part.uppercased()) { text += "#" }
       text += part
     }
-  }
-
-  private mutating func writeQuotedKey(_ path: String) {
-    text += "#"
-    writeQuoted(path)
   }
 
   private mutating func write(
@@ -192,7 +193,10 @@ struct PredicatePrinter {
         text += "]"
         return
       }
-      if selector == PredicateSyntax.cast, !Self.isLiteralCast(arguments) {
+      // If the parser would read the `CAST` as a constant, then it is printed as an ordinary function call.
+      if selector == PredicateSyntax.cast,
+        PredicateSyntax.constant(arguments[0], castTo: arguments[1]) == nil
+      {
         text += "CAST("
         write(arguments)
         text += ")"
@@ -212,23 +216,18 @@ struct PredicatePrinter {
     text += ")"
   }
 
-  /// Whether the parser would read `CAST(a, b)` as a constant. If so, the call is printed as a function.
-  private static func isLiteralCast(_ arguments: [ModelExpression]) -> Bool {
-    PredicateSyntax.constant(arguments[0], castTo: arguments[1]) != nil
-  }
-
   private mutating func write(
     _ left: ModelExpression, _ sign: (sign: String, selector: String, level: Int),
     _ right: ModelExpression
   ) {
-    // The operators are left-associative, so a right side of the same level needs brackets. Negative integers and
-    // reals, and set operations, get brackets too.
+    // The operators are left-associative, so a right operand of the same precedence gets brackets. Negative numbers
+    // and set operations get brackets too.
     writeOperand(left, level: sign.level)
     text += " \(sign.sign) "
     writeOperand(right, level: sign.level + 1)
   }
 
-  /// Writes an operand, in brackets if it would be parsed differently without them.
+  /// Writes an operand. The operand gets brackets if the parser would otherwise read a different tree.
   private mutating func writeOperand(_ expression: ModelExpression, level: Int = 9) {
     var needsBrackets = false
     switch expression {
@@ -287,14 +286,14 @@ struct PredicatePrinter {
     if style == .apple, let whole = Int64(exactly: value) {
       text += String(whole)
     } else if value.isNaN || value.isInfinite {
-      // Apple's format has no literals for these values. Only our own parser reads these words.
+      // Apple's format has no literals for these values. Only `PredicateParser` reads these words.
       text += value.isNaN ? "#nan" : (value < 0 ? "#-inf" : "#inf")
     } else {
       text += value.description
     }
   }
 
-  /// The number with six decimal places, as `%f` writes it; a number of 9.2e12 or more is written as Swift writes it.
+  /// The number with six decimal places, as `%f` prints it. A number of 9.2e12 or more is printed as Swift prints it.
   private static func sixDigits(_ value: Double) -> String {
     let millionths = (abs(value) * 1_000_000).rounded()
     guard let scaled = Int64(exactly: millionths) else { return value.description }
@@ -321,27 +320,27 @@ struct PredicatePrinter {
 }
 
 extension ModelExpression {
-  /// The expression in Apple's predicate format. ``init(parsing:)`` reads the text back as the same tree.
+  /// The expression in Apple's predicate format. ``init(parsing:)`` turns the text into the same tree again.
   package var text: String {
     PredicatePrinter.text(.exact) { $0.write(self) }
   }
 
-  /// The expression as Apple's `predicateFormat`, which is part of the version hash. Unlike in ``text``, true is `1`,
-  /// the same as the number 1.
+  /// The expression as Apple's `predicateFormat` prints it. The version hash includes this text. Unlike in ``text``,
+  /// true is written `1`, like the number 1.
   package var predicateFormat: String {
     PredicatePrinter.text(.apple) { $0.write(self) }
   }
 }
 
 extension ModelPredicate {
-  /// The predicate in Apple's predicate format. ``init(parsing:)`` reads the text back as the same tree. Only an AND or
-  /// OR of fewer than two parts comes back simplified.
+  /// The predicate in Apple's predicate format. ``init(parsing:)`` turns the text into the same tree again, except
+  /// that an AND or OR with fewer than two parts becomes a simpler predicate.
   package var text: String {
     PredicatePrinter.text(.exact) { $0.write(self) }
   }
 
-  /// The predicate as Apple's `predicateFormat`, which is part of the version hash. Unlike in ``text``, true is `1`,
-  /// the same as the number 1.
+  /// The predicate as Apple's `predicateFormat` prints it. The version hash includes this text. Unlike in ``text``,
+  /// true is written `1`, like the number 1.
   package var predicateFormat: String {
     PredicatePrinter.text(.apple) { $0.write(self) }
   }

@@ -1,20 +1,20 @@
-/// The words and signs of Apple's predicate format (Predicate Programming Guide, "Predicate Format String Syntax"). The
-/// printer and the parser share them.
+/// The words and signs of Apple's predicate format (Predicate Programming Guide, "Predicate Format String Syntax").
+/// `PredicatePrinter` and `PredicateParser` use these tables.
 package enum PredicateSyntax {
-  /// The operators that are signs. Of several signs for one operator, the first is printed.
+  /// The operators that are written as signs. If an operator has several signs, the first one is printed.
   package static let operators: [(names: [String], operator: ModelPredicate.Operator)] = [
     (["=="], .equal), (["="], .equal), (["!="], .notEqual), (["<>"], .notEqual),
     (["<="], .lessThanOrEqual), (["=<"], .lessThanOrEqual), ([">="], .greaterThanOrEqual),
     (["=>"], .greaterThanOrEqual), (["<"], .lessThan), ([">"], .greaterThan),
   ]
 
-  /// The operators that are words, by the word in capitals.
+  /// The operators that are written as words, keyed by the word in capitals.
   package static let wordOperators: [String: ModelPredicate.Operator] = [
     "MATCHES": .matches, "LIKE": .like, "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith,
     "IN": .in, "CONTAINS": .contains, "BETWEEN": .between,
   ]
 
-  /// The reserved words, in capitals. A name equal to one of them needs a `#` before it.
+  /// The reserved words, in capitals. A name that equals a reserved word is written with a `#` before it.
   package static let reserved: Set<String> = [
     "AND", "OR", "IN", "NOT", "ALL", "ANY", "SOME", "NONE", "LIKE", "CASEINSENSITIVE", "CI",
     "MATCHES", "CONTAINS", "BEGINSWITH", "ENDSWITH", "BETWEEN", "NULL", "NIL", "SELF", "TRUE",
@@ -22,8 +22,8 @@ package enum PredicateSyntax {
     "FALSEPREDICATE", "FUNCTION", "FETCH", "TERNARY", "UNION", "INTERSECT", "MINUS",
   ]
 
-  /// Functions of two arguments that are printed as operators, lowest precedence first. The first argument is always
-  /// the one before the sign: `from:subtract:` is `a - b`.
+  /// The two-argument functions that are printed as operators, in ascending order of precedence. The first argument
+  /// always precedes the sign: `from:subtract:` is `a - b`.
   package static let arithmetic: [(sign: String, selector: String, level: Int)] = [
     ("+", "add:to:", 1), ("-", "from:subtract:", 1), ("*", "multiply:by:", 2),
     ("/", "divide:by:", 2), ("**", "raise:toPower:", 3),
@@ -32,7 +32,7 @@ package enum PredicateSyntax {
   package static let cast = "castObject:toType:"
   package static let index = "objectFrom:withIndex:"
 
-  /// The class name that makes the literal in a `CAST` a date constant.
+  /// The class name that a `CAST` contains to make a date constant from a number.
   package static let dateClass = "NSDate"
   package static let decimalClass = "NSDecimalNumber"
   package static let dataClass = "NSData"
@@ -50,29 +50,29 @@ package enum PredicateSyntax {
     isNameStart(byte) || (48...57).contains(byte)
   }
 
-  /// Whether a text has the form of a name. Reserved words have this form too.
+  /// Whether a text has the form of a name. A reserved word has this form too.
   package static func isName(_ text: String) -> Bool {
     guard let first = text.utf8.first, isNameStart(first) else { return false }
     return text.utf8.allSatisfy(isNamePart)
   }
 
-  /// Whether a text has the form of a selector: one name, or names that each end with a colon.
+  /// Whether a text has the form of a selector: a single name, or a sequence of names that each end with a colon.
   package static func isSelector(_ text: String) -> Bool {
     var parts = text.utf8.split(separator: colon, omittingEmptySubsequences: false)
     if parts.count > 1, parts.popLast()?.isEmpty == false { return false }
     return parts.allSatisfy { isName(String(Substring($0))) }
   }
 
-  /// Whether a selector ends with a colon, which means that it takes an argument.
+  /// Whether a selector ends with a colon, so that the method takes an argument.
   package static func takesArgument(_ name: String) -> Bool { name.utf8.last == colon }
 
-  /// The keys of a key path, in order; empty keys are kept. The path is split at every byte that is a dot.
+  /// The keys of a key path, in order, including empty keys. The path is split at every byte that is a dot.
   package static func keys(of path: String) -> [String] {
     path.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
   }
 
-  /// Whether a text is a valid key path: names joined by dots. A name may start with `@`, as collection operators do.
+  /// Whether a text is a valid key path: names separated by dots. A name may start with `@`.
   package static func isKeyPath(_ text: String) -> Bool {
     keys(of: text).allSatisfy { key in
       isName(key.utf8.first == UInt8(ascii: "@") ? String(Substring(key.utf8.dropFirst())) : key)
@@ -81,7 +81,7 @@ package enum PredicateSyntax {
 
   private static let colon = UInt8(ascii: ":")
 
-  /// The constant that `CAST(value, type)` means if the value is a literal; nil for any other cast.
+  /// The constant that `CAST(value, type)` stands for if `value` is a literal; nil for any other cast.
   package static func constant(_ value: ModelExpression, castTo type: ModelExpression)
     -> ExpressionConstant?
   {

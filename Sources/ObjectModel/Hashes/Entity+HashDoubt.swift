@@ -6,8 +6,9 @@ extension Entity {
       && (relationship.inverseEntityName ?? name) == name
   }
 
-  /// Why the hash of this entity is unconfirmed: which declaration has a rule that no recorded hash confirms. Nil if
-  /// all rules are confirmed. Only the entity's own declarations are checked, not the inherited ones.
+  /// Why the hash of this entity is unconfirmed: a text that names the declaration whose hash rule no recorded hash
+  /// confirms. Nil if recorded hashes confirm every rule needed. Only the entity's own declarations are checked, not
+  /// inherited ones.
   var hashDoubt: String? {
     if !ByteOrder.isASCII(name) { return "its name is not ASCII" }
     if let modifier = versionHashModifier, !ByteOrder.isASCII(modifier) {
@@ -36,16 +37,16 @@ extension Entity {
 
   /// The name of a persistent relationship of this entity that is its own inverse; nil if there is none.
   ///
-  /// The hash of the declaring entity leaves out the inverse's name. Two entities in a store of framework 851
-  /// (`AircraftEntity`, `FlightRecord`) confirm this rule. There is no recorded hash of an entity that inherits a
-  /// relationship of this kind.
+  /// The hash of the declaring entity does not include the inverse's name. Two entities in a store of framework
+  /// version 851 (`AircraftEntity`, `FlightRecord`) confirm this rule. There is no recorded hash of an entity that
+  /// inherits such a relationship.
   var selfInverseName: String? {
     relationships.first { !$0.isTransient && isSelfInverse($0) }?.name
   }
 }
 
 extension Attribute {
-  /// Why no recorded hash confirms the rule for this attribute; nil if recorded hashes confirm the rule.
+  /// Why no recorded hash confirms the hash rule for this attribute; nil if recorded hashes confirm the rule.
   fileprivate var hashDoubt: String? {
     if !ByteOrder.isASCII(name) || !ByteOrder.isASCII(versionHashModifier ?? "") {
       return "a name is not ASCII"
@@ -69,10 +70,11 @@ extension Attribute {
     }
   }
 
-  /// Why no recorded hash confirms the rule for this composite; nil if recorded hashes confirm the rule.
+  /// Why no recorded hash confirms the hash rule for this composite; nil if recorded hashes confirm the rule.
   ///
-  /// 24 composites in 7 recorded hashes of two SwiftData stores (frameworks 1403 and 1414) confirm the rule. They have
-  /// 1 to 15 elements, optional or not. None contains another composite, a transient element or a derived element.
+  /// 24 composites in 7 recorded hashes of two SwiftData stores (framework versions 1403 and 1414) confirm the rule.
+  /// They have 1 to 15 elements, optional or not. None of them contains a composite, a transient element or a derived
+  /// element.
   private var compositeDoubt: String? {
     if elements.isEmpty { return "it is a composite without elements" }
     for element in elements {
@@ -93,7 +95,8 @@ extension Attribute {
 }
 
 extension Derivation {
-  /// Whether recorded hashes confirm the rule for this expression: a key path, or the `count:` of a key path.
+  /// Whether recorded hashes confirm the hash rule for a derived attribute with this expression: a key path, or the
+  /// `count:` of a key path.
   fileprivate var isConfirmed: Bool {
     if case .function(target: nil, "count:", let arguments) = expression, arguments.count == 1 {
       return Self.isKeyPath(arguments[0])
@@ -101,7 +104,7 @@ extension Derivation {
     return Self.isKeyPath(expression)
   }
 
-  /// Whether an expression is a key path of ASCII names, without collection operators.
+  /// Whether an expression is a key path that consists of ASCII names and has no collection operators.
   private static func isKeyPath(_ expression: ModelExpression) -> Bool {
     guard let path = expression.plainKeyPath else { return false }
     return PredicateSyntax.isKeyPath(path) && !path.utf8.contains(UInt8(ascii: "@"))

@@ -1,9 +1,9 @@
-/// The entities that were read from `.xcdatamodel` files, found by the bytes of their `<entity>` elements. Adjacent
-/// versions of a model share nearly all entities, so each needs to be read only once.
+/// The entities that were read from `.xcdatamodel` files, keyed by the bytes of their `<entity>` elements. Adjacent
+/// versions of a model have nearly all entities in common, so an entity that several versions share is read only once.
 ///
-/// Equal bytes give equal entities: the meaning of an element in a `<model>` depends on nothing else.
+/// Equal bytes give equal entities, because nothing outside an `<entity>` element changes its meaning.
 package struct KnownEntities {
-  /// How many parts and how many bytes of predicates an entity adds to the limits of ``ManagedObjectModel``.
+  /// The numbers of parts and of predicate bytes in an entity. ``ManagedObjectModel`` limits their totals.
   package struct Cost {
     package var parts = 0
     package var predicateLength = 0
@@ -14,7 +14,7 @@ package struct KnownEntities {
     }
   }
 
-  /// An `<entity>` element and what was read from it.
+  /// An `<entity>` element, and the entity that was read from it.
   package struct Element {
     let bytes: [UInt8]
     /// The length of the start tag in bytes.
@@ -23,7 +23,7 @@ package struct KnownEntities {
     package let entity: Entity
     package let cost: Cost
 
-    /// Makes an element from its bytes, the number of its XML events, the entity and the entity's cost.
+    /// Makes an element from its bytes, the length of its start tag, its number of XML events, its entity and its cost.
     package init(
       bytes: [UInt8], tagLength: Int, eventCount: Int, entity: Entity, cost: Cost
     ) {
@@ -35,13 +35,13 @@ package struct KnownEntities {
     }
   }
 
-  /// The maximum number of bytes of remembered elements: 16 MiB. Beyond it, all are forgotten.
+  /// The maximum total size of the remembered elements: 16 MiB. If the size exceeds this, all elements are forgotten.
   package static let maximumByteCount = 16 << 20
-  /// The bytes that every remembered element starts with.
+  /// The bytes at the start of every remembered element.
   package static let opening = Array("<entity ".utf8)
   private static let maximumKeyLength = 256
 
-  /// The last element read for each key.
+  /// For each key, the last element that was remembered under this key.
   private var elements: [ArraySlice<UInt8>: Element] = [:]
   private var byteCount = 0
   /// The number of elements that were read and remembered.
@@ -51,7 +51,7 @@ package struct KnownEntities {
   /// Creates an empty collection.
   package init() {}
 
-  /// The remembered element whose bytes start at an offset of `bytes`; nil if there is none.
+  /// The remembered element that `bytes` contains at `index`; nil if `bytes` contains no remembered element there.
   package func element(at index: Int, of bytes: [UInt8]) -> Element? {
     guard let element = elements[Self.key(bytes[index...])],
       bytes[index...].starts(with: element.bytes)
@@ -73,7 +73,7 @@ package struct KnownEntities {
 
   package mutating func count(known: Int) { knownCount += known }
 
-  /// The key of an element: its start tag without the `>`, at most ``maximumKeyLength`` bytes.
+  /// The lookup key of an element: its start tag without the `>`, cut to ``maximumKeyLength`` bytes.
   private static func key(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     bytes.prefix(maximumKeyLength).prefix { $0 != UInt8(ascii: ">") }
   }

@@ -1,12 +1,13 @@
 extension ManagedObjectModel {
-  /// The user info key for a list of attribute names, separated by commas, whose values persistent history keeps when a
-  /// row is deleted.
+  /// The user info key whose value lists attribute names, separated by commas. When an object is deleted, persistent
+  /// history keeps the values of these attributes.
   package static let tombstoneKey = "NSPersistentHistoryTombstoneAttributes"
 
   /// Computes the version hash of every entity.
   ///
-  /// With `honouringTombstones`, attributes that a user info entry `NSPersistentHistoryTombstoneAttributes` names count
-  /// as preserved in history on deletion. Core Data tries both ways; a store that matches either is compatible.
+  /// A user info entry `NSPersistentHistoryTombstoneAttributes` lists attributes. If `honouringTombstones` is true,
+  /// these are hashed as if their option to preserve values in history on deletion were set. Core Data tries both
+  /// ways; a store whose hashes match either result is compatible.
   public func versionHashes(honouringTombstones: Bool = false) -> ModelHashes {
     var computation = HashComputation(
       model: self, tombstones: honouringTombstones ? tombstoneAttributes() : [:])
@@ -14,22 +15,22 @@ extension ManagedObjectModel {
     return computation.result
   }
 
-  /// Whether the two results of ``versionHashes(honouringTombstones:)`` can differ.
+  /// Whether the argument of ``versionHashes(honouringTombstones:)`` can change the result.
   package var hasTombstoneEntries: Bool {
     entities.values.contains { $0.userInfo[Self.tombstoneKey] != nil }
   }
 
-  /// The names of the attributes in tombstone entries, by the name of the topmost entity that declares the attribute.
+  /// The names of the attributes that tombstone entries list, keyed by the topmost entity that declares each attribute.
   private func tombstoneAttributes() -> [String: Set<String>] {
+    guard hasTombstoneEntries else { return [:] }
+    let names = entities.mapValues { Set($0.attributes.map(\.name)) }
     var found: [String: Set<String>] = [:]
     for entity in entities.values {
       guard case .string(let text)? = entity.userInfo[Self.tombstoneKey] else { continue }
       let lineage = [entity] + ancestors(of: entity.name)
       for part in text.utf8.split(separator: UInt8(ascii: ",")) {
         let name = String(decoding: part.filter { $0 != UInt8(ascii: " ") }, as: UTF8.self)
-        let declaring = lineage.last { holder in
-          holder.attributes.contains { $0.name == name }
-        }
+        let declaring = lineage.last { names[$0.name]?.contains(name) == true }
         if let declaring { found[declaring.name, default: []].insert(name) }
       }
     }
@@ -37,18 +38,21 @@ extension ManagedObjectModel {
   }
 }
 
-/// Computes the hashes of one model. Parents are hashed before children, and each property once, where it is declared.
+/// Computes the hashes of one model. A parent is hashed before its children. Each property is hashed only once, for
+/// the entity that declares it.
 private struct HashComputation {
-  /// The maximum number of property hashes that are fed into entity hashes in one run. A model of 1,000 entities
-  /// with 100 properties each feeds 100,000.
+  /// The maximum number of property hashes that the entity hashes of one model include in total. For a model of 1,000
+  /// entities with 100 properties each, the number is 100,000.
   private static let maximumInputs = 8_000_000
 
   private struct State {
     /// The entity's hash; nil if it cannot be computed at all.
     var hash: VersionHash?
-    /// Why the hash is unconfirmed; nil if recorded hashes confirm every rule in it.
+    /// Why the hash is unconfirmed; nil if recorded hashes confirm every rule by which it was computed.
     var doubt: String?
-    /// The persistent properties, inherited ones included, sorted by name.
+    /// Why the hashes of all descendants are unconfirmed, as one text that they share; nil if ``doubt`` is nil.
+    var doubtBelow: String?
+    /// The hashes of the persistent properties, including inherited ones, sorted by property name.
     var properties: [VersionHashing.PropertyHash]
     var hasDerived: Bool
     /// The name of a relationship, own or inherited, that is its own inverse; nil if there is none.
@@ -86,7 +90,7 @@ private struct HashComputation {
   }
 
   mutating func compute(_ name: String) {
-    // Goes up from the entity to the first ancestor that is hashed already, then down again.
+    // Collects the entities from this one up to the first hashed ancestor, then hashes them from the top down.
     var pending: [Entity] = []
     var met: Set<String> = []
     var next: String? = name
@@ -101,10 +105,14 @@ private struct HashComputation {
     for entity in pending.reversed() { computeOne(entity) }
   }
 
-  private mutating func fail(_ name: String, _ doubt: String) {
+  private mutating func fail(_ name: String, _ doubt: String, below: String? = nil) {
     states[name] = State(
-      hash: nil, doubt: doubt, properties: [], hasDerived: false,
-      depth: ManagedObjectModel.maximumInheritanceDepth)
+      hash: nil, doubt: doubt, doubtBelow: below ?? Self.below(name, doubt), properties: [],
+      hasDerived: false, depth: ManagedObjectModel.maximumInheritanceDepth)
+  }
+
+  private static func below(_ name: String, _ doubt: String) -> String {
+    "its ancestor \(name) has no known hash: \(doubt)"
   }
 
   private mutating func computeOne(_ entity: Entity) {
@@ -115,15 +123,14 @@ private struct HashComputation {
       }
       guard state.depth < ManagedObjectModel.maximumInheritanceDepth else {
         let limit = ManagedObjectModel.maximumInheritanceDepth
-        return fail(entity.name, state.doubt ?? "it has more than \(limit) ancestors")
+        return fail(
+          entity.name, state.doubtBelow ?? "it has more than \(limit) ancestors",
+          below: state.doubtBelow)
       }
       parent = state
     }
 
-    var doubt = parent?.doubt.map { doubt in
-      "its parent \(entity.superentityName ?? "") is unknown: \(doubt)"
-    }
-    doubt = doubt ?? entity.hashDoubt
+    var doubt = parent?.doubtBelow ?? entity.hashDoubt
     if let inherited = parent?.selfInverseName {
       doubt = doubt ?? "it inherits relationship \(inherited), which is its own inverse"
     }
@@ -145,7 +152,9 @@ private struct HashComputation {
     }
     let hasDerived = entity.attributes.contains { $0.isDerived && !$0.isTransient }
     states[entity.name] = State(
-      hash: hash, doubt: doubt, properties: merged.properties,
+      hash: hash, doubt: doubt,
+      doubtBelow: parent?.doubtBelow ?? doubt.map { Self.below(entity.name, $0) },
+      properties: merged.properties,
       hasDerived: hasDerived || parent?.hasDerived == true,
       selfInverseName: parent?.selfInverseName ?? entity.selfInverseName,
       depth: (parent?.depth ?? -1) + 1)
@@ -173,7 +182,7 @@ private struct HashComputation {
     return own.sorted { ByteOrder.precedes($0.name, $1.name) }
   }
 
-  /// Merges two lists sorted by name. If a name is in both, `repeats` is true and the entity's own property is taken.
+  /// Merges two lists sorted by name. If both have a name, takes the own property and sets `repeats` to true.
   private func merge(
     _ own: [VersionHashing.PropertyHash], into inherited: [VersionHashing.PropertyHash]
   ) -> (properties: [VersionHashing.PropertyHash], repeats: Bool) {

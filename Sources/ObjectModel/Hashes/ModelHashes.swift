@@ -1,19 +1,20 @@
 /// The version hashes that this library computes for a model.
 public struct ModelHashes: Sendable, Hashable {
-  /// The version hashes by entity name. Entities with a rule that no recorded hash confirms are only in ``unknown``.
+  /// The version hashes by entity name. If an entity's hash needs a rule that no recorded hash confirms, then the
+  /// entity is in ``unknown`` instead.
   public let hashes: [String: VersionHash]
 
-  /// For each entity without a certain hash: why no recorded hash confirms the rule. Report the entity as "unknown",
-  /// never as "incompatible". The descendants of an unknown entity are unknown too.
+  /// Why the hash of an entity is not certain, by entity name. Report such an entity as "unknown", never as
+  /// "incompatible". The descendants of an unknown entity are unknown too.
   public let unknown: [String: String]
 
-  /// The hashes that unconfirmed rules yield for entities in ``unknown``, by entity name. If one equals the recorded
-  /// hash, the entity is certainly the same. A different hash proves nothing.
+  /// The hashes of entities in ``unknown``, as far as unconfirmed rules yield one, by entity name. If such a hash
+  /// equals the recorded hash, then the entity is certainly the same. A different hash proves nothing.
   public let unconfirmed: [String: VersionHash]
 
-  /// The names of the entities with a derived attribute, declared or inherited. Systems from iOS 13 to about 16
-  /// recorded a new hash for them each time the model was created, so a different hash of such an entity does not prove
-  /// an incompatibility.
+  /// The names of the entities that declare or inherit a derived attribute. Systems from iOS 13 to about 16 recorded a
+  /// new hash for such an entity each time the model was created, so a different hash does not prove an
+  /// incompatibility.
   package let entitiesWithDerivedAttributes: Set<String>
 
   /// The model checksum as base64 of 32 bytes, see ``checksum(of:)``; nil if any entity is in ``unknown``.
@@ -33,8 +34,8 @@ public struct ModelHashes: Sendable, Hashable {
     digest = unknown.isEmpty ? Self.digest(of: hashes) : nil
   }
 
-  /// Whether a store with these recorded hashes has the same entities as the model, each with the same hash. Hashes in
-  /// ``unconfirmed`` count too.
+  /// Whether a store with the hashes `recorded` has the same entities as the model, each with the same hash. A hash in
+  /// ``unconfirmed`` counts like one in ``hashes``.
   public func matches(_ recorded: [String: VersionHash]) -> Bool {
     guard recorded.count == hashes.count + unknown.count else { return false }
     return recorded.allSatisfy { name, hash in (hashes[name] ?? unconfirmed[name]) == hash }

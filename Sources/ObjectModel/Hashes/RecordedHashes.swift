@@ -1,13 +1,13 @@
-/// The version hashes of a model that a store or `VersionInfo.plist` records.
+/// The version hashes of a model, as recorded in a store or in `VersionInfo.plist`.
 public struct RecordedHashes: Sendable, Hashable {
   /// The recorded version hashes, by entity name.
   public let hashes: [String: VersionHash]
-  /// The recorded model checksum as base64; nil if none is recorded.
+  /// The recorded model checksum in base64; nil if there is none.
   package let checksum: String?
-  /// The recorded model digest as base64; nil if none is recorded.
+  /// The recorded model digest in base64; nil if there is none.
   package let digest: String?
 
-  /// Makes a record from entity hashes and, if they are recorded, the model's checksum and digest in base64.
+  /// Makes a record from entity hashes and, if there are any, the model's checksum and digest in base64.
   public init(hashes: [String: VersionHash], checksum: String? = nil, digest: String? = nil) {
     self.hashes = hashes
     self.checksum = checksum

@@ -1,13 +1,12 @@
-/// The 32-byte version hash of an entity, as Core Data records it in a store's metadata and in
-/// `VersionInfo.plist`.
+/// The 32-byte version hash of an entity, as Core Data records it in a store's metadata and in `VersionInfo.plist`.
 public struct VersionHash: Sendable, Hashable {
-  /// The number of bytes of every version hash, which is a SHA-256 value.
+  /// The length in bytes of every version hash. A version hash is a SHA-256 value.
   public static let byteCount = 32
 
-  /// The hash itself, always exactly ``byteCount`` bytes.
+  /// The bytes of the hash, always ``byteCount`` of them.
   public let bytes: [UInt8]
 
-  /// Makes a hash from its bytes; nil unless there are exactly ``byteCount`` of them.
+  /// Makes a hash from its bytes; nil if there are not exactly ``byteCount`` bytes.
   public init?(bytes: [UInt8]) {
     guard bytes.count == Self.byteCount else { return nil }
     self.bytes = bytes

@@ -1,13 +1,13 @@
 import Crypto
 import Foundation
 
-/// The recipe of version hashes, byte by byte, with one function for each kind of element.
+/// Computes version hashes, byte by byte, with one function for each kind of element.
 ///
 /// Strings are hashed as UTF-8 without a length or terminator, integers as little-endian. Nil adds no bytes. Several
-/// thousand recorded hashes confirm the recipe. ``ModelHashes/unknown`` lists the entities with parts that no recorded
-/// hash confirms.
+/// thousand recorded hashes confirm this recipe. If no recorded hash confirms the rule for a part of an entity, then
+/// the entity is in ``ModelHashes/unknown``.
 package enum VersionHashing {
-  /// The `NSPropertyDescription` flags that are hashed.
+  /// The flags of an `NSPropertyDescription` that are part of the hash.
   private enum Flag {
     static let optional: UInt8 = 1
     static let transient: UInt8 = 2
@@ -26,7 +26,7 @@ package enum VersionHashing {
   }
 
   /// Returns SHA-256( base || type:i32 || 01 if stored externally || 01 if preserved on deletion ). For a derived
-  /// attribute: SHA-256( expression || predicate ). For a composite: SHA-256( hashes of its leaves in name order ).
+  /// attribute, SHA-256( expression || predicate ). For a composite, SHA-256( hashes of its leaves in name order ).
   package static func attribute(_ attribute: Attribute, preserved: Bool? = nil) -> [UInt8] {
     if let derivation = attribute.derivation {
       return sha256(
@@ -51,7 +51,7 @@ package enum VersionHashing {
     return sha256(bytes)
   }
 
-  /// The persistent elements of a composite at any depth, except those that are composites themselves.
+  /// The persistent elements of a composite and of the composites inside it, without the inner composites themselves.
   private static func leaves(of composite: Attribute) -> [Attribute] {
     var found: [Attribute] = []
     var pending = composite.elements
@@ -68,7 +68,7 @@ package enum VersionHashing {
 
   /// Returns SHA-256( base || destination || inverse || maxCount:i32 || minCount:i32 || 01 00 if ordered ).
   ///
-  /// The inverse's name is left out if the relationship is its own inverse in the entity that first declares it.
+  /// The inverse's name is omitted if the relationship is its own inverse in the entity that declares it first.
   package static func relationship(_ relationship: Relationship, isSelfInverse: Bool) -> [UInt8] {
     var bytes = base(
       name: relationship.name, isOptional: relationship.isOptional,
@@ -126,8 +126,8 @@ package enum VersionHashing {
 }
 
 extension ModelHashes {
-  /// Returns the model checksum (`NSStoreModelVersionChecksumKey`): base64 of the SHA-256 over the hashes of all
-  /// entities, in the order of the entity names by UTF-8 bytes.
+  /// Returns the model checksum (`NSStoreModelVersionChecksumKey`): the base64 text of the SHA-256 over the hashes of
+  /// all entities. The hashes are in the order of the entity names by UTF-8 bytes.
   public static func checksum(of hashes: [String: VersionHash]) -> String {
     var state = SHA256()
     for name in ByteOrder.sorted(hashes.keys) {
@@ -136,8 +136,8 @@ extension ModelHashes {
     return Data(state.finalize()).base64EncodedString()
   }
 
-  /// Returns the model digest (`NSStoreModelVersionHashesDigest`): base64 of the SHA-512 over the name and the hash of
-  /// each entity, in the order of the entity names by UTF-8 bytes.
+  /// Returns the model digest (`NSStoreModelVersionHashesDigest`): the base64 text of the SHA-512 over the name and
+  /// hash of each entity. The entities are in the order of their names by UTF-8 bytes.
   package static func digest(of hashes: [String: VersionHash]) -> String {
     var state = SHA512()
     for name in ByteOrder.sorted(hashes.keys) {

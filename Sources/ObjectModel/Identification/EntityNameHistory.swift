@@ -1,13 +1,13 @@
 extension ManagedObjectModel {
-  /// The names of the model's entities, and the earlier names that their renaming identifiers give.
+  /// The names of the model's entities, and the earlier names that their renaming identifiers state.
   package var entityNameHistory: Set<String> {
     Set(entities.keys).union(entities.values.compactMap(\.renamingIdentifier))
   }
 }
 
 extension ModelCollection {
-  /// The current and earlier entity names of all versions; nil if a version has neither a readable model nor recorded
-  /// hashes, because its entities may have further names.
+  /// The current and earlier names of the entities in all versions. Nil if a version has neither a readable model nor
+  /// recorded hashes, because the names of that version's entities are not known.
   package var entityNameHistory: Set<String>? {
     var names: Set<String> = []
     for version in versions {

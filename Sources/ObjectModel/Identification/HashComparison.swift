@@ -1,15 +1,15 @@
-/// The result of comparing the entity hashes that a store recorded with those of a model.
+/// The result of comparing the entity hashes that a store recorded with the entity hashes of a model.
 package struct HashComparison: Sendable, Hashable, Codable {
-  /// The entities that only the store has, sorted by name.
+  /// The names of the entities that only the store has, sorted.
   package let onlyInStore: [String]
-  /// The entities that only the model has, sorted by name.
+  /// The names of the entities that only the model has, sorted.
   package let onlyInModel: [String]
-  /// The entities that both have, but with different hashes, sorted by name.
+  /// The names of the entities that store and model have with different hashes, sorted.
   package let differing: [String]
-  /// The entities that both have with the same hash, sorted by name.
+  /// The names of the entities that store and model have with the same hash, sorted.
   package let agreeing: [String]
 
-  /// Compares the hashes that a store recorded with those of a model, both by entity name.
+  /// Compares the hashes that a store recorded with the hashes of a model. Both dictionaries are keyed by entity name.
   package init(store: [String: VersionHash], model: [String: VersionHash]) {
     var onlyInStore: [String] = []
     var differing: [String] = []
@@ -27,7 +27,7 @@ package struct HashComparison: Sendable, Hashable, Codable {
     self.agreeing = ByteOrder.sorted(agreeing)
   }
 
-  /// Whether both have the same entities and hashes, which Core Data requires to open a store without migration.
+  /// Whether store and model have the same entities with the same hashes, as opening without migration requires.
   package var isEqual: Bool {
     onlyInStore.isEmpty && onlyInModel.isEmpty && differing.isEmpty
   }

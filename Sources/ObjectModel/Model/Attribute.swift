@@ -2,34 +2,34 @@
 public struct Attribute: Sendable, Hashable {
   /// The attribute's name.
   public var name: String
-  /// The attribute's type, such as ``AttributeType/string``.
+  /// The type of the attribute's values, for example ``AttributeType/string``.
   public var type: AttributeType
   /// Whether the value may be null.
   public var isOptional: Bool
-  /// Whether the attribute is transient: its value is never stored.
+  /// Whether the attribute is transient, so that its value is never stored.
   public var isTransient: Bool
   /// Whether the archived model marks the attribute as read-only; true for every derived attribute.
   package var isReadOnly: Bool
-  /// Whether the old `indexed` flag of the attribute is set.
+  /// Whether the old-style `indexed` flag of the attribute is set.
   package var isIndexed: Bool
   /// Whether Spotlight indexes the attribute's values.
   package var isIndexedBySpotlight: Bool
-  /// Whether the values are kept in external record files for Spotlight ("truth files", macOS).
+  /// Whether the attribute's values are kept in external record files for Spotlight on macOS (`storedInTruthFile`).
   package var isStoredInTruthFile: Bool
-  /// Whether Core Data may keep large values in files beside the store.
+  /// Whether Core Data may store large values of the attribute in files beside the store.
   public var allowsExternalBinaryDataStorage: Bool
-  /// Whether persistent history keeps the value of a deleted row.
+  /// Whether persistent history keeps the attribute's value of a deleted object.
   package var preservesValueInHistoryOnDeletion: Bool
   /// The default value; nil when there is none.
   public var defaultValue: DefaultValue?
-  /// The validation rules of the attribute, in stored order.
+  /// The validation rules of the attribute, in the order of the model file.
   package var validations: [AttributeValidation]
-  /// Whether generated code uses a scalar, such as `Bool`, instead of an object. Nil if the file form does not say, as
-  /// in compiled models.
+  /// Whether generated code uses a scalar, for example `Bool`, instead of an object. Nil if the file format does not
+  /// say, as in compiled models.
   package var usesScalarValueType: Bool?
   /// The name of a transformable attribute's value transformer; nil for Core Data's default transformer.
   public var valueTransformerName: String?
-  /// The class of the values; nil if the model names no class or the type's standard class.
+  /// The class of the values; nil if the model names no class, or the standard class of the attribute's type.
   package var valueClassName: String?
   /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if there is none.
   public var versionHashModifier: String?
@@ -39,12 +39,12 @@ public struct Attribute: Sendable, Hashable {
   public var userInfo: [String: ArchivedValue]
   /// How the store computes a derived attribute; nil if the attribute is not derived.
   package var derivation: Derivation?
-  /// The elements of a composite attribute, in the order of their columns; empty for other attributes.
+  /// The elements of a composite attribute, in the order of their columns; empty for any other attribute.
   package var elements: [Attribute]
   /// The name of the composite type in an `.xcdatamodel`; nil in compiled models.
   package var compositeName: String?
 
-  /// Makes an attribute. By default it is mandatory and persistent, and no option is set, as in Apple's API.
+  /// Makes an attribute. The defaults are those of Apple's API: mandatory, persistent, and no option set.
   package init(
     name: String, type: AttributeType, isOptional: Bool = false, isTransient: Bool = false,
     isReadOnly: Bool = false, isIndexed: Bool = false, isIndexedBySpotlight: Bool = false,
@@ -80,6 +80,6 @@ public struct Attribute: Sendable, Hashable {
     self.compositeName = compositeName
   }
 
-  /// Whether the attribute is derived: the store computes its value.
+  /// Whether the attribute is derived, so that the store computes its value.
   package var isDerived: Bool { derivation != nil }
 }

@@ -1,54 +1,54 @@
-/// The type of an attribute, as the number that Core Data stores for it (`NSAttributeType`).
+/// The type of an attribute, identified by the number that Core Data stores for it (`NSAttributeType`).
 ///
-/// Every number can be read. The known numbers have constants and names.
+/// Any number can be read. There are constants and names for the known ones.
 public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
-  /// The number in the archived model and in the version hash.
+  /// The number of the type in the archived model and in the version hash.
   public let rawValue: Int32
 
-  /// Makes a type from its number, even from an unknown one.
+  /// Makes a type from its number, which may be unknown.
   public init(rawValue: Int32) { self.rawValue = rawValue }
 
-  /// No type. Core Data allows it only for transient attributes.
+  /// No type. Core Data allows a missing type only for transient attributes.
   public static let undefined = AttributeType(rawValue: 0)
-  /// 16-bit integer.
+  /// An integer of 16 bits.
   public static let integer16 = AttributeType(rawValue: 100)
-  /// 32-bit integer.
+  /// An integer of 32 bits.
   public static let integer32 = AttributeType(rawValue: 200)
-  /// 64-bit integer.
+  /// An integer of 64 bits.
   public static let integer64 = AttributeType(rawValue: 300)
-  /// A decimal number. SQLite stores keep it as a floating-point value.
+  /// A decimal number. SQLite stores keep decimal numbers as floating-point values.
   public static let decimal = AttributeType(rawValue: 400)
-  /// 64-bit floating point.
+  /// A floating-point number of 64 bits.
   public static let double = AttributeType(rawValue: 500)
-  /// 32-bit floating point.
+  /// A floating-point number of 32 bits.
   public static let float = AttributeType(rawValue: 600)
   /// Text.
   public static let string = AttributeType(rawValue: 700)
   /// True or false.
   public static let boolean = AttributeType(rawValue: 800)
-  /// A date, kept as seconds since the start of 2001, UTC.
+  /// A date, stored as seconds since the start of 2001, UTC.
   public static let date = AttributeType(rawValue: 900)
   /// Bytes.
   public static let binary = AttributeType(rawValue: 1000)
-  /// UUID, 16 bytes.
+  /// A UUID, stored as 16 bytes.
   public static let uuid = AttributeType(rawValue: 1100)
-  /// URI text.
+  /// The text of a URI.
   public static let uri = AttributeType(rawValue: 1200)
-  /// An object that a value transformer turns into bytes.
+  /// An object that a value transformer converts to bytes.
   public static let transformable = AttributeType(rawValue: 1800)
-  /// A managed object ID. It is never stored.
+  /// The ID of a managed object. Such an ID is never stored.
   public static let objectID = AttributeType(rawValue: 2000)
-  /// A composite of other attributes (iOS 17).
+  /// A composite of several elements, which are attributes themselves (iOS 17).
   public static let composite = AttributeType(rawValue: 2100)
 
-  /// The known types, ordered by their number.
+  /// The known types, in ascending order of their numbers.
   public static let known: [AttributeType] = [
     .undefined, .integer16, .integer32, .integer64, .decimal, .double, .float, .string, .boolean,
     .date, .binary, .uuid, .uri, .transformable, .objectID, .composite,
   ]
 
-  /// Apple's name for the type, as in an `.xcdatamodel`: "Integer 16", "UUID". For an unknown number it is "Type" and
-  /// the number: "Type 17".
+  /// Apple's name for the type, as in an `.xcdatamodel`: "Integer 16", "UUID". For an unknown number, the word "Type"
+  /// and the number: "Type 17".
   public var name: String {
     switch self {
     case .undefined: "Undefined"
@@ -74,7 +74,7 @@ public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
   /// Makes a type from its name in an `.xcdatamodel` (`attributeType`); nil for an unknown name.
   public init?(name: String) {
     guard let type = Self.known.first(where: { $0.name == name }) else {
-      // Xcode writes "Object ID". Older documentation has it in one word.
+      // Xcode writes "Object ID". Older documentation writes it as one word.
       guard name == "ObjectID" else { return nil }
       self = .objectID
       return
@@ -82,8 +82,8 @@ public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
     self = type
   }
 
-  /// The class that Core Data's compiler writes as `NSAttributeValueClassName` if the model names none; nil for types
-  /// for which it writes null.
+  /// The class that Core Data's compiler writes as `NSAttributeValueClassName` if the model names no class. Nil if the
+  /// compiler writes null for this type.
   package var standardValueClassName: String? {
     switch self {
     case .integer16, .integer32, .integer64, .double, .float, .boolean: "NSNumber"

@@ -1,12 +1,12 @@
-/// A rule that the values of an attribute must follow: a predicate on the value (`SELF >= 0`, `length <= 50`) and what
+/// A rule for the values of an attribute: a predicate on the value (`SELF >= 0`, `length <= 50`), and the error that
 /// Core Data reports if the predicate is false.
 package struct AttributeValidation: Sendable, Hashable {
   /// The condition that every value must meet.
   package var predicate: ModelPredicate
-  /// What Core Data reports if the condition is false: the number of a Cocoa error, or the text of a message.
+  /// What Core Data reports if the condition is false: the number of a Cocoa error, or the text of an error message.
   package var warning: ArchivedValue
 
-  /// Makes a rule from its condition and what is reported if the condition is false.
+  /// Makes a rule from its condition and the warning that is reported if the condition is false.
   package init(predicate: ModelPredicate, warning: ArchivedValue) {
     self.predicate = predicate
     self.warning = warning
@@ -14,10 +14,10 @@ package struct AttributeValidation: Sendable, Hashable {
 }
 
 extension AttributeValidation {
-  /// The rules that an `.xcdatamodel` can express.
+  /// The kinds of rules that an `.xcdatamodel` can express.
   ///
-  /// The predicate and the error code of ``minimumNumber(_:)`` are those of a real cached model. The other forms are
-  /// made by analogy, with the codes of `NSValidationErrorCode` in Apple's documentation.
+  /// The predicate and the error code of ``minimumNumber(_:)`` are those of a real cached model. Those of the other
+  /// kinds are analogous, with the codes of `NSValidationErrorCode` in Apple's documentation.
   package enum Form: Sendable, Hashable {
     /// The smallest number allowed (`minValueString`).
     case minimumNumber(ExpressionConstant)
@@ -31,10 +31,10 @@ extension AttributeValidation {
     case minimumLength(Int64)
     /// The maximum length of a text in characters (`maxValueString`).
     case maximumLength(Int64)
-    /// The regular expression that the whole text must match (`regularExpressionString`).
+    /// The regular expression that the entire text must match (`regularExpressionString`).
     case pattern(String)
 
-    /// The rule as it is in a compiled model: a predicate and an error code.
+    /// The rule in the form that a compiled model has: a predicate and an error code.
     package var validation: AttributeValidation {
       let (left, sign, right, code):
         (ModelExpression, ModelPredicate.Operator, ExpressionConstant, Int64) =
@@ -54,7 +54,7 @@ extension AttributeValidation {
     }
   }
 
-  /// The rule as an `.xcdatamodel` expresses it; nil for a rule that can only be made in code.
+  /// The rule in the form that an `.xcdatamodel` has; nil for a rule that can only be made in code.
   package var form: Form? {
     guard case .comparison(let comparison) = predicate, comparison.modifier == .direct,
       case .constant(let limit) = comparison.right

@@ -1,4 +1,7 @@
-/// The default value of an attribute, in a case that fits the attribute's type.
+import Foundation
+import SafeText
+
+/// The default value of an attribute. There is a case for each type of attribute.
 public enum DefaultValue: Sendable, Hashable {
   /// The default of an integer attribute of 16, 32 or 64 bits.
   case integer(Int64)
@@ -6,9 +9,10 @@ public enum DefaultValue: Sendable, Hashable {
   case real(Double)
   /// The default of a Boolean attribute.
   case boolean(Bool)
-  /// The default of a Decimal attribute: digits without an exponent or superfluous zeros, such as `-0.25`.
+  /// The default of a Decimal attribute: its digits, without an exponent or superfluous zeros, for example `-0.25`.
   case decimal(String)
-  /// The default of a String attribute. For other types, a text that could not be read as the attribute's type.
+  /// The default of a String attribute. For an attribute of another type, a text that could not be read as a value of
+  /// that type.
   case string(String)
   /// The default of a Date attribute: seconds since the start of 2001, UTC.
   case date(Double)
@@ -18,9 +22,9 @@ public enum DefaultValue: Sendable, Hashable {
   case uuid(String)
   /// The default of a URI attribute: its text.
   case uri(String)
-  /// An archived object of a class that this library does not decode, with its fields.
+  /// An archived object with its fields, if this library does not decode the object's class.
   case object(ArchivedObject)
-  /// An archived object whose contents are not kept, such as a collection. The value is its class name.
+  /// An archived object whose contents are not kept, for example a collection. The class name is kept.
   case opaque(className: String)
 
   /// The value as one line of text for people.
@@ -31,17 +35,19 @@ public enum DefaultValue: Sendable, Hashable {
     case .boolean(let value): value ? "YES" : "NO"
     case .decimal(let value), .string(let value), .uuid(let value), .uri(let value): value
     case .date(let value): "\(value) s since 2001"
-    case .data(let bytes): "\(bytes.count) bytes"
+    case .data(let bytes): counted(bytes.count, "byte")
     case .object(let object): "an object of class \(object.className)"
     case .opaque(let className): "an object of class \(className)"
     }
   }
 
-  /// Reads the text of `defaultValueString` for an attribute of a type. Text that does not fit becomes ``string(_:)``.
+  /// Reads the text of `defaultValueString` as a value of the attribute's type. A text that is no such value becomes
+  /// ``string(_:)``.
   package init(text: String, type: AttributeType) {
     switch type {
     case .integer16, .integer32, .integer64:
-      // One model has "NO" here, and 0 in its compiled form. The attribute was once a Boolean.
+      // One known model has "NO" as the default of an integer attribute, which was a Boolean before. In its compiled
+      // form, the default is 0.
       let flag = text.isEmpty ? nil : SwitchText.value(text).map { Int64($0 ? 1 : 0) }
       self = (Int64(text) ?? flag).map { .integer($0) } ?? .string(text)
     case .double, .float:
@@ -54,7 +60,7 @@ public enum DefaultValue: Sendable, Hashable {
     case .date:
       self = Double(text).map { .date($0) } ?? .string(text)
     case .uuid:
-      self = .uuid(text.uppercased())
+      self = UUID(uuidString: text).map { .uuid($0.uuidString) } ?? .string(text)
     case .uri:
       self = .uri(text)
     default:

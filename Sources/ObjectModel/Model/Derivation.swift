@@ -1,11 +1,11 @@
-/// How a derived attribute (iOS 13) gets its value: an expression and an optional filter.
+/// How the store computes the value of a derived attribute (iOS 13): an expression and an optional filter.
 package struct Derivation: Sendable, Hashable {
-  /// The expression: a key path (`chat.serverId`) or a function of one (`count:(pages)`).
+  /// The expression of the rule: a key path (`chat.serverId`) or a function of a key path (`count:(pages)`).
   package var expression: ModelExpression
-  /// The predicate that filters the related objects; nil if there is none.
+  /// The predicate that filters the related objects; nil if there is no filter.
   package var filterPredicate: ModelPredicate?
 
-  /// Makes a derivation from an expression and, if there is one, a filtering predicate.
+  /// Makes a derivation from its expression and, if there is one, the predicate of its filter.
   package init(expression: ModelExpression, filterPredicate: ModelPredicate? = nil) {
     self.expression = expression
     self.filterPredicate = filterPredicate
@@ -13,6 +13,6 @@ package struct Derivation: Sendable, Hashable {
 
   /// The text of the expression, which is part of the version hash.
   package var expressionText: String { expression.predicateFormat }
-  /// The text of the filtering predicate, which is part of the version hash; nil if there is none.
+  /// The text of the filter's predicate, which is part of the version hash; nil if there is no filter.
   package var filterText: String? { filterPredicate?.predicateFormat }
 }

@@ -1,12 +1,12 @@
-/// An entity of a managed object model. It has only the properties that it declares, not the inherited ones.
+/// An entity of a managed object model, with the properties that it declares itself, without inherited properties.
 public struct Entity: Sendable, Hashable {
   /// The entity's name.
   public var name: String
-  /// The managed object class, spelled as in the model; nil for `NSManagedObject`.
+  /// The name of the entity's class, spelled as in the model; nil for `NSManagedObject`.
   public var className: String?
-  /// Whether the entity is abstract: only its subentities have objects.
+  /// Whether the entity is abstract, so that only its subentities have objects.
   public var isAbstract: Bool
-  /// The parent entity's name; nil for a root entity.
+  /// The name of the parent entity; nil for a root entity.
   public var superentityName: String?
   /// The attributes that the entity itself declares, sorted by name.
   public var attributes: [Attribute]
@@ -14,24 +14,24 @@ public struct Entity: Sendable, Hashable {
   public var relationships: [Relationship]
   /// The fetched properties that the entity itself declares, sorted by name.
   package var fetchedProperties: [FetchedProperty]
-  /// The uniqueness constraints of the entity. Each is a list of property names, in the model's order.
+  /// The uniqueness constraints of the entity, in the model's order. Each constraint is a list of property names.
   public var uniquenessConstraints: [[String]]
-  /// The fetch indexes of the entity, in the model's order. Core Data's CREATE INDEX statements have the same order.
+  /// The fetch indexes of the entity, in the model's order, in which Core Data executes their CREATE INDEX statements.
   package var fetchIndexes: [FetchIndex]
-  /// The old-style compound indexes of the entity. Each is a list of property names, in the model's order.
+  /// The old-style compound indexes of the entity, in the model's order. Each index is a list of property names.
   package var compoundIndexes: [[String]]
   /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if there is none.
   public var versionHashModifier: String?
   /// The entity's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   public var renamingIdentifier: String?
-  /// The expression from which Spotlight makes the display name; nil if there is none.
+  /// The expression from which Spotlight computes the display name of an object; nil if there is none.
   package var spotlightDisplayNameExpression: ModelExpression?
-  /// How Xcode generates the class: `class` or `category`. Nil if Xcode generates none, and always in compiled models.
+  /// What Xcode generates for the entity: `class` or `category`; nil if nothing, and always nil in compiled models.
   package var codeGenerationType: String?
   /// The user info dictionary; empty if there is none.
   public var userInfo: [String: ArchivedValue]
 
-  /// Makes an entity. The lists of properties need not be sorted: they are sorted by name here.
+  /// Makes an entity. The given lists of properties need not be sorted; this initialiser sorts them by name.
   package init(
     name: String, className: String? = nil, isAbstract: Bool = false,
     superentityName: String? = nil, attributes: [Attribute] = [],
@@ -58,7 +58,7 @@ public struct Entity: Sendable, Hashable {
     self.userInfo = userInfo
   }
 
-  /// The names of all properties that the entity declares: attributes, then relationships, then fetched properties.
+  /// The names of all declared properties: first attributes, then relationships, then fetched properties.
   package var propertyNames: [String] {
     attributes.map(\.name) + relationships.map(\.name) + fetchedProperties.map(\.name)
   }

@@ -4,9 +4,9 @@ package struct FetchIndex: Sendable, Hashable {
   package struct Element: Sendable, Hashable {
     /// How the column is indexed (`NSFetchIndexElementType`).
     package enum Kind: Int32, Sendable, Hashable, Codable {
-      /// The column is in an ordinary b-tree.
+      /// The column is part of an ordinary b-tree.
       case binary = 0
-      /// The column is in an R-tree, which finds ranges of numbers.
+      /// The column is part of an R-tree, with which ranges of numbers are found.
       case rTree = 1
     }
 
@@ -14,11 +14,11 @@ package struct FetchIndex: Sendable, Hashable {
     package var propertyName: String
     /// The indexed expression; nil if the column is a property.
     package var expression: ModelExpression?
-    /// The type of the expression's values; undefined if the column is a property.
+    /// The type of the expression's values; ``AttributeType/undefined`` if the column is a property.
     package var expressionType: AttributeType
-    /// Whether the column is sorted in ascending order.
+    /// Whether the index sorts the column in ascending order.
     package var isAscending: Bool
-    /// Whether the column is in a b-tree or an R-tree.
+    /// Whether the column is part of a b-tree or of an R-tree.
     package var kind: Kind
 
     /// Makes a column that indexes a property.
@@ -49,7 +49,7 @@ package struct FetchIndex: Sendable, Hashable {
   package var name: String
   /// The columns of the index, in order.
   package var elements: [Element]
-  /// The predicate that selects the rows of a partial index; nil if all rows are indexed.
+  /// The predicate that selects the rows of a partial index; nil if the index covers all rows.
   package var partialPredicate: ModelPredicate?
 
   /// Makes an index from its name, its columns and, for a partial index, its predicate.

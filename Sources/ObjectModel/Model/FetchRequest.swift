@@ -1,33 +1,34 @@
-/// A fetch request that is part of a model: in a template or in a fetched property.
+/// A fetch request that a model contains, either as a template or in a fetched property.
 package struct FetchRequest: Sendable, Hashable {
-  /// The entity whose objects are fetched; nil if the model names none.
+  /// The name of the entity whose objects are fetched; nil if the model gives none.
   package var entityName: String?
-  /// The condition for objects to be fetched; nil to fetch all.
+  /// The condition that an object must meet to be fetched; nil to fetch all objects.
   package var predicate: ModelPredicate?
-  /// The sort keys, the most important first. An `.xcdatamodel` never has any.
+  /// The sort keys, in descending order of importance. An `.xcdatamodel` never contains sort keys.
   package var sortDescriptors: [FetchSort]
   /// The maximum number of objects that are fetched; 0 for no limit.
   package var fetchLimit: Int64
-  /// The number of objects that are skipped before the first one that is fetched.
+  /// The number of objects that are skipped before the first fetched one.
   package var fetchOffset: Int64
-  /// The number of objects that are loaded at once; 0 to load all.
+  /// The number of objects that are loaded in one batch; 0 to load all objects at once.
   package var batchSize: Int64
   /// What is fetched: objects, their IDs, dictionaries or a count.
   package var resultType: ResultType
-  /// The options of the request. They are Apple's defaults if ``archivedFlags`` holds the real ones.
+  /// The options of the request. If ``archivedFlags`` is not nil, then that number holds the real options, and this
+  /// set has only Apple's defaults.
   package var options: Options
-  /// `NSFetchRequestFlags` of an archived request; nil if they are the defaults, and for a request from an
-  /// `.xcdatamodel`. The meaning of the bits is not documented, so the number is kept as it is.
+  /// The number in `NSFetchRequestFlags` of an archived request. The meaning of its bits is not documented, so it is
+  /// kept unchanged. Nil if the number is the default, or if the request was read from an `.xcdatamodel`.
   package var archivedFlags: Int64?
-  /// The names or key paths of the properties that are fetched; empty to fetch all.
+  /// The names or key paths of the properties that are fetched; empty to fetch all properties.
   package var propertiesToFetch: [String]
-  /// The names or key paths of the properties by which results are grouped; empty for no groups.
+  /// The names or key paths of the properties by which the results are grouped; empty if results are not grouped.
   package var propertiesToGroupBy: [String]
-  /// The condition for groups to be fetched; nil to fetch all.
+  /// The condition that a group must meet to be fetched; nil to fetch all groups.
   package var havingPredicate: ModelPredicate?
-  /// The key paths of relationships whose objects are fetched in advance; empty for none.
+  /// The key paths of the relationships whose objects are fetched in advance; empty if there are none.
   package var prefetchedKeyPaths: [String]
-  /// `NSAllocationType` of an archived request. Its meaning is not known; it is 0 in all requests that were seen.
+  /// The number in `NSAllocationType` of an archived request. Its meaning is not known; it is 0 in all known requests.
   package var allocationType: Int64
 
   /// What a request fetches (`NSFetchRequestResultType`).
@@ -35,7 +36,7 @@ package struct FetchRequest: Sendable, Hashable {
     /// The number in the archived model.
     package let rawValue: Int64
 
-    /// Makes a result type from its number, even from an unknown one.
+    /// Makes a result type from its number, which may be unknown.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// Managed objects.
@@ -48,17 +49,17 @@ package struct FetchRequest: Sendable, Hashable {
     package static let count = ResultType(rawValue: 4)
   }
 
-  /// The options of a request. The bits are this library's own, not Apple's.
+  /// The options of a request. The numbers of the bits are this library's own, not Apple's.
   package struct Options: OptionSet, Sendable, Hashable {
-    /// The bits.
+    /// The set bits, in this library's numbering.
     package let rawValue: Int64
 
-    /// Makes options from this library's bits.
+    /// Makes options from bits in this library's numbering.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// Objects of subentities are fetched too.
+    /// Objects of subentities are fetched in addition to those of the entity.
     package static let includesSubentities = Options(rawValue: 1)
-    /// The results take unsaved changes into account.
+    /// The results include changes that were not saved yet.
     package static let includesPendingChanges = Options(rawValue: 2)
     /// The values of the objects are loaded, not only their IDs.
     package static let includesPropertyValues = Options(rawValue: 4)
@@ -74,7 +75,7 @@ package struct FetchRequest: Sendable, Hashable {
     ]
   }
 
-  /// `NSFetchRequestFlags` of a request with Apple's defaults, as in every archived request that was seen.
+  /// The `NSFetchRequestFlags` of a request with Apple's defaults. All known archived requests have this number.
   package static let standardFlags: Int64 = 30
 
   /// Makes a request. The default arguments are the defaults of Apple's API.
@@ -107,11 +108,11 @@ package struct FetchRequest: Sendable, Hashable {
 package struct FetchSort: Sendable, Hashable {
   /// The key path of the values that are compared.
   package var key: String
-  /// Whether the order is ascending.
+  /// Whether the sort order is ascending.
   package var isAscending: Bool
-  /// The selector of the method that compares two values; nil if the archive names none.
+  /// The selector of the method that compares two values; nil if the archive contains none.
   package var selector: String?
-  /// Whether the archive says that nulls come last (`NSReverseNullOrder`).
+  /// Whether the archive says that null values come last (`NSReverseNullOrder`).
   package var reversesNullOrder: Bool
 
   /// Makes a sort key.

@@ -1,4 +1,4 @@
-/// A fetch request template: a fetch request that the model keeps under a name.
+/// A fetch request template: a fetch request that the model stores under a name.
 package struct FetchRequestTemplate: Sendable, Hashable {
   /// The template's name.
   package var name: String
@@ -11,36 +11,28 @@ package struct FetchRequestTemplate: Sendable, Hashable {
     self.request = request
   }
 
-  /// Makes a template that fetches objects of one entity; an empty entity name means none.
-  package init(name: String, entityName: String, predicate: ModelPredicate? = nil) {
-    self.init(
-      name: name,
-      request: FetchRequest(
-        entityName: entityName.isEmpty ? nil : entityName, predicate: predicate))
-  }
-
-  /// The entity whose objects the template fetches; empty if the model names none.
+  /// The name of the entity whose objects the template fetches; empty if the model gives none.
   package var entityName: String { request.entityName ?? "" }
-  /// The condition for objects to be fetched; nil to fetch all.
+  /// The condition that an object must meet to be fetched; nil to fetch all objects.
   package var predicate: ModelPredicate? { request.predicate }
 }
 
-/// A fetched property of an entity. It has no column and is not part of the version hash.
+/// A fetched property of an entity. It has no column in the store and is not part of the version hash.
 package struct FetchedProperty: Sendable, Hashable {
-  /// The name that Xcode gives the request of every fetched property.
+  /// The name that Xcode gives to the fetch request of every fetched property.
   package static let standardRequestName = "fetchedPropertyFetchRequest"
 
   /// The property's name.
   package var name: String
   /// The fetch request that gives the property's objects.
   package var request: FetchRequest
-  /// The request's name in an `.xcdatamodel`; nil if it is ``standardRequestName``, and always in compiled models.
+  /// The name of the request in an `.xcdatamodel`; nil for ``standardRequestName``, and always nil in compiled models.
   package var requestName: String?
   /// Whether the property may be empty.
   package var isOptional: Bool
   /// Whether Spotlight indexes the property.
   package var isIndexedBySpotlight: Bool
-  /// The version hash modifier; nil if there is none. It is not part of any hash.
+  /// The version hash modifier; nil if there is none. No version hash includes it.
   package var versionHashModifier: String?
   /// The property's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   package var renamingIdentifier: String?
@@ -64,19 +56,8 @@ package struct FetchedProperty: Sendable, Hashable {
     self.userInfo = userInfo
   }
 
-  /// Makes a fetched property that fetches objects of one entity.
-  package init(
-    name: String, destinationEntityName: String?, predicate: ModelPredicate? = nil,
-    isOptional: Bool = true, userInfo: [String: ArchivedValue] = [:]
-  ) {
-    self.init(
-      name: name,
-      request: FetchRequest(entityName: destinationEntityName, predicate: predicate),
-      isOptional: isOptional, userInfo: userInfo)
-  }
-
-  /// The entity whose objects the property fetches; nil if the model names none.
+  /// The name of the entity whose objects the property fetches; nil if the model gives none.
   package var destinationEntityName: String? { request.entityName }
-  /// The condition for objects to be fetched; nil to fetch all.
+  /// The condition that an object must meet to be fetched; nil to fetch all objects.
   package var predicate: ModelPredicate? { request.predicate }
 }

@@ -1,11 +1,12 @@
 extension ManagedObjectModel {
-  /// Ancestors beyond this number are not followed. Real models have fewer than ten; damaged ones may have cycles.
+  /// The maximum number of ancestors that are followed. In real models an entity has fewer than ten ancestors; in
+  /// damaged models the ancestors may form a cycle.
   package static let maximumInheritanceDepth = 128
 
-  /// The ancestors of an entity, from the parent to the root; the given entity is not among them.
+  /// The ancestors of an entity, from the parent to the root, without the entity itself.
   ///
-  /// The list ends without an error at a parent that is missing or already in the list, or at
-  /// ``maximumInheritanceDepth``. It is empty for an entity that the model does not have.
+  /// If a parent is missing or already in the list, or if ``maximumInheritanceDepth`` is reached, then the list ends
+  /// there, without an error. The list is empty if the model does not have the entity.
   package func ancestors(of entityName: String) -> [Entity] {
     guard let entity = entities[entityName] else { return [] }
     var found: [Entity] = []
@@ -20,14 +21,7 @@ extension ManagedObjectModel {
     return found
   }
 
-  /// The direct subentities of an entity, sorted by name. For many entities use ``subentityNames()``, which goes
-  /// through the model only once.
-  package func subentities(of entityName: String) -> [Entity] {
-    entities.values.filter { $0.superentityName == entityName }
-      .sorted { ByteOrder.precedes($0.name, $1.name) }
-  }
-
-  /// The sorted names of the direct subentities, by the name of the parent. Entities without subentities are left out.
+  /// The sorted names of each entity's direct subentities, by entity name. Entities without subentities are left out.
   package func subentityNames() -> [String: [String]] {
     var children: [String: [String]] = [:]
     for entity in entities.values {
@@ -36,14 +30,14 @@ extension ManagedObjectModel {
     return children.mapValues { ByteOrder.sorted($0) }
   }
 
-  /// The attributes of an entity, inherited ones included, sorted by name. If several declare the same name, the
-  /// declaration nearest to the entity counts.
+  /// The attributes of an entity, including inherited ones, sorted by name. If several of these attributes have the
+  /// same name, then only the one declared nearest to the entity is listed.
   package func allAttributes(of entityName: String) -> [Attribute] {
     flattened(entityName, \.attributes, name: \.name)
   }
 
-  /// The relationships of an entity, inherited ones included, sorted by name. If several declare the same name, the
-  /// declaration nearest to the entity counts.
+  /// The relationships of an entity, including inherited ones, sorted by name. If several of these relationships have
+  /// the same name, then only the one declared nearest to the entity is listed.
   package func allRelationships(of entityName: String) -> [Relationship] {
     flattened(entityName, \.relationships, name: \.name)
   }

@@ -1,29 +1,29 @@
-/// A managed object model. The value does not depend on the kind of file that the model was read from.
+/// A managed object model. Two models with the same content are equal, whatever kind of file each was read from.
 ///
-/// Reading a model does not check whether Core Data would accept it.
+/// Reading a model does not check whether Core Data would accept the model.
 public struct ManagedObjectModel: Sendable, Hashable {
   /// The entities of the model, by entity name.
   public var entities: [String: Entity]
-  /// The version identifiers, sorted. They are free text that may repeat between versions, so they are only a hint.
+  /// The version identifiers, sorted. They are free text, and several versions may have equal ones, so they only hint.
   public var versionIdentifiers: [String]
   /// The sorted entity names of each configuration, by the configuration's name.
   public var configurations: [String: [String]]
-  /// The names of the configurations used with CloudKit, sorted. Only an `.xcdatamodel` lists them.
+  /// The names of the configurations used with CloudKit, sorted. Only an `.xcdatamodel` lists such configurations.
   package var cloudKitConfigurations: [String]
   /// Whether the `.xcdatamodel` says that the model is used with CloudKit.
   package var isUsedWithCloudKit: Bool
   /// Whether the `.xcdatamodel` says that the model is used with SwiftData.
   package var isUsedWithSwiftData: Bool
-  /// The fetch request templates, sorted by name. A store's cached model never has any.
+  /// The fetch request templates, sorted by name. A store's cached model never contains templates.
   package var fetchRequestTemplates: [FetchRequestTemplate]
 
-  /// The maximum number of entities, properties, templates, validation rules and parts of indexes that are read from
-  /// one model. Real models have a few thousand.
+  /// The maximum number of parts that are read from one model: entities, properties, templates, validation rules and
+  /// parts of indexes. Real models have a few thousand.
   package static let maximumPartCount = 150_000
-  /// The maximum length in bytes of all predicates and expressions, as text, that are read from one model: 2 MiB.
+  /// The maximum total length in bytes of all predicates and expressions, as text, in one model: 2 MiB.
   package static let maximumPredicateLength = 2 << 20
 
-  /// Makes a model. If several entities have the same name, the last one is kept.
+  /// Makes a model. If several of the given entities have the same name, then the model has the last one.
   package init(
     entities: [Entity] = [], versionIdentifiers: [String] = [],
     configurations: [String: [String]] = [:], cloudKitConfigurations: [String] = [],
@@ -41,6 +41,6 @@ public struct ManagedObjectModel: Sendable, Hashable {
     }
   }
 
-  /// The names of all entities, sorted by UTF-8 bytes as Core Data sorts them.
+  /// The names of all entities, sorted by UTF-8 bytes as in Core Data.
   public var entityNames: [String] { ByteOrder.sorted(entities.keys) }
 }

@@ -1,6 +1,6 @@
-/// A problem of a model: something that Core Data would refuse, or a sign of damage.
+/// A problem of a model: either something that Core Data would refuse, or a sign of damage.
 package struct ModelProblem: Sendable, Hashable {
-  /// The kind of problem, as a stable string such as `missingParent`. Later versions may add kinds.
+  /// The kind of problem, as a stable string such as `missingParent`. Later versions of this library may add kinds.
   package struct Kind: RawRepresentable, Sendable, Hashable {
     /// The stable text of the kind.
     package let rawValue: String
@@ -16,9 +16,9 @@ package struct ModelProblem: Sendable, Hashable {
     package static let deepInheritance = Kind(rawValue: "deepInheritance")
     /// The destination of a relationship is not in the model, or the relationship has none.
     package static let missingDestination = Kind(rawValue: "missingDestination")
-    /// The inverse that a relationship names is not in the model.
+    /// The model does not have the inverse relationship that a relationship names.
     package static let missingInverse = Kind(rawValue: "missingInverse")
-    /// A property has the same name as another property of the entity, own or inherited.
+    /// A property has the same name as another property of its entity, which may be an inherited one.
     package static let duplicateProperty = Kind(rawValue: "duplicateProperty")
     /// A persistent attribute has no type.
     package static let missingType = Kind(rawValue: "missingType")
@@ -26,15 +26,15 @@ package struct ModelProblem: Sendable, Hashable {
     package static let missingProperty = Kind(rawValue: "missingProperty")
     /// A configuration names an entity that is not in the model.
     package static let missingMember = Kind(rawValue: "missingMember")
-    /// A value in the file is not understood and is treated as absent. Neither version hashes nor tables depend on it.
+    /// A value in the file cannot be read and counts as absent. No version hash and no table depends on the value.
     package static let unreadValue = Kind(rawValue: "unreadValue")
   }
 
-  /// What is wrong, as a stable kind.
+  /// The kind of the problem.
   package let kind: Kind
   /// The name of the entity with the problem; nil for a problem of a configuration.
   package let entityName: String?
-  /// The name of the property with the problem; nil if the problem is not that of a property.
+  /// The name of the property with the problem; nil if the problem does not concern a property.
   package let propertyName: String?
   /// The problem as one sentence for people.
   package let sentence: String

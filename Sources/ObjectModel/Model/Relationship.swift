@@ -1,21 +1,21 @@
-/// What the deletion of an object does to its related objects (`NSDeleteRule`).
+/// What happens to the related objects when an object is deleted (`NSDeleteRule`).
 public struct DeleteRule: RawRepresentable, Sendable, Hashable, Codable {
   /// The number in the archived model.
   public let rawValue: Int32
 
-  /// Makes a rule from its number, even from an unknown one.
+  /// Makes a rule from its number, which may be unknown.
   public init(rawValue: Int32) { self.rawValue = rawValue }
 
   /// Nothing happens to the related objects.
   public static let noAction = DeleteRule(rawValue: 0)
-  /// The inverse relationship of the related objects is set to null.
+  /// The inverse relationship of each related object is set to null.
   public static let nullify = DeleteRule(rawValue: 1)
   /// The related objects are deleted too.
   public static let cascade = DeleteRule(rawValue: 2)
-  /// The deletion is refused as long as there are related objects.
+  /// The object cannot be deleted as long as there are related objects.
   public static let deny = DeleteRule(rawValue: 3)
 
-  /// The rule in Apple's words, such as "No Action". For an unknown number it is "Rule" and the number: "Rule 9".
+  /// Apple's name for the rule, for example "No Action". For an unknown number, "Rule" and the number: "Rule 9".
   public var name: String {
     switch self {
     case .noAction: "No Action"
@@ -38,30 +38,31 @@ public struct DeleteRule: RawRepresentable, Sendable, Hashable, Codable {
 public struct Relationship: Sendable, Hashable {
   /// The relationship's name.
   public var name: String
-  /// The name of the destination entity; empty if the model names none, which is damage.
+  /// The name of the destination entity. Empty if the model gives none, which is a sign of damage.
   public var destinationEntityName: String
   /// The name of the inverse relationship; nil if there is none.
   public var inverseName: String?
-  /// The name of the entity that declares the inverse relationship; nil if there is none.
+  /// The name of the entity that declares the inverse relationship; nil if there is no inverse.
   package var inverseEntityName: String?
-  /// The minimum number of related objects, as stored.
+  /// The minimum number of related objects, as the model file gives it.
   public var minCount: Int32
-  /// The maximum number of related objects, as stored: 1 for a to-one relationship. An unbounded to-many relationship
-  /// has 0 from Xcode's compiler and -1 from code; these two give different version hashes.
+  /// The maximum number of related objects, as the model file gives it. For a to-one relationship, the number is 1.
+  /// For an unbounded to-many relationship, Xcode's compiler stores 0, but a model made in code has -1. These two
+  /// numbers give different version hashes.
   public var maxCount: Int32
-  /// Whether a to-many relationship keeps an order.
+  /// Whether a to-many relationship keeps its objects in an order.
   public var isOrdered: Bool
   /// Whether the relationship may be empty.
   public var isOptional: Bool
-  /// Whether the relationship is transient: it is never stored.
+  /// Whether the relationship is transient, so that it is never stored.
   public var isTransient: Bool
-  /// Whether the old `indexed` flag of the relationship is set.
+  /// Whether the old-style `indexed` flag of the relationship is set.
   package var isIndexed: Bool
   /// Whether Spotlight indexes the relationship.
   package var isIndexedBySpotlight: Bool
-  /// Whether the relationship is kept in external record files for Spotlight ("truth files", macOS).
+  /// Whether the relationship is kept in external record files for Spotlight on macOS (`storedInTruthFile`).
   package var isStoredInTruthFile: Bool
-  /// What the deletion of an object does to its related objects.
+  /// What happens to the related objects when an object is deleted.
   public var deleteRule: DeleteRule
   /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if there is none.
   public var versionHashModifier: String?
@@ -98,6 +99,6 @@ public struct Relationship: Sendable, Hashable {
     self.userInfo = userInfo
   }
 
-  /// Whether the relationship may lead to more than one object.
+  /// Whether the relationship can have more than one related object.
   public var isToMany: Bool { maxCount != 1 }
 }

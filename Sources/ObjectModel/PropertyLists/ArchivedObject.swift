@@ -1,11 +1,11 @@
-/// An archived object of a class that this library does not decode. Its fields are kept as they are.
+/// An archived object of a class that this library does not decode. Its fields are kept undecoded by their names.
 public struct ArchivedObject: Sendable, Hashable {
-  /// The name of the class and of its superclasses, the most derived first. It is never empty.
+  /// The names of the class and of its superclasses, the most derived first. The list is never empty.
   public let classNames: [String]
   /// The fields by name, as the object's class encoded them.
   public let fields: [String: ArchivedValue]
 
-  /// Makes an object. Empty `classNames` become `NSObject`.
+  /// Makes an object. If `classNames` is empty, then the object is given the class `NSObject`.
   public init(classNames: [String], fields: [String: ArchivedValue]) {
     self.classNames = classNames.isEmpty ? ["NSObject"] : classNames
     self.fields = fields

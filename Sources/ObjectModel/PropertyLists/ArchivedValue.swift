@@ -1,4 +1,6 @@
-/// An archived object, decoded if this library knows its class.
+import SafeText
+
+/// A value from a keyed archive, decoded if this library knows the class of the value.
 public indirect enum ArchivedValue: Sendable, Hashable {
   /// The archive's nil.
   case null
@@ -8,7 +10,7 @@ public indirect enum ArchivedValue: Sendable, Hashable {
   case integer(Int64)
   /// A floating-point number.
   case real(Double)
-  /// A decimal number: its digits, without an exponent.
+  /// A decimal number: the text of its digits, without an exponent.
   case decimal(String)
   /// Text.
   case string(String)
@@ -20,20 +22,20 @@ public indirect enum ArchivedValue: Sendable, Hashable {
   case uuid(String)
   /// An ordered list.
   case array([ArchivedValue])
-  /// A set or an ordered set, in stored order.
+  /// A set or an ordered set, with its elements in the order of the archive.
   case set([ArchivedValue])
-  /// A dictionary: its keys and values, in stored order.
+  /// A dictionary, with its entries in the order of the archive.
   case dictionary([Entry])
-  /// A URL's text.
+  /// The text of a URL.
   case url(String)
-  /// An object of a class that this library does not decode, with its fields as they are.
+  /// An object of a class that this library does not decode, with its fields.
   case object(ArchivedObject)
-  /// An object that is too deep or has too many values to be decoded. The value is its class name.
+  /// An object that was not decoded, because it is nested too deeply or has too many values. The class name is kept.
   case opaque(className: String)
 
   /// An entry of a dictionary: a key and its value.
   public struct Entry: Sendable, Hashable {
-    /// The key of the entry. It is usually text, but may be of any kind.
+    /// The key of the entry. It is usually a text, but can be any value.
     public let key: ArchivedValue
     /// The value of the entry.
     public let value: ArchivedValue
@@ -45,14 +47,15 @@ public indirect enum ArchivedValue: Sendable, Hashable {
     }
   }
 
-  /// The maximum depth that is decoded. Deeper values are ``opaque(className:)``.
+  /// The maximum depth of values that are decoded. A deeper value becomes ``opaque(className:)``.
   package static let maximumDepth = 32
-  /// The maximum number of values that are decoded. A collection that goes over it is ``opaque(className:)``.
+  /// The maximum number of values that are decoded. A collection that exceeds this number becomes
+  /// ``opaque(className:)``.
   package static let maximumCount = 20_000
 }
 
 extension ArchivedValue {
-  /// The value as one line of text for people. For a collection, the text is its number of values.
+  /// The value as one line of text for people. For a collection, the text says how many values the collection has.
   public var text: String {
     switch self {
     case .null: "none"
@@ -60,18 +63,24 @@ extension ArchivedValue {
     case .integer(let value): String(value)
     case .real(let value): value.description
     case .decimal(let value), .string(let value), .uuid(let value), .url(let value): value
-    case .data(let bytes): "\(bytes.count) bytes"
+    case .data(let bytes): counted(bytes.count, "byte")
     case .date(let value): "\(value) s since 2001"
-    case .array(let values), .set(let values): "\(values.count) values"
-    case .dictionary(let entries): "\(entries.count) entries"
+    case .array(let values), .set(let values): counted(values.count, "value")
+    case .dictionary(let entries): counted(entries.count, "entry", "entries")
     case .object(let object): "an object of class \(object.className)"
     case .opaque(let className): "an object of class \(className)"
     }
   }
 
-  /// The text of a ``string(_:)``; nil for any other kind.
+  /// The text, if this is a ``string(_:)``; nil for any other kind of value.
   public var stringValue: String? {
     guard case .string(let value) = self else { return nil }
+    return value
+  }
+
+  /// The integer, if this is an ``integer(_:)``; nil for any other kind of value.
+  package var integerValue: Int64? {
+    guard case .integer(let value) = self else { return nil }
     return value
   }
 }
@@ -82,13 +91,13 @@ extension ArchivedValue: ExpressibleByStringLiteral {
 }
 
 extension KeyedArchive {
-  /// Decodes an object and everything in it, down to ``ArchivedValue/maximumDepth``. A cyclic or endlessly repeating
-  /// graph ends in opaque values. The archive's nil becomes ``ArchivedValue/null``.
+  /// Decodes an object and all values in it, down to ``ArchivedValue/maximumDepth``. In a cyclic graph, the values
+  /// beyond the limits become opaque. The archive's nil becomes ``ArchivedValue/null``.
   package func decoded(_ value: PropertyList?) -> ArchivedValue {
     decodedWithCount(value).value
   }
 
-  /// Decodes an object like ``decoded(_:)``, and also returns the number of values that were met.
+  /// Decodes an object like ``decoded(_:)``. Also returns the number of values that were visited.
   package func decodedWithCount(_ value: PropertyList?) -> (value: ArchivedValue, count: Int) {
     var remaining = ArchivedValue.maximumCount
     let decoded = decode(value, depth: 0, remaining: &remaining)
@@ -113,8 +122,8 @@ extension KeyedArchive {
     let opaque = ArchivedValue.opaque(className: className)
     guard depth < ArchivedValue.maximumDepth, remaining >= 0 else { return opaque }
     if let scalar = scalar(object, className: className) {
-      // A shared text may be copied each time, so each kilobyte counts as a value.
-      remaining -= (scalar.stringValue?.utf8.count ?? 0) >> 10
+      // Each reference to a shared text may copy the text, so every 128 bytes of a text count as another value.
+      remaining -= (scalar.stringValue?.utf8.count ?? 0) >> 7
       return scalar
     }
     let classes = classNames(of: object)
@@ -137,7 +146,8 @@ extension KeyedArchive {
       guard decoded.count == elements.count else { return opaque }
       return isSet ? .set(decoded) : .array(decoded)
     }
-    guard case .dictionary(let stored) = object, !classes.isEmpty else { return opaque }
+    guard case .dictionary(let stored) = object, !classes.isEmpty, stored.count <= remaining + 1
+    else { return opaque }
     var fields: [String: ArchivedValue] = [:]
     for name in ByteOrder.sorted(stored.keys) where name != "$class" && remaining > 0 {
       fields[name] = decode(stored[name], depth: depth + 1, remaining: &remaining)

@@ -1,13 +1,13 @@
 /// The object table of a binary property list (`bplist00`).
 ///
-/// Layout: the magic, the objects, the table of their offsets, and a trailer of 32 bytes. The trailer has 6 unused
-/// bytes, the size of an offset, the size of a reference, then three big-endian 64-bit numbers: the number of objects,
-/// the index of the top object, and the offset of the offset table.
+/// The file consists of the magic number, the objects, the table of the objects' offsets, and a trailer of 32 bytes.
+/// The trailer has 6 unused bytes, the size of an offset, the size of a reference, and three big-endian 64-bit
+/// numbers: the number of objects, the index of the top object, and the offset of the offset table.
 struct BinaryPropertyListTable {
   static let magic = Array("bplist00".utf8)
   private static let trailerLength = 32
 
-  /// An object: its kind and where its payload lies. References in the payload are not followed.
+  /// An object: its kind, and the offset and length of its payload. References in the payload are not followed.
   struct Object {
     enum Kind: UInt8 {
       case null, no, yes, integer, real, date, data, ascii, utf16, utf8, uid
@@ -17,9 +17,10 @@ struct BinaryPropertyListTable {
     var kind: Kind
     /// The offset of the object's marker byte in the file.
     var offset: Int
-    /// The offset of the object's payload in the file, after marker and count.
+    /// The offset of the object's payload in the file. Marker and count precede the payload.
     var payload: Int
-    /// The number of bytes of a scalar, UTF-16 units of a UTF-16 string, elements of a list or entries of a dictionary.
+    /// The length of the payload: the number of bytes in a scalar, of units in a UTF-16 string, of elements in a list,
+    /// or of entries in a dictionary.
     var count: Int
   }
 
@@ -37,7 +38,7 @@ struct BinaryPropertyListTable {
     guard bytes.count <= PropertyList.maximumByteCount else {
       throw PropertyListError(
         code: .tooLarge,
-        message: "The property list has \(bytes.count) bytes; 64 MiB is the most that is read.")
+        message: "The property list has \(bytes.count) bytes; at most 64 MiB are read.")
     }
     guard bytes.count >= Self.magic.count + Self.trailerLength else {
       throw PropertyListError(
@@ -74,8 +75,8 @@ struct BinaryPropertyListTable {
 
     var objects: [Object] = []
     objects.reserveCapacity(count)
-    // Objects of a well-formed list do not share bytes. The sum of their lengths is therefore limited by the file. This
-    // keeps a small file from listing one long string a million times.
+    // The objects of a well-formed list share no bytes, so the sum of their lengths is at most the length of the file.
+    // Without this check, a small file could list one long string a million times.
     var occupied = 0
     for index in 0..<count {
       let entry = tableOffset + index * offsetSize
@@ -96,8 +97,8 @@ struct BinaryPropertyListTable {
     topIndex = top
   }
 
-  /// The index of the object to which a collection refers at a position, counted from 0. In a dictionary, all keys come
-  /// before all values.
+  /// The index of the object to which reference number `position` of a collection leads. Positions are counted from 0.
+  /// In a dictionary, the references to all keys precede those to all values.
   func reference(_ object: Object, _ position: Int) throws(PropertyListError) -> Int {
     let place = object.payload + position * referenceSize
     guard let index = Self.number(bytes, at: place, size: referenceSize), index < objects.count
@@ -108,7 +109,7 @@ struct BinaryPropertyListTable {
     return index
   }
 
-  /// The value of an object that is not a collection.
+  /// The value of an object; throws if the object is a collection or invalid.
   func scalar(_ object: Object) throws(PropertyListError) -> PropertyList {
     let start = object.payload
     switch object.kind {
@@ -125,7 +126,8 @@ struct BinaryPropertyListTable {
     case .uid: return .uid(pattern(object))
     case .array, .set, .dictionary, .invalid:
       throw PropertyListError(
-        code: .malformed, message: "A property list object is not valid.", offset: object.offset)
+        code: .malformed,
+        message: "An object of the property list is not valid.", offset: object.offset)
     }
   }
 }
@@ -133,7 +135,7 @@ struct BinaryPropertyListTable {
 // MARK: - Bytes
 
 extension BinaryPropertyListTable {
-  /// A big-endian unsigned number; nil if it is outside the bytes or does not fit `Int`.
+  /// The unsigned big-endian number at an offset; nil if it extends beyond the bytes or does not fit into `Int`.
   private static func number(_ bytes: [UInt8], at offset: Int, size: Int) -> Int? {
     guard offset >= 0, offset <= bytes.count - size else { return nil }
     var value: UInt64 = 0
@@ -141,8 +143,8 @@ extension BinaryPropertyListTable {
     return Int(exactly: value)
   }
 
-  /// Reads the marker and the count of an object. A damaged object is `.invalid`, with a length of 1, or of 0 if its
-  /// offset is outside the objects. This is an error only if something refers to it.
+  /// Reads the marker and the count of an object. A damaged object is read as `.invalid`. Its length is then 1, or 0
+  /// if its offset is outside the objects. An invalid object causes an error only if another object refers to it.
   private static func object(
     _ bytes: [UInt8], at offset: Int, end: Int, referenceSize: Int
   ) -> (Object, length: Int) {
@@ -186,7 +188,7 @@ extension BinaryPropertyListTable {
     if count == 0, kind.rawValue >= Object.Kind.data.rawValue {
       count = low
       if low == 15 {
-        // A count of 15 or more follows as an integer object.
+        // A count of 15 or more is stored as an integer object after the marker.
         guard start < end, bytes[start] >> 4 == 1, bytes[start] & 15 <= 3 else {
           return (invalid, 1)
         }
@@ -213,8 +215,8 @@ extension BinaryPropertyListTable {
     return value
   }
 
-  /// Integers of 1, 2 and 4 bytes are unsigned, those of 8 bytes signed. Integers of 16 bytes are written for larger
-  /// numbers. A value that fits `Int64` stays an integer; any other value becomes a real.
+  /// The value of an integer object. Integers of 1, 2 and 4 bytes are unsigned, those of 8 bytes are signed. Integers
+  /// of 16 bytes are used for larger numbers. A number that does not fit into `Int64` becomes a real.
   private func integer(_ object: Object) -> PropertyList {
     guard object.count == 16 else { return .integer(Int64(bitPattern: pattern(object))) }
     var high: UInt64 = 0

@@ -1,10 +1,11 @@
-/// Decimal numbers as text, in the one form in which default values are compared.
+/// Decimal numbers as text, in a canonical form, so that equal default values have equal texts.
 package enum DecimalText {
-  /// A number's text may have twice as many bytes. `NSDecimal` needs fewer: 38 digits and an exponent of one byte.
+  /// Half of the maximum length in bytes of a number's text. An `NSDecimal` needs less: it has 38 digits and an
+  /// exponent of one byte.
   package static let maximumPlaces = 300
 
-  /// The number without a plus sign, an exponent or superfluous zeros; nil unless `text` is an optional sign, digits
-  /// and at most one point.
+  /// The number in `text` without a plus sign or superfluous zeros. Nil unless `text` consists of an optional sign and
+  /// digits with at most one point.
   package static func canonical(_ text: String) -> String? {
     var units = Array(text.utf8)
     guard units.count <= maximumPlaces * 2 else { return nil }
@@ -26,13 +27,13 @@ package enum DecimalText {
     return result
   }
 
-  /// The text of mantissa × 10^exponent; nil if the mantissa has more than 16 bytes or the exponent does not fit one
-  /// byte. The mantissa is little-endian (`NS.mantissa` of an archived decimal).
+  /// The text of mantissa × 10^exponent. The mantissa is little-endian (`NS.mantissa` of an archived decimal). Nil if
+  /// the mantissa has more than 16 bytes or the exponent does not fit into one byte.
   package static func text(mantissa: [UInt8], exponent: Int64, negative: Bool) -> String? {
     guard mantissa.count <= 16, (-128...127).contains(exponent) else { return nil }
     var value = Array(mantissa.reversed())
     var digits: [UInt8] = []
-    // Long division by ten; a 128-bit number has at most 39 digits.
+    // Divides by ten repeatedly. A number of 128 bits has at most 39 digits.
     while value.contains(where: { $0 != 0 }) {
       var remainder = 0
       for index in value.indices {
@@ -56,7 +57,8 @@ package enum DecimalText {
     return canonical((negative ? "-" : "") + String(decoding: digits, as: UTF8.self))
   }
 
-  /// The parts of a number for archiving it; nil if the text is not a number or does not fit 128 bits and an exponent.
+  /// The mantissa, exponent and sign with which a number is archived. Nil if the text is not a number, or if the
+  /// number does not fit into a mantissa of 128 bits and an exponent of one byte.
   package static func parts(_ text: String) -> (mantissa: [UInt8], exponent: Int64, negative: Bool)?
   {
     guard let text = canonical(text) else { return nil }

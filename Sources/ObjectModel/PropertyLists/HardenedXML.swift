@@ -1,27 +1,27 @@
-/// A flat, bounded list of the events of an XML document.
+/// The events of an XML document as a flat list of limited length.
 ///
-/// The reader knows what models and property lists use: elements, attributes, text, comments, character references and
-/// the five predefined entities, in UTF-8. It refuses documents that declare entities or have an internal subset. No
-/// model needs them, but attacks by expansion or by reading other files do. Foundation's `XMLParser` is not used,
-/// because on Linux (Swift 6.3.1) it traps on some damaged start tags.
+/// The reader supports what models and property lists use: elements, attributes, text, comments, character references
+/// and the five predefined entities, in UTF-8. It refuses documents that declare entities or have an internal subset.
+/// No model needs these; attacks use them to expand entities or to read other files. Foundation's `XMLParser` is not
+/// used, because on Linux (Swift 6.3.1) it traps on some damaged start tags.
 package struct HardenedXML {
   package enum Event {
     case start(name: String, attributes: [String: String], line: Int)
     case end
     case text(String)
-    /// An `<entity>` of an `.xcdatamodel` that was read before. This one event replaces all events of the element.
+    /// An `<entity>` of an `.xcdatamodel` that was read before. This event stands for all events of the element.
     indirect case known(KnownEntities.Element, line: Int)
   }
 
-  /// The maximum number of bytes that are read: 32 MiB. This limit and the next three, on events, levels and attributes
-  /// of one element, are far above any real model.
+  /// The maximum size in bytes of a document: 32 MiB. The next three constants limit the number of events, the depth
+  /// of nested elements, and the number of attributes of one element. No real model comes near these limits.
   package static let maximumByteCount = 32 << 20
   package static let maximumEventCount = 1 << 20
   package static let maximumDepth = 100
   package static let maximumAttributeCount = 256
 
   package let events: [Event]
-  /// The places of those `<entity>` elements of an `.xcdatamodel` that were not read before.
+  /// The positions of the `<entity>` elements of an `.xcdatamodel` that were not read before.
   package let entities: [XMLScanner.Place]
 
   package init(
@@ -39,7 +39,7 @@ package struct HardenedXML {
     entities = scanner.entities
   }
 
-  /// Whether the first byte after a byte order mark and blanks is `<`.
+  /// Whether the first byte that is not part of a byte order mark or blank is `<`.
   package static func looksLikeXML(_ bytes: [UInt8]) -> Bool {
     let body = bytes.starts(with: XMLScanner.byteOrderMark) ? bytes.dropFirst(3) : bytes[...]
     return body.first { !XMLScanner.isBlank($0) } == UInt8(ascii: "<")

@@ -1,24 +1,24 @@
-/// A keyed archive (`NSKeyedArchiver`) read as data: a table of objects that refer to each other by index. No class is
-/// ever instantiated.
+/// A keyed archive (`NSKeyedArchiver`) read as data: a table of objects that refer to each other by index. No class
+/// that the archive names is ever instantiated.
 ///
 /// The object graph may be cyclic, so each accessor follows only one reference at a time.
 package struct KeyedArchive: Sendable, Hashable {
   /// The object table (`$objects`). The object at index 0 is the archive's nil.
   package let objects: [PropertyList]
-  /// The named entry points (`$top`). Usually there is one, called `root`.
+  /// The named entry points (`$top`). There is usually only the one named `root`.
   package let top: [String: PropertyList]
 
-  /// Reads a binary or XML property list that is a keyed archive.
+  /// Reads a keyed archive in the form of a binary or XML property list.
   ///
-  /// - Throws: ``PropertyListError``; `plist.notAnArchive` when it is another property list.
+  /// - Throws: ``PropertyListError``; `plist.notAnArchive` if the bytes are a property list but not a keyed archive.
   package init(bytes: [UInt8]) throws(PropertyListError) {
     try self.init(PropertyList(bytes: bytes))
   }
 
   /// Reads a model file that must be a keyed archive.
   ///
-  /// - Throws: ``ModelError`` with `code` and `message` if the file is not a keyed archive. A damaged property list
-  ///   gives its own error.
+  /// - Throws: ``ModelError`` with `code` and `message` if the file is not a keyed archive, or the error of the
+  ///   property list if that is damaged.
   package init(bytes: [UInt8], orThrow code: ModelError.Code, _ message: String) throws(ModelError)
   {
     do {
@@ -34,7 +34,7 @@ package struct KeyedArchive: Sendable, Hashable {
 
   /// Makes an archive from a property list.
   ///
-  /// - Throws: ``PropertyListError``; `plist.notAnArchive` when it is another property list.
+  /// - Throws: ``PropertyListError``; `plist.notAnArchive` if the list is not a keyed archive.
   package init(_ list: PropertyList) throws(PropertyListError) {
     guard let objects = list["$objects"]?.elements, let top = list["$top"]?.entries else {
       throw PropertyListError(
@@ -44,7 +44,7 @@ package struct KeyedArchive: Sendable, Hashable {
     self.top = top
   }
 
-  /// The entry point called `root`, or the only entry point; nil if there is neither.
+  /// The entry point named `root` or, if there is none, the only entry point; nil if there is neither.
   package var root: PropertyList? {
     if let root = top["root"] { return root }
     return top.count == 1 ? top.first?.value : nil
@@ -54,8 +54,8 @@ package struct KeyedArchive: Sendable, Hashable {
 // MARK: - Following references
 
 extension KeyedArchive {
-  /// The object that a reference leads to; a value that is not a reference is returned as it is. Nil for the archive's
-  /// nil (index 0, `$null`), for a reference that leads nowhere, and for nil.
+  /// The object to which a reference leads. A value that is not a reference is returned unchanged. Nil for the
+  /// archive's nil (index 0, `$null`), for a reference to an object that does not exist, and if `value` is nil.
   package func resolve(_ value: PropertyList?) -> PropertyList? {
     guard let value else { return nil }
     guard case .uid(let index) = value else { return value == .null ? nil : value }
@@ -66,8 +66,17 @@ extension KeyedArchive {
     return object == .null ? nil : object
   }
 
-  /// The index of the object that a reference leads to. The index identifies the object. Nil for the archive's nil and
-  /// for values that are not references.
+  /// Whether the content of a field is nil or the archive's nil; false for a reference to a missing object.
+  package func isNull(_ value: PropertyList?) -> Bool {
+    switch value {
+    case nil, .null, .uid(0): true
+    case .uid(let index): index < UInt64(objects.count) && objects[Int(index)] == .null
+    default: false
+    }
+  }
+
+  /// The index of the object to which a reference leads, which identifies the object. Nil for the archive's nil, and
+  /// for a value that is not a reference.
   package func index(_ value: PropertyList?) -> Int? {
     guard case .uid(let index)? = value, index != 0, index < UInt64(objects.count) else {
       return nil
@@ -75,31 +84,36 @@ extension KeyedArchive {
     return Int(index)
   }
 
-  /// The class name of an object; nil for plain values such as text and numbers.
+  /// The class name of an object; nil for plain values, for example texts and numbers.
   package func className(of value: PropertyList?) -> String? {
     classDescription(of: value)?["$classname"]?.stringValue
   }
 
-  /// The names of an object's class and its superclasses, the most derived first; empty for plain values.
+  /// The names of an object's class and of its superclasses, the most derived first; empty for plain values.
   package func classNames(of value: PropertyList?) -> [String] {
     guard let description = classDescription(of: value) else { return [] }
-    // No real class has 64 ancestors, and a hostile archive may share a long list between its objects.
-    let names = description["$classes"]?.elements?.prefix(64).compactMap(\.stringValue) ?? []
+    let names = Self.classes(description).compactMap(\.stringValue)
     guard names.isEmpty, let name = description["$classname"]?.stringValue else { return names }
     return [name]
   }
 
-  /// Whether an object is of a class or of one of its subclasses.
+  /// Whether an object is of the given class or of one of its subclasses.
   package func isKind(_ value: PropertyList?, of className: String) -> Bool {
     guard let description = classDescription(of: value) else { return false }
     if case .string(className)? = description["$classname"] { return true }
-    for element in description["$classes"]?.elements ?? [] {
+    for element in Self.classes(description) {
       if case .string(className) = element { return true }
     }
     return false
   }
 
-  /// A field of an object as it is stored: a reference or an inline value. Nil if the object has no such field.
+  /// The stored names of a class and of its superclasses, at most 64. No real class has more, and in a hostile archive
+  /// many objects may share a long list.
+  private static func classes(_ description: PropertyList) -> ArraySlice<PropertyList> {
+    description["$classes"]?.elements?.prefix(64) ?? []
+  }
+
+  /// The stored content of an object's field: a reference or an inline value; nil if the object has no such field.
   package func field(_ name: String, of value: PropertyList?) -> PropertyList? {
     resolve(value)?[name]
   }
@@ -123,7 +137,7 @@ extension KeyedArchive {
     }
   }
 
-  /// The integer of a number object or of an inline number; nil for anything else and for a fraction.
+  /// The integer in a number object or inline number. Nil for a number with a fraction, and for any other value.
   package func integer(_ value: PropertyList?) -> Int64? {
     switch number(value) {
     case .integer(let value): value
@@ -133,7 +147,7 @@ extension KeyedArchive {
     }
   }
 
-  /// The floating-point value of a number object or of an inline number; nil for anything else.
+  /// The floating-point value of a number object or inline number; nil for any other value.
   package func real(_ value: PropertyList?) -> Double? {
     switch number(value) {
     case .integer(let value): Double(value)
@@ -142,7 +156,7 @@ extension KeyedArchive {
     }
   }
 
-  /// The truth value of a number object or of an inline number; nil for anything else.
+  /// The truth value of a number object or inline number; nil for any other value.
   package func bool(_ value: PropertyList?) -> Bool? {
     number(value)?.boolValue
   }
@@ -153,7 +167,7 @@ extension KeyedArchive {
     return fields["NS.boolval"] ?? fields["NS.intval"] ?? fields["NS.dblval"]
   }
 
-  /// The date of an `NSDate`, in seconds since the start of 2001, UTC; nil for any other object.
+  /// The date of an `NSDate` in seconds since the start of 2001, UTC; nil for any other object.
   package func date(_ value: PropertyList?) -> Double? {
     guard let object = resolve(value) else { return nil }
     if case .date(let seconds) = object { return seconds }
@@ -176,12 +190,13 @@ extension KeyedArchive {
     return ranges.map { String(hex[$0]) }.joined(separator: "-")
   }
 
-  /// The text of an archived `NSDecimalNumber` (`NSDecimalNumberPlaceholder`), without exponent; nil for other objects.
+  /// The text of an `NSDecimalNumber` (archived as `NSDecimalNumberPlaceholder`), without an exponent; nil for any
+  /// other object.
   package func decimal(_ value: PropertyList?) -> String? {
     guard let object = resolve(value), var mantissa = resolve(object["NS.mantissa"])?.dataValue,
       let exponent = integer(object["NS.exponent"])
     else { return nil }
-    // The mantissa has 16-bit units in the byte order of the machine that wrote it: 1 is little-endian, 2 big-endian.
+    // The mantissa has 16-bit units in the byte order of the writing machine: 1 is little-endian, 2 is big-endian.
     if integer(object["NS.mantissa.bo"]) == 2, mantissa.count % 2 == 0 {
       for index in stride(from: 0, to: mantissa.count, by: 2) {
         mantissa.swapAt(index, index + 1)
@@ -191,7 +206,7 @@ extension KeyedArchive {
       mantissa: mantissa, exponent: exponent, negative: bool(object["NS.negative"]) ?? false)
   }
 
-  /// The elements of an array or set object, as they are stored; nil for any other object.
+  /// The stored elements of an array or set object, with references not followed; nil for any other object.
   package func elements(_ value: PropertyList?) -> [PropertyList]? {
     guard let object = resolve(value) else { return nil }
     if let elements = object.elements { return elements }
@@ -199,11 +214,11 @@ extension KeyedArchive {
     return resolve(object["NS.objects"])?.elements
   }
 
-  /// The keys and values of a dictionary object, as they are stored and in stored order. Nil for any other object, and
-  /// if the numbers of keys and values differ.
+  /// The stored keys and values of a dictionary object, in the order of the archive, with references not followed. Nil
+  /// for any other object, and if the number of keys differs from the number of values.
   ///
-  /// `NSKnownKeysDictionary1`, which Core Data uses in cached models, keeps its keys in a mapping
-  /// beside the values.
+  /// `NSKnownKeysDictionary1`, which Core Data uses in cached models, stores its keys in a mapping object beside the
+  /// values.
   package func entries(_ value: PropertyList?) -> [(key: PropertyList, value: PropertyList)]? {
     guard let object = resolve(value) else { return nil }
     if let keys = resolve(object["NS.keys"])?.elements,
@@ -219,10 +234,5 @@ extension KeyedArchive {
       return zip(keys, values).map { ($0, $1) }
     }
     return nil
-  }
-
-  /// The entries of a dictionary object whose keys are text, in stored order; nil for any other object.
-  package func namedEntries(_ value: PropertyList?) -> [(name: String, value: PropertyList)]? {
-    entries(value)?.compactMap { entry in string(entry.key).map { ($0, entry.value) } }
   }
 }

@@ -2,7 +2,7 @@ extension PropertyList {
   /// Reads the binary form (`bplist00`).
   ///
   /// Every offset, count and reference is checked. A list is refused if it contains itself, is nested deeper than
-  /// ``maximumDepth``, or has more than ``maximumCount`` values when each shared value counts as often as it occurs.
+  /// ``maximumDepth``, or has more than ``maximumCount`` values. A shared value counts each time that it occurs.
   ///
   /// - Throws: ``PropertyListError``.
   package init(binary bytes: [UInt8]) throws(PropertyListError) {
@@ -12,8 +12,8 @@ extension PropertyList {
   }
 }
 
-/// Turns the object table into a tree without recursion. Each object is built once and shared by all references to it.
-/// Its size counts for each of these references.
+/// Turns the object table into a tree, without recursion. Each object is built once, and all references to the object
+/// share the result. The size of a shared object counts for each reference.
 private struct Expansion {
   private struct Built {
     var value: PropertyList
@@ -66,7 +66,7 @@ private struct Expansion {
     return built[table.topIndex]?.value ?? .null
   }
 
-  /// Builds a scalar at once and returns nil; returns a frame for a collection.
+  /// Starts to build the object at `index`. Returns a frame for a collection, and nil for a scalar, which is complete.
   private mutating func open(_ index: Int) throws(PropertyListError) -> Frame? {
     let object = table.objects[index]
     switch object.kind {
@@ -101,7 +101,7 @@ private struct Expansion {
       children.append(part.value)
       guard count <= PropertyList.maximumCount else { throw tooLarge(frame.object) }
     }
-    // The stack limits the depth on the way down. A shared part may be deeper here than where it was met first.
+    // The stack limits the depth only where an object is built. A shared object may occur at a greater depth later.
     guard height <= PropertyList.maximumDepth else {
       throw PropertyListError(
         code: .tooDeep,

@@ -1,15 +1,38 @@
 extension PropertyList {
   /// The list in the binary form (`bplist00`).
   ///
-  /// The same value always gives the same bytes: keys are sorted, equal scalars are stored once, and objects are in the
-  /// order in which they are met. There is no limit of depth, but reading has one, ``maximumDepth``.
+  /// Equal lists give equal bytes: keys are sorted, equal scalars become one object, and objects are written level by
+  /// level. A list of any depth is written, but only lists down to ``maximumDepth`` can be read.
   package func binaryBytes() -> [UInt8] {
     var writer = BinaryPropertyListWriter()
     return writer.bytes(of: self)
   }
+
+  /// The bits of a scalar, by which equal scalars are found. Swift's equality would not do: 0.0 equals -0.0, NaN does
+  /// not equal itself, and a text equals its other Unicode normalisation forms.
+  package enum ScalarKey: Hashable {
+    case bits(kind: UInt8, UInt64)
+    case text([UInt8])
+    case data([UInt8])
+  }
+
+  /// The key of a scalar; nil for a collection.
+  package var scalarKey: ScalarKey? {
+    switch self {
+    case .null: .bits(kind: 0, 0)
+    case .bool(let value): .bits(kind: 1, value ? 1 : 0)
+    case .integer(let value): .bits(kind: 2, UInt64(bitPattern: value))
+    case .real(let value): .bits(kind: 3, value.bitPattern)
+    case .date(let value): .bits(kind: 4, value.bitPattern)
+    case .uid(let value): .bits(kind: 5, value)
+    case .string(let value): .text(Array(value.utf8))
+    case .data(let value): .data(value)
+    case .array, .set, .dictionary: nil
+    }
+  }
 }
 
-/// Writes the objects breadth-first, so that no recursion is needed.
+/// Writes the objects breadth-first, without recursion.
 private struct BinaryPropertyListWriter {
   private enum Item {
     case scalar(PropertyList)
@@ -18,16 +41,8 @@ private struct BinaryPropertyListWriter {
     case dictionary(keys: [Int], values: [Int])
   }
 
-  /// The bits of a scalar, by which equal scalars are found. As values, 0.0 and -0.0 would be equal, and NaN would not
-  /// equal itself.
-  private enum Key: Hashable {
-    case bits(kind: UInt8, UInt64)
-    case text([UInt8])
-    case data([UInt8])
-  }
-
   private var items: [Item] = []
-  private var known: [Key: Int] = [:]
+  private var known: [PropertyList.ScalarKey: Int] = [:]
 
   mutating func bytes(of root: PropertyList) -> [UInt8] {
     var queue = [root]
@@ -59,9 +74,10 @@ private struct BinaryPropertyListWriter {
     return layOut()
   }
 
-  /// The index of a value's object. It is new for a collection; a scalar is stored at once and needs no further work.
+  /// Returns the index of the object for a value. For a collection, the object is new and is filled in later. A scalar
+  /// is stored immediately and needs no further work, so `isNew` is false.
   private mutating func reserve(_ value: PropertyList) -> (index: Int, isNew: Bool) {
-    guard let key = Self.key(value) else {
+    guard let key = value.scalarKey else {
       items.append(.scalar(.null))
       return (items.count - 1, true)
     }
@@ -69,20 +85,6 @@ private struct BinaryPropertyListWriter {
     items.append(.scalar(value))
     known[key] = items.count - 1
     return (items.count - 1, false)
-  }
-
-  private static func key(_ value: PropertyList) -> Key? {
-    switch value {
-    case .null: .bits(kind: 0, 0)
-    case .bool(let value): .bits(kind: 1, value ? 1 : 0)
-    case .integer(let value): .bits(kind: 2, UInt64(bitPattern: value))
-    case .real(let value): .bits(kind: 3, value.bitPattern)
-    case .date(let value): .bits(kind: 4, value.bitPattern)
-    case .uid(let value): .bits(kind: 5, value)
-    case .string(let value): .text(Array(value.utf8))
-    case .data(let value): .data(value)
-    case .array, .set, .dictionary: nil
-    }
   }
 
   private func layOut() -> [UInt8] {
@@ -163,7 +165,7 @@ private struct BinaryPropertyListWriter {
     }
   }
 
-  /// The smallest of 1, 2, 4 and 8 bytes that holds a number.
+  /// The smallest of the sizes 1, 2, 4 and 8 bytes that can hold the value.
   private static func size(of value: UInt64) -> Int {
     if value <= 0xFF { return 1 }
     if value <= 0xFFFF { return 2 }

@@ -3,8 +3,8 @@ import Foundation
 extension PropertyList {
   /// Reads the XML form.
   ///
-  /// A dictionary whose only key is `CF$UID` is a reference of a keyed archive, written as Apple's tools write it.
-  /// Documents that declare entities are refused.
+  /// A dictionary whose only key is `CF$UID` becomes a reference of a keyed archive, because Apple's tools write
+  /// references in this way. Documents that declare entities are refused.
   ///
   /// - Throws: ``PropertyListError``.
   package init(xml bytes: [UInt8]) throws(PropertyListError) {
@@ -14,7 +14,7 @@ extension PropertyList {
   }
 }
 
-/// Builds a property list from XML events. It has a stack of its own, so no recursion is needed.
+/// Builds a property list from XML events. It keeps its own stack instead of using recursion.
 private struct XMLPropertyListReader {
   private enum Collection {
     case array([PropertyList])
@@ -95,7 +95,8 @@ private struct XMLPropertyListReader {
     }
     switch top {
     case .array(var values):
-      // The stack's copy is emptied first, so that the array is not copied at each element.
+      // The stack's copy of the array is replaced first. Otherwise the array would be copied each time an element is
+      // added.
       top = .array([])
       values.append(value)
       top = .array(values)
@@ -140,8 +141,8 @@ private struct XMLPropertyListReader {
     PropertyListError(code: .malformed, message: message, line: line)
   }
 
-  /// The seconds since the start of 2001 of a date such as `2024-05-31T10:20:30Z`; nil for any other text. No formatter
-  /// is used: formatters are slow and depend on locale data.
+  /// Converts a date such as `2024-05-31T10:20:30Z` to seconds since the start of 2001; nil for any other text. No
+  /// formatter is used, because formatters are slow and depend on locale data.
   private static func seconds(_ text: String) -> Double? {
     let parts = text.utf8.filter { $0 > 0x20 }.split { "-T:Z".utf8.contains($0) }
       .map { Int(String(decoding: $0, as: UTF8.self)) }
@@ -150,7 +151,7 @@ private struct XMLPropertyListReader {
       (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day),
       (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
     else { return nil }
-    // Days since 1 March of year 0. Years are counted from March, so that a leap day is the last day of its year.
+    // The number of days since 1 March of year 0. Years start in March here, so a leap day is the last day of a year.
     let shifted = month <= 2 ? year - 1 : year
     let monthIndex = (month + 9) % 12
     let leapDays = shifted / 4 - shifted / 100 + shifted / 400

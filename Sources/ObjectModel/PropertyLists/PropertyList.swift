@@ -1,12 +1,12 @@
-/// A property list as data. No object of a class is made from it.
+/// A property list as plain values. Reading a list never instantiates a class that the list names.
 ///
-/// A list is read from the binary form (`bplist00`) or the XML form, and is written in the binary form.
+/// A list can be read from the binary form (`bplist00`) and the XML form, and written in the binary form.
 package indirect enum PropertyList: Sendable, Hashable {
-  /// The null object of the binary form. The XML form has none.
+  /// The null object of the binary form. The XML form has no null object.
   case null
   /// True or false.
   case bool(Bool)
-  /// A signed 64-bit integer. A stored 128-bit integer that does not fit 64 bits becomes a ``real(_:)``.
+  /// A signed 64-bit integer. A stored 128-bit integer that does not fit into 64 bits becomes a ``real(_:)``.
   case integer(Int64)
   /// A floating-point number.
   case real(Double)
@@ -20,19 +20,19 @@ package indirect enum PropertyList: Sendable, Hashable {
   case uid(UInt64)
   /// An ordered list.
   case array([PropertyList])
-  /// A set, in stored order. The XML form has none.
+  /// A set, with its elements in stored order. The XML form has no sets.
   case set([PropertyList])
-  /// A dictionary: values by name. If a name occurs twice, the last value counts.
+  /// A dictionary: values by name. If a name occurs several times, the last value is kept.
   case dictionary([String: PropertyList])
 
-  /// The maximum depth of nested collections that is read.
+  /// The maximum depth of nested collections in a list that is read.
   package static let maximumDepth = 128
-  /// The maximum number of values that are read. Shared values count each time. Real models stay below 100,000.
+  /// The maximum number of values in a list, with repetitions of shared values. Real models have fewer than 100,000.
   package static let maximumCount = 1 << 20
-  /// The maximum number of bytes that are read: 64 MiB.
+  /// The maximum size in bytes of a list that is read: 64 MiB.
   package static let maximumByteCount = 64 << 20
 
-  /// Reads a property list in the binary or the XML form. The first bytes tell the form.
+  /// Reads a property list in the binary or the XML form, depending on the first bytes.
   ///
   /// - Throws: ``PropertyListError``; `plist.notAPropertyList` if the bytes have neither form.
   package init(bytes: [UInt8]) throws(PropertyListError) {
@@ -46,30 +46,39 @@ package indirect enum PropertyList: Sendable, Hashable {
         message: "This is neither a binary nor an XML property list.", offset: 0)
     }
   }
+
+  /// Reads the bytes of a model file, which must be a property list.
+  package init(ofModel bytes: [UInt8]) throws(ModelError) {
+    do {
+      try self.init(bytes: bytes)
+    } catch {
+      throw ModelError(error)
+    }
+  }
 }
 
 // MARK: - Looking inside
 
 extension PropertyList {
-  /// The value under a name; nil if this is not a dictionary or does not have the name.
+  /// The value with the given name; nil if this is not a dictionary, or if the dictionary has no such name.
   package subscript(name: String) -> PropertyList? {
     guard case .dictionary(let entries) = self else { return nil }
     return entries[name]
   }
 
-  /// The text of a ``string(_:)``; nil for any other kind.
+  /// The text, if this is a ``string(_:)``; nil for any other kind of value.
   package var stringValue: String? {
     guard case .string(let value) = self else { return nil }
     return value
   }
 
-  /// The integer of an ``integer(_:)``; nil for any other kind.
+  /// The integer, if this is an ``integer(_:)``; nil for any other kind of value.
   package var integerValue: Int64? {
     guard case .integer(let value) = self else { return nil }
     return value
   }
 
-  /// The truth value of a ``bool(_:)`` or of the integers 0 and 1; nil for anything else.
+  /// The truth value of a ``bool(_:)``, or of the integer 0 or 1; nil for any other value.
   package var boolValue: Bool? {
     switch self {
     case .bool(let value): value
@@ -79,13 +88,13 @@ extension PropertyList {
     }
   }
 
-  /// The bytes of a ``data(_:)``; nil for any other kind.
+  /// The bytes, if this is a ``data(_:)``; nil for any other kind of value.
   package var dataValue: [UInt8]? {
     guard case .data(let value) = self else { return nil }
     return value
   }
 
-  /// The elements of an array or a set; nil for any other kind.
+  /// The elements of an array or a set; nil for any other kind of value.
   package var elements: [PropertyList]? {
     switch self {
     case .array(let values), .set(let values): values
@@ -93,7 +102,7 @@ extension PropertyList {
     }
   }
 
-  /// The entries of a dictionary; nil for any other kind.
+  /// The entries of a dictionary; nil for any other kind of value.
   package var entries: [String: PropertyList]? {
     guard case .dictionary(let values) = self else { return nil }
     return values

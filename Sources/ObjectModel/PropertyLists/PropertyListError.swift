@@ -1,6 +1,6 @@
-/// The error when a property list could not be read.
+/// The error that is thrown if a property list cannot be read.
 package struct PropertyListError: Error, Sendable, Hashable {
-  /// What went wrong, as a stable string such as `plist.truncated`. Later versions may add codes.
+  /// What went wrong, as a stable string such as `plist.truncated`. Later versions of this library may add codes.
   package struct Code: RawRepresentable, Sendable, Hashable {
     /// The stable text of the code.
     package let rawValue: String
@@ -10,15 +10,15 @@ package struct PropertyListError: Error, Sendable, Hashable {
 
     /// The bytes are neither a binary nor an XML property list.
     package static let notAPropertyList = Code(rawValue: "plist.notAPropertyList")
-    /// The bytes end before a structure that they announce.
+    /// The bytes end before a structure that the list announces is complete.
     package static let truncated = Code(rawValue: "plist.truncated")
-    /// A marker, a reference or an element is where the format does not allow it.
+    /// A marker, a reference or an XML element is in a position where the format does not allow it.
     package static let malformed = Code(rawValue: "plist.malformed")
     /// A collection contains itself.
     package static let cyclic = Code(rawValue: "plist.cyclic")
     /// Collections are nested deeper than ``PropertyList/maximumDepth``.
     package static let tooDeep = Code(rawValue: "plist.tooDeep")
-    /// The list has more values than ``PropertyList/maximumCount``, or more bytes than allowed.
+    /// The list has more values than ``PropertyList/maximumCount``, or more bytes than are read.
     package static let tooLarge = Code(rawValue: "plist.tooLarge")
     /// The XML declares entities of its own.
     package static let unsafeXML = Code(rawValue: "plist.unsafeXML")
@@ -30,12 +30,12 @@ package struct PropertyListError: Error, Sendable, Hashable {
   package let code: Code
   /// The error as one sentence for people.
   package let message: String
-  /// The offset of the error in bytes, counted from 0; nil if it is not known.
+  /// The offset of the faulty byte, counted from 0; nil if it is not known.
   package let offset: Int?
-  /// The line of the error in XML, counted from 1; nil if it is not known.
+  /// The line of the fault in XML, counted from 1; nil if it is not known.
   package let line: Int?
 
-  /// Makes an error from its code, its message and, if it is known, its place.
+  /// Makes an error from its code, its message and, as far as they are known, its offset and line.
   package init(code: Code, message: String, offset: Int? = nil, line: Int? = nil) {
     self.code = code
     self.message = message

@@ -1,5 +1,5 @@
-/// The scanner behind ``HardenedXML``: one pass over the bytes, without recursion. Each byte is read a bounded number
-/// of times. The clauses that are cited are those of XML 1.0, fifth edition.
+/// The scanner behind ``HardenedXML``, which makes one pass over the bytes, without recursion. Each byte is read a
+/// bounded number of times. The cited clauses are those of XML 1.0, fifth edition.
 package struct XMLScanner {
   package static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
@@ -20,10 +20,10 @@ package struct XMLScanner {
     static let nameStops = Array("/>=<\"'&".utf8)
   }
 
-  /// The place of an `<entity>` element directly below the root: offsets in bytes, and indexes of its events.
+  /// The position of an `<entity>` directly below the root element, in byte offsets and in indexes of events.
   package struct Place {
     package let start: Int
-    /// The offset after the element's start tag.
+    /// The offset of the first byte after the element's start tag.
     package let tagEnd: Int
     package fileprivate(set) var end = 0
     package let firstEvent: Int
@@ -34,14 +34,15 @@ package struct XMLScanner {
   private let known: KnownEntities?
   private var index = 0
   private var events: [HardenedXML.Event] = []
-  /// How many events ``events`` lacks: a known element with 5 events is 1 event there, so 4 are lacking.
+  /// The number of events that are missing in ``events`` because each known element is a single event there. For
+  /// example, 4 events are missing for a known element with 5 events.
   private var knownEventCount = 0
-  /// The places of the `<entity>` elements that were scanned; empty unless known entities were given.
+  /// The positions of the scanned `<entity>` elements; empty unless the scanner was given known entities.
   private(set) var entities: [Place] = []
-  /// The names of the open elements.
+  /// The names of the elements whose end tag was not reached yet.
   private var open: [String] = []
   private var hasRoot = false
-  /// The line number at the offset `lineIndex`, counted from 1. It is updated during the scan.
+  /// The line number, counted from 1, at the offset `lineIndex`. Line and offset are updated during the scan.
   private var line = 1
   private var lineIndex = 0
 
@@ -101,7 +102,7 @@ package struct XMLScanner {
     }
   }
 
-  /// Refuses any encoding but UTF-8 and ASCII (clause 4.3.3).
+  /// Refuses every encoding except UTF-8 and ASCII (clause 4.3.3).
   private func checkEncoding(_ declaration: ArraySlice<UInt8>) throws(PropertyListError) {
     let separators = Array(" =\"'?<>\t\r\n".utf8)
     let words = declaration.split { separators.contains($0) }
@@ -114,8 +115,8 @@ package struct XMLScanner {
     }
   }
 
-  /// Skips a document type declaration. The file that it may name is not read. A declaration with an internal subset
-  /// (clause 2.8) is refused.
+  /// Skips a document type declaration. The file that the declaration may name is not read. A declaration with an
+  /// internal subset (clause 2.8) is refused.
   private mutating func skipDocumentType() throws(PropertyListError) {
     guard !hasRoot else {
       throw error(.malformed, "A document type declaration is inside the XML.")
@@ -152,7 +153,7 @@ package struct XMLScanner {
     }
   }
 
-  /// Skips an `<entity>` that was read before. Returns false if none starts here.
+  /// Skips an `<entity>` that was read before. Returns false if no such element starts at the current position.
   private mutating func skipKnown() -> Bool {
     guard let known, open.count == 1, starts(with: KnownEntities.opening),
       let element = known.element(at: index, of: bytes)
@@ -251,7 +252,7 @@ package struct XMLScanner {
     index = end
   }
 
-  /// The text of a range, with references replaced and line ends normalised (clauses 2.11, 3.3.3, 4.1).
+  /// The text in a range of the bytes, with references replaced and line ends normalised (clauses 2.11, 3.3.3, 4.1).
   private func resolved(
     _ range: Range<Int>, isAttribute: Bool
   ) throws(PropertyListError) -> String {
@@ -300,7 +301,7 @@ package struct XMLScanner {
     if radix == 16 { digits = digits.dropFirst() }
     var value: UInt32 = 0
     for byte in digits {
-      // A sign is not a digit (clause 4.1). A reference has at most twelve bytes, so the value cannot overflow.
+      // A sign is not allowed (clause 4.1). A reference has at most twelve bytes, so the value cannot overflow.
       guard let digit = Hex.digit(byte), digit < radix else { return nil }
       value = value &* radix &+ digit
       if value > 0x10FFFF { return nil }
@@ -308,7 +309,7 @@ package struct XMLScanner {
     return value > 0 ? Unicode.Scalar(value) : nil
   }
 
-  /// Decodes bytes as text. Throws unless they are UTF-8 without NUL.
+  /// Decodes bytes as text. Throws if the bytes are not UTF-8 or contain NUL.
   private func string(_ slice: ArraySlice<UInt8>) throws(PropertyListError) -> String {
     let text = String(decoding: slice, as: UTF8.self)
     let isASCII = slice.allSatisfy { $0 < 0x80 && $0 != 0 }

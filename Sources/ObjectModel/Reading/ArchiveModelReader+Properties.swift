@@ -1,6 +1,6 @@
 /// Reads attributes, relationships and fetched properties.
 extension ArchiveModelReader {
-  /// The maximum depth of composites inside composites. Xcode offers far less.
+  /// The maximum depth of nested composites. Models made with Xcode stay far below this depth.
   private static let maximumCompositeDepth = 8
 
   mutating func attribute(
@@ -8,7 +8,7 @@ extension ArchiveModelReader {
   ) throws(ModelError) -> Attribute {
     let type = AttributeType(
       rawValue: try neededInteger("NSAttributeType", value, in: 0...Int32.max))
-    // Flag 4 is external storage, flag 16 preserved in history on deletion. Old models may lack the flags.
+    // Flag 4 means external storage, flag 16 preservation in history. In old models the flags may be absent.
     let flags = try integer("NSFlagsKey", value, in: 0...Int32.max) ?? 0
     var derivation: Derivation?
     if archive.isKind(value, of: "NSDerivedAttributeDescription") {
@@ -52,7 +52,7 @@ extension ArchiveModelReader {
     if destinationName == nil { destinationName = try entityName(destination) }
     var inverseEntity: String?
     if let inverseName {
-      // In a cached model the inverse may be a subentity's copy. The declaration is in an ancestor.
+      // In a cached model, the inverse may be a subentity's copy. An ancestor has the original declaration.
       let holder = try entityName(archive.field("NSEntity", of: underlyingInverse(inverse)))
       inverseEntity = declaring(inverseName, from: holder ?? destinationName ?? "")
     }
@@ -60,7 +60,6 @@ extension ArchiveModelReader {
       name: name, destinationEntityName: destinationName ?? "", inverseName: inverseName,
       inverseEntityName: inverseEntity,
       minCount: try neededInteger("NSMinCount", value, in: -1...Int32.max),
-
       maxCount: try neededInteger("NSMaxCount", value, in: -1...Int32.max),
       isOrdered: try flag("NSIsOrdered", value),
       isOptional: try flag("NSIsOptional", value), isTransient: try flag("NSIsTransient", value),
@@ -75,7 +74,7 @@ extension ArchiveModelReader {
     value.flatMap(underlying)
   }
 
-  /// The name of the topmost entity, among an entity and its ancestors, that has a property.
+  /// The name of the topmost entity that has the property, among `entity` and its ancestors.
   private func declaring(_ property: String, from entity: String) -> String {
     lineage(of: entity).last { names[$0]?.contains(property) == true } ?? entity
   }
@@ -94,7 +93,7 @@ extension ArchiveModelReader {
       renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
   }
 
-  /// Reads the validation rules. Predicates and warnings are two lists of the same order.
+  /// Reads the validation rules of an attribute. Predicates and warnings are stored as two lists in the same order.
   private mutating func validations(
     _ value: PropertyList?
   ) throws(ModelError) -> [AttributeValidation] {

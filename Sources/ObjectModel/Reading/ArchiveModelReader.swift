@@ -1,8 +1,8 @@
 extension ManagedObjectModel {
-  /// Reads a compiled model (`.mom`), or the inflated cached model of a store (`Z_MODELCACHE`).
+  /// Reads a compiled model (`.mom`), or the cached model of a store (`Z_MODELCACHE`) after inflation.
   ///
-  /// Both are keyed archives. Caches repeat inherited properties in each subentity, as copies or as proxies. These are
-  /// left out: an entity's own properties are those whose name no ancestor has.
+  /// Both are keyed archives. In a cached model, each subentity has its inherited properties too, as copies or as
+  /// proxies. These are left out: an entity's own properties are those whose name no ancestor has.
   ///
   /// - Throws: ``ModelError``; `model.optimisedFormat` for an `.omo`.
   public init(archive bytes: [UInt8]) throws(ModelError) {
@@ -19,15 +19,15 @@ extension ManagedObjectModel {
   }
 }
 
-/// Builds a model from the object table of an archive.
+/// Builds a model from the object table of a keyed archive.
 ///
-/// The keys are those that Core Data itself writes: `NSEntities`, `NSProperties` and so on.
+/// The keys are those that Core Data writes: `NSEntities`, `NSProperties` and so on.
 struct ArchiveModelReader {
-  /// The maximum work, in units of roughly 32 bytes of resulting values. The parts of an archive may be shared, so a
-  /// small file can describe a huge model. A real model needs a few hundred thousand units.
+  /// The maximum amount of work. One unit stands for roughly 32 bytes of the resulting values. Objects may share
+  /// parts, so a small archive can describe a huge model. A real model needs a few hundred thousand units.
   static let maximumWork = 12_000_000
 
-  /// The cost of one value of each kind.
+  /// The units of work for one value of each kind.
   enum Cost {
     static let reference = 3
     static let name = 4
@@ -40,10 +40,10 @@ struct ArchiveModelReader {
   }
 
   let archive: KeyedArchive
-  /// The names of all properties by entity, inherited copies included.
+  /// The names of all properties of each entity, including copies of inherited properties, by entity name.
   private(set) var names: [String: Set<String>] = [:]
   private(set) var parents: [String: String] = [:]
-  /// The part of ``maximumWork`` that was used.
+  /// The number of units of work done, compared with ``maximumWork``.
   private(set) var work = 0
 
   init(archive: KeyedArchive) { self.archive = archive }
@@ -58,7 +58,7 @@ struct ArchiveModelReader {
         throw ModelError(
           code: .duplicateName, message: "There are two entities called \(name).")
       }
-      // The dictionary's key is the entity's name. Both are always stored.
+      // The entity's name is stored twice: as the dictionary's key and in the entity.
       guard try entityName(value) == name else {
         throw malformed("The entity stored under \(name) is missing or has another name.")
       }
@@ -66,7 +66,7 @@ struct ArchiveModelReader {
       names[name] = Set(properties.map(\.name))
       let parent = archive.field("NSSuperentity", of: value)
       parents[name] = try entityName(parent)
-      guard parents[name] != nil || isNull(parent) else {
+      guard parents[name] != nil || archive.isNull(parent) else {
         throw malformed("NSSuperentity of \(place(of: value)) is not an entity.")
       }
     }
@@ -122,7 +122,7 @@ struct ArchiveModelReader {
     }
     let className = try text("NSClassNameForEntity", value)
     let indexes = try fetchIndexes(value)
-    // Core Data repeats fetch indexes as compound indexes, the older form. These are left out.
+    // Core Data stores each fetch index again as a compound index, the older form, which is left out here.
     let columns = Set(indexes.map { $0.elements.map(\.propertyName) })
     let compound = try lists("NSCompoundIndexes", value).filter { !columns.contains($0) }
     return Entity(
@@ -134,7 +134,7 @@ struct ArchiveModelReader {
       renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
   }
 
-  /// The names of the ancestors, the nearest first. The list ends at a name that would repeat.
+  /// The names of the ancestors, starting with the parent. The list ends before a name that it contains already.
   func lineage(of name: String) -> [String] {
     var found: [String] = []
     var met: Set<String> = [name]
@@ -148,7 +148,7 @@ struct ArchiveModelReader {
     return found
   }
 
-  /// The property that a proxy of an inherited property stands for. Any other value is returned as it is.
+  /// The property for which a proxy of an inherited property stands. Any other value is returned unchanged.
   func underlying(_ value: PropertyList) -> PropertyList? {
     archive.className(of: value) == "_NSPropertyDescriptionProxy"
       ? archive.field("NSUnderlyingProperty", of: value) : value
@@ -207,7 +207,7 @@ struct ArchiveModelReader {
 
   // MARK: Values
 
-  /// Counts work. Throws `model.tooLarge` if an archive needs more than any real model.
+  /// Adds to the work done. Throws `model.tooLarge` if the total exceeds what any real model needs.
   mutating func spend(_ amount: Int) throws(ModelError) {
     work += amount
     guard work <= Self.maximumWork else {
@@ -221,22 +221,24 @@ struct ArchiveModelReader {
     return text
   }
 
-  /// The text of a field; nil if the field is absent or the text is empty.
+  /// The text in a field; nil if the field is absent or the text is empty.
   mutating func text(_ key: String, _ value: PropertyList?) throws(ModelError) -> String? {
     let field = archive.field(key, of: value)
     guard let text = try string(field) else {
-      guard isNull(field) else { throw malformed("\(key) of \(place(of: value)) is not text.") }
+      guard archive.isNull(field) else {
+        throw malformed("\(key) of \(place(of: value)) is not text.")
+      }
       return nil
     }
     return text.isEmpty ? nil : text
   }
 
-  /// The elements of a list in a field; empty if the field is absent.
+  /// The elements of the list in a field; empty if the field is absent.
   mutating func elements(
     _ key: String, of value: PropertyList?
   ) throws(ModelError) -> [PropertyList] {
     let field = archive.field(key, of: value)
-    guard isNull(field) || archive.elements(field) != nil else {
+    guard archive.isNull(field) || archive.elements(field) != nil else {
       throw malformed("\(key) of \(place(of: value)) is not a list.")
     }
     return try elements(field)
@@ -248,22 +250,27 @@ struct ArchiveModelReader {
     return elements
   }
 
-  /// The entries of a dictionary in a field whose keys are text; empty if the field is absent.
+  /// The entries of the dictionary in a field, without those whose key is not a text; empty if the field is absent.
   mutating func named(
     _ key: String, _ value: PropertyList?
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {
     let field = archive.field(key, of: value)
-    guard let entries = archive.namedEntries(field) else {
-      guard isNull(field) else {
+    guard let entries = archive.entries(field) else {
+      guard archive.isNull(field) else {
         throw malformed("\(key) of \(place(of: value)) is not a dictionary.")
       }
       return []
     }
     try spend(entries.count * Cost.name)
-    return entries
+    var named: [(name: String, value: PropertyList)] = []
+    for entry in entries {
+      if let name = try string(entry.key) { named.append((name, entry.value)) }
+    }
+    return named
   }
 
-  /// The entries of a dictionary in a field. Every archive has the field, and every key is text; otherwise throws.
+  /// The entries of the dictionary in a field that every archive has. Throws if the field is absent, or if a key is
+  /// not a text.
   mutating func allNamed(
     _ key: String, _ value: PropertyList?
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {
@@ -281,7 +288,7 @@ struct ArchiveModelReader {
     try text("NSEntityName", value)
   }
 
-  /// The value of a flag; false if the field is absent, because archives hold only flags that are set.
+  /// The value of the flag in a field; false if the field is absent, because archives contain only flags that are set.
   func flag(_ key: String, _ value: PropertyList?) throws(ModelError) -> Bool {
     guard let field = archive.field(key, of: value) else { return false }
     guard let flag = archive.bool(field) else {
@@ -290,7 +297,7 @@ struct ArchiveModelReader {
     return flag
   }
 
-  /// The integer in a field; nil if the field is absent. Throws if the integer is outside the range.
+  /// The integer in a field; nil if the field is absent. Throws if the integer is outside `range`.
   func integer(
     _ key: String, _ value: PropertyList?, in range: ClosedRange<Int32>
   ) throws(ModelError) -> Int32? {
@@ -319,18 +326,7 @@ struct ArchiveModelReader {
     return number
   }
 
-  /// Whether a field is absent or holds the archive's nil; false for a reference that leads nowhere.
-  func isNull(_ value: PropertyList?) -> Bool {
-    switch value {
-    case nil, .null, .uid(0): true
-    case .uid(let index):
-      index < UInt64(archive.objects.count)
-        && archive.objects[Int(index)] == .null
-    default: false
-    }
-  }
-
-  /// The kind and name of an object for a message, such as `entity Note`; the class if the object has no name.
+  /// The kind and name of an object for an error message: `entity Note`; the class if the object has no name.
   func place(of value: PropertyList?) -> String {
     let holder = archive.field("NSEntity", of: value)
     let entity = archive.string(archive.field("NSEntityName", of: holder))
@@ -343,7 +339,7 @@ struct ArchiveModelReader {
     return archive.className(of: value) ?? "an object without a class"
   }
 
-  /// Reads a list of lists of property names. Some archives store the properties instead of their names.
+  /// Reads a list of lists of property names. Some archives contain the properties instead of their names.
   private mutating func lists(
     _ key: String, _ value: PropertyList?
   ) throws(ModelError) -> [[String]] {
@@ -367,7 +363,8 @@ struct ArchiveModelReader {
     return lists
   }
 
-  /// The renaming identifier; nil if it is the name itself, which Core Data stores if the model gives no identifier.
+  /// The renaming identifier. Nil if it equals the name, because Core Data stores the name if the model has no
+  /// identifier.
   mutating func renaming(
     _ value: PropertyList?, _ name: String
   ) throws(ModelError) -> String? {

@@ -1,20 +1,21 @@
 /// The model versions in a folder of compiled models: a `.momd`, or any folder with a `VersionInfo.plist`.
 package struct CompiledBundle {
-  /// The versions with a `.mom` in natural order, then the versions that only `VersionInfo.plist` names.
+  /// The versions: first those with a `.mom`, in natural order, then those that only `VersionInfo.plist` names.
   package private(set) var versions: [ModelCollection.Version] = []
   /// The names of all files in the folder, in natural order (`2` before `10`).
   package let names: [String]
-  /// Why `VersionInfo.plist` could not be read, or that it is missing; nil if it was read.
+  /// Why `VersionInfo.plist` or the folder could not be read, for example because the file is missing; nil if both
+  /// could be read.
   package private(set) var problem: ModelError?
-  /// Whether versions of the folder were left out because of the limit.
+  /// Whether versions in the folder were left out because the limit was reached.
   package private(set) var isCut = false
 
-  /// Reads the versions in a folder; nil if the folder is not a `.momd` and has no readable `VersionInfo.plist`. The
-  /// folder may have other contents too, such as the resources of an app.
+  /// Reads the versions in a folder. Nil if the folder is not a `.momd` and has no readable `VersionInfo.plist`. The
+  /// folder may have other contents too, for example the resources of an app.
   ///
   /// - Parameters:
   ///   - path: The path of the folder.
-  ///   - limit: The maximum number of versions that are taken.
+  ///   - limit: The maximum number of versions that are read.
   package init?(_ path: String, limit: Int) {
     var info: VersionInfo?
     do {
@@ -23,7 +24,12 @@ package struct CompiledBundle {
       problem = error.at(path: path + "/VersionInfo.plist")
     }
     guard info != nil || ModelFile.pathExtension(path) == "momd" else { return nil }
-    names = ModelFile.names(in: path)
+    guard let found = ModelFile.readNames(in: path) else {
+      problem = .unreadable(folder: path)
+      names = []
+      return
+    }
+    names = found
     var taken: Set<String> = []
     for fileName in names where ModelFile.pathExtension(fileName) == "mom" && hasRoom(limit) {
       let name = ModelFile.baseName(fileName)
@@ -48,7 +54,8 @@ package struct CompiledBundle {
 }
 
 extension ModelCollection.Version {
-  /// Makes a version from a compiled file (`.mom`). If it cannot be read, the version has a problem, not a model.
+  /// Makes a version from a compiled model file (`.mom`). If the file cannot be read, then the version has a problem
+  /// instead of a model.
   package init(
     compiled path: String, recorded: RecordedHashes? = nil, isMarkedCurrent: Bool = false
   ) {
@@ -65,7 +72,7 @@ extension ModelCollection.Version {
       recorded: recorded, isMarkedCurrent: isMarkedCurrent, problem: problem)
   }
 
-  /// Makes a version that a bundle names but does not contain. The version's problem is that its file is missing.
+  /// Makes a version that a bundle names but does not contain. The version's problem is that the file is missing.
   package init(
     missing fileName: String, in path: String, recorded: RecordedHashes?, isMarkedCurrent: Bool
   ) {
@@ -73,22 +80,18 @@ extension ModelCollection.Version {
       name: ModelFile.baseName(fileName), fileName: fileName, path: path, recorded: recorded,
       isMarkedCurrent: isMarkedCurrent,
       problem: ModelError(
-        code: .missingVersion, message: "The file \(fileName) of a listed version is missing.",
+        code: .missingVersion,
+        message: "A version is listed here, but its file \(fileName) is missing.",
         path: path))
   }
 }
 
 extension ModelCollection {
-  /// The maximum number of versions that are taken from one path.
+  /// The maximum number of versions that are read from one path.
   package static let maximumVersions = 2_000
 
-  /// Reads the versions of a compiled model, as it is in an app's bundle: a `.momd`, or a `.mom`. Symbolic links at the
-  /// path are followed. A version that cannot be read is listed with its ``Version/problem``.
-  ///
-  /// `init(searching:)` of ModelTools reads other forms, and folders that contain models at any depth.
-  ///
-  /// - Throws: ``ModelError`` if the path has no file or folder, or no compiled model. For a `.mom`, also if the file
-  ///   cannot be read.
+  /// Reads the versions of a compiled model: a `.momd` or a `.mom`, as in an app's bundle. Symbolic links in the path
+  /// are followed. A version in a `.momd` that cannot be read is listed with its ``Version/problem``.
   public init(at path: String) throws(ModelError) {
     let resolved = ModelFile.resolved(path)
     switch ModelFile.kind(at: resolved) {

@@ -6,11 +6,11 @@ extension ModelCollection.Version {
   /// Makes a version from a store's cached model, from recorded hashes, or from both.
   ///
   /// - Parameters:
-  ///   - storeModel: the model; nil if it is missing or not readable.
-  ///   - name: the name of the version.
-  ///   - path: the path that the model or the hashes came from.
-  ///   - recorded: the hashes recorded beside the model; nil if there are none.
-  ///   - problem: why there is no model, as a sentence; nil if there is a model.
+  ///   - storeModel: The cached model; nil if it is missing or cannot be read.
+  ///   - name: The name of the version.
+  ///   - path: The path of the file that contained the model or the hashes.
+  ///   - recorded: The hashes recorded together with the model; nil if there are none.
+  ///   - problem: Why there is no model, as a sentence; nil if there is a model.
   package init(
     storeModel: ManagedObjectModel?, name: String, path: String,
     recorded: RecordedHashes? = nil, problem: String? = nil
@@ -23,11 +23,12 @@ extension ModelCollection.Version {
 }
 
 extension ModelCollection {
-  /// Makes a collection from versions that were read one by one. The markers of the versions decide which is current.
+  /// Makes a collection from versions that were read separately. The current version is the one that is marked as
+  /// current.
   public init(of versions: [Version]) { self.init(versions: versions) }
 
-  /// Returns the versions with all paths below `folder` replaced by paths below `path`. It is for versions read from a
-  /// temporary copy that users never see.
+  /// Returns the collection with each path below `folder` replaced by the same path below `path`. After versions were
+  /// read from a temporary copy, their paths become paths that the user knows.
   package func moved(from folder: String, to path: String) -> ModelCollection {
     func moved(_ text: String) -> String { Self.moved(text, from: folder, to: path) }
     return ModelCollection(
@@ -42,9 +43,9 @@ extension ModelCollection {
       })
   }
 
-  /// Returns a path below `folder` as the same path below `path`; any other text is returned as it is.
+  /// Returns a path below `folder` as the same path below `path`. Any other text is returned unchanged.
   package static func moved(_ text: String, from folder: String, to path: String) -> String {
-    // The temporary folder may be reached through a link; `/var` of macOS is one, to `/private/var`.
+    // The path of the temporary folder may contain a symbolic link: on macOS, `/var` is a link to `/private/var`.
     let folders = [folder, ModelFile.resolved(folder)].flatMap { [$0, "/private" + $0] }
     guard let found = folders.first(where: { PathText.isInside(text, $0) }) else { return text }
     return path + String(Substring(text.utf8.dropFirst(found.utf8.count)))

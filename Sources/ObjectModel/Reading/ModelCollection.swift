@@ -6,23 +6,24 @@ public struct ModelCollection: Sendable {
     public let name: String
     /// The name of the version's file or folder: `Moody 6.xcdatamodel`.
     package let fileName: String
-    /// The path of the version. For a version that only `VersionInfo.plist` names, the path of that file's folder.
+    /// The path of the version's file or folder. For a version that only `VersionInfo.plist` names, it is the path of
+    /// that file or of the folder that contains it.
     public let path: String
-    /// The model; nil if it could not be read, see ``problem``, or if only hashes are known.
+    /// The model of the version. Nil if the model could not be read, see ``problem``, or if only hashes are known.
     public let model: ManagedObjectModel?
-    /// The hashes computed from ``model``, without tombstone entries; nil if there is no model.
+    /// The hashes computed from ``model``, without regard to tombstone entries; nil if there is no model.
     public let hashes: ModelHashes?
-    /// The hashes that `VersionInfo.plist` records for the version; nil if it records none.
+    /// The hashes that `VersionInfo.plist` records for the version; nil if none are recorded.
     public let recorded: RecordedHashes?
-    /// Whether a marker (`.xccurrentversion`, `VersionInfo.plist`) names this version as the current one.
+    /// Whether a marker (`.xccurrentversion` or `VersionInfo.plist`) names this version as the current one.
     public let isMarkedCurrent: Bool
-    /// Why there is no ``model`` although there should be one; nil if no model is missing.
+    /// Why ``model`` is nil although there should be a model. Nil if the model was read, or if none is expected.
     public let problem: ModelError?
-    /// The values in the model's file that could not be read, of kind ``ModelProblem/Kind/unreadValue``; empty if all
-    /// values could be read.
+    /// The values in the model file that could not be read, as problems of the kind ``ModelProblem/Kind/unreadValue``;
+    /// empty if all values could be read.
     package let unreadValues: [ModelProblem]
-    /// The optimised model (`.omo`) of this version, beside the model or alone; nil if no optimised model is known to
-    /// belong to the version.
+    /// The optimised model (`.omo`) of this version, with or without a ``model`` beside it. Nil if no optimised model
+    /// is known to belong to the version.
     package var optimised: OptimisedModel?
 
     package init(
@@ -44,18 +45,19 @@ public struct ModelCollection: Sendable {
     }
   }
 
-  /// All versions found. They are in natural order of their paths (`Moody 2` before `Moody 10`), bundle by bundle.
+  /// All versions that were found, bundle by bundle, in natural order of their paths (`Moody 2` before `Moody 10`).
   public let versions: [Version]
 
-  /// The name of the current version, as markers (`.xccurrentversion`, `VersionInfo.plist`) give it. Nil if there is no
-  /// marker, or if several bundles name different versions.
+  /// The name of the current version, according to the markers (`.xccurrentversion`, `VersionInfo.plist`). Nil if
+  /// there is no marker, or if several markers name different versions.
   public let currentVersionName: String?
 
-  /// The folders that were not searched, or only in part, each with the reason.
+  /// The folders that were not searched, or were searched only in part, and the markers that could not be read. Each
+  /// error says why.
   package let notEntered: [ModelError]
 
-  /// The current version: the one that a marker names. Without a marker it is the only version, or nil if there are
-  /// more.
+  /// The version that the markers name as current. If the markers name no version, or different ones, then this is the
+  /// only version of the collection, or nil if there is not exactly one.
   public var current: Version? {
     if let name = currentVersionName {
       let marked = versions.filter { $0.isMarkedCurrent && $0.name == name }
@@ -75,9 +77,9 @@ public struct ModelCollection: Sendable {
 // MARK: - Finding the version that fits
 
 extension ModelCollection.Version {
-  /// Whether a store with these recorded hashes opens with this version without migration: it has the same entities,
-  /// and all hashes are equal. The hashes recorded for the version are tried, then those computed from its model,
-  /// without and with tombstone entries, as Core Data tries both.
+  /// Whether a store that recorded these hashes opens with this version without migration, because it has the same
+  /// entities and all hashes are equal. The store's hashes are compared first with those recorded for the version,
+  /// then with those computed from its model, without and with tombstone entries, as in Core Data.
   public func matches(_ hashes: [String: VersionHash]) -> Bool {
     if recorded?.hashes == hashes { return true }
     if self.hashes?.matches(hashes) == true { return true }
@@ -88,7 +90,7 @@ extension ModelCollection.Version {
 }
 
 extension ModelCollection {
-  /// The versions with which a store with these recorded hashes opens without migration; empty if there are none.
+  /// The versions with which a store that recorded these hashes opens without migration; empty if there are none.
   public func versions(matching hashes: [String: VersionHash]) -> [Version] {
     versions.filter { $0.matches(hashes) }
   }

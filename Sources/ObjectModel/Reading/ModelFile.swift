@@ -1,24 +1,24 @@
 import Foundation
 import SafeText
 
-/// Reads model files: their names, kinds and contents, up to a limit.
+/// Reads model files: their names, their kinds and, up to a maximum size, their contents.
 package enum ModelFile {
   package enum Kind {
     case file
     case folder
-    /// A symbolic link, a pipe or a device. These are never opened.
+    /// A symbolic link, a pipe or a device. Nothing of this kind is ever opened.
     case other
   }
 
-  /// The maximum number of bytes that are read from a model file.
+  /// The maximum size in bytes of a model file that is read.
   package static let maximumByteCount = PropertyList.maximumByteCount
 
-  /// Returns the path with all of its symbolic links followed.
+  /// Returns the path with all symbolic links in it resolved.
   package static func resolved(_ path: String) -> String {
     URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   }
 
-  /// The kind of file at a path; a symbolic link is not followed. Nil if there is no file.
+  /// The kind of file at a path, without following a symbolic link. Nil if nothing exists at the path.
   package static func kind(at path: String) -> Kind? {
     guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
       return nil
@@ -30,7 +30,7 @@ package enum ModelFile {
     }
   }
 
-  /// The error for a path that has neither a file nor a folder. The message says what is at the path.
+  /// The error for a path at which there is neither a file nor a folder. The message says what there is instead.
   package static func absence(at path: String) -> ModelError {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     let message =
@@ -44,10 +44,7 @@ package enum ModelFile {
     return ModelError(code: .unreadable, message: message, path: path)
   }
 
-  /// The names in a folder in natural order (`2` before `10`); empty if the folder cannot be read.
-  package static func names(in folder: String) -> [String] { readNames(in: folder) ?? [] }
-
-  /// The names in a folder in natural order (`2` before `10`); nil if the folder cannot be read.
+  /// The names of the files in a folder, in natural order (`2` before `10`); nil if the folder cannot be read.
   package static func readNames(in folder: String) -> [String]? {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
       return nil
@@ -97,12 +94,13 @@ package enum ModelFile {
     return PathText.ending(of: name).isEmpty ? name : PathText.stem(of: name)
   }
 
-  /// Whether a file name is typical of a folder of compiled models: `VersionInfo.plist`, `.mom`, `.omo` or `.cdm`.
+  /// Whether a file name is one that occurs in folders of compiled models: `VersionInfo.plist`, or a name that ends in
+  /// `.mom`, `.omo` or `.cdm`.
   package static func isModelPart(_ name: String) -> Bool {
     name == "VersionInfo.plist" || ["mom", "omo", "cdm"].contains(pathExtension(name))
   }
 
-  /// The sort key for natural order. In the key, the length of each run of digits stands before the digits.
+  /// The sort key for natural order. In the key, each run of digits is preceded by its length.
   private static func naturalKey(_ name: String) -> [UInt8] {
     var key: [UInt8] = []
     var digits: [UInt8] = []
@@ -112,7 +110,7 @@ package enum ModelFile {
       key += [48, UInt8(min(significant.count, 255))] + significant
       digits = []
     }
-    // The whole name with its extension comes last, so that `A.mom` precedes `A 2.mom`.
+    // The name with its extension is appended after the name without it, so that `A.mom` precedes `A 2.mom`.
     for unit in baseName(name).lowercased().utf8 {
       if (48...57).contains(unit) {
         digits.append(unit)

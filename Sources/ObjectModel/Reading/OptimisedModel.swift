@@ -1,25 +1,25 @@
-/// What can be read from an optimised model (`.omo`), the second compiled form of a model's current version.
+/// The readable contents of an optimised model (`.omo`), which is a second compiled form of a model's current version.
 ///
 /// The format is not documented. The header, the sections, the strings and the hashes are known from five files. The
-/// records of entities and properties are not read. If there is a `.mom` of the same name, it has everything.
+/// records of entities and properties are not read. A `.mom` of the same name contains the complete model.
 package struct OptimisedModel: Sendable, Hashable {
-  /// The number of entities that the header gives.
+  /// The number of entities, according to the header.
   package let entityCount: Int
-  /// The number of properties that the header gives.
+  /// The number of properties, according to the header.
   package let propertyCount: Int
-  /// The strings of the UTF-16 section in stored order: names of entities and of value transformers.
+  /// The strings of the UTF-16 section, in the order of the file: the names of entities and of value transformers.
   package let entityStrings: [String]
-  /// The strings of the 8-bit section in stored order: names of properties, entities and classes, and
+  /// The strings of the 8-bit section, in the order of the file: the names of properties, entities and classes, and
   /// Core Data's own words such as `_pk`.
   package let strings: [String]
   /// The model's version identifiers, sorted; empty if there are none or they cannot be read.
   package let versionIdentifiers: [String]
-  /// All hashes in the file: those of entities and those of properties. Nothing in the file tells them apart.
+  /// All hashes in the file. Some belong to entities and others to properties; the file does not say which.
   package let hashes: Set<VersionHash>
-  /// The contradictions between the header and the contents, as clauses for people; empty if there are none.
+  /// The contradictions between the header and the rest of the file, as clauses for people; empty if there are none.
   package let problems: [String]
 
-  /// Makes a value from what was read.
+  /// Makes a value from the contents that were read.
   package init(
     entityCount: Int, propertyCount: Int, entityStrings: [String], strings: [String],
     versionIdentifiers: [String], hashes: Set<VersionHash>, problems: [String]
@@ -33,11 +33,11 @@ package struct OptimisedModel: Sendable, Hashable {
     self.problems = problems
   }
 
-  /// Whether the file contains a hash.
+  /// Whether the file contains the given hash.
   package func contains(_ hash: VersionHash) -> Bool { hashes.contains(hash) }
 
-  /// Whether this is the model with these entity hashes: it has as many entities, and the file contains every hash. As
-  /// hashes do not collide, no other model has all of them.
+  /// Whether this is the model with these entity hashes: the numbers of entities are equal, and the file contains
+  /// every hash. No other model contains all of them, because hashes do not collide.
   package func matches(_ hashes: [String: VersionHash]) -> Bool {
     hashes.count == entityCount && hashes.values.allSatisfy { self.hashes.contains($0) }
   }
@@ -48,7 +48,7 @@ package struct OptimisedModel: Sendable, Hashable {
   /// Whether the bytes start with ``magic``.
   package static func isOptimised(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
-  /// The error for a file that is an optimised model although a full model is needed.
+  /// The error for a file that is an optimised model, if a complete model is needed.
   package static var error: ModelError {
     ModelError(
       code: .optimisedFormat,

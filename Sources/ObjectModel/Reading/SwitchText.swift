@@ -1,7 +1,7 @@
-/// Reads the text of a YES/NO attribute in an `.xcdatamodel`.
+/// Interprets the text of a YES/NO attribute in an `.xcdatamodel`.
 package enum SwitchText {
-  /// The value of a text in upper or lower case: YES or NO (which Xcode nearly always writes), true or false (seen
-  /// once, in one of Xcode's templates), 1 or 0. Empty text is false. Nil for any other text.
+  /// The value of a text, in upper or lower case: YES or NO (which Xcode nearly always writes), true or false (found
+  /// once, in one of Xcode's templates), 1 or 0. An empty text is false. Nil for any other text.
   package static func value(_ text: String) -> Bool? {
     switch text.lowercased() {
     case "yes", "true", "1": true

@@ -1,43 +1,37 @@
-/// The contents of `VersionInfo.plist`. Xcode's compiler puts this file beside the versions of a model in a `.momd`.
+/// The contents of `VersionInfo.plist`, which Xcode's compiler writes into a `.momd`, beside the model's versions.
 package struct VersionInfo: Sendable, Hashable {
-  /// The name of the current version, without extension; nil in very old files, which do not name one.
+  /// The name of the current version, without extension. Nil if the file names none, as in very old files.
   package let currentVersionName: String?
-  /// The recorded hashes of each version, by version name without extension.
+  /// The recorded hashes of each version, by the version's name without extension.
   package let versions: [String: RecordedHashes]
 
-  /// The version names, sorted.
+  /// The names of the versions, sorted.
   package var versionNames: [String] { ByteOrder.sorted(versions.keys) }
 
   /// Makes the contents for the versions of a model.
   ///
   /// - Parameters:
-  ///   - versions: the hashes of each version, by version name without extension.
-  ///   - currentVersionName: the name of the current version; nil if there is none.
+  ///   - versions: The hashes of each version, by the version's name without extension.
+  ///   - currentVersionName: The name of the current version; nil if there is none.
   package init(versions: [String: RecordedHashes], currentVersionName: String?) {
     self.versions = versions
     self.currentVersionName = currentVersionName
   }
 
-  /// Reads the bytes of the file, a binary or XML property list.
+  /// Reads the bytes of the file, which is a binary or XML property list.
   ///
-  /// - Throws: ``ModelError``; `model.notAModel` if the bytes are a property list of another kind.
+  /// - Throws: ``ModelError``; `model.notAModel` if the property list is not a `VersionInfo.plist`.
   package init(bytes: [UInt8]) throws(ModelError) {
-    let list: PropertyList
-    do {
-      list = try PropertyList(bytes: bytes)
-    } catch {
-      throw ModelError(error)
-    }
-    try self.init(list)
+    try self.init(try PropertyList(ofModel: bytes))
   }
 
-  /// Reads the property list of the file.
+  /// Reads the property list in the file.
   ///
-  /// The keys are `NSManagedObjectModel_VersionHashes` (by version, then by entity: 32 bytes),
-  /// `NSManagedObjectModel_VersionChecksums` (only from newer compilers), and
+  /// The keys are `NSManagedObjectModel_VersionHashes` (32 bytes by entity name, by version name),
+  /// `NSManagedObjectModel_VersionChecksums` (written only by newer compilers), and
   /// `NSManagedObjectModel_CurrentVersionName`.
   ///
-  /// - Throws: ``ModelError``; `model.notAModel` if the list is a property list of another kind.
+  /// - Throws: ``ModelError``; `model.notAModel` if the property list is not a `VersionInfo.plist`.
   package init(_ list: PropertyList) throws(ModelError) {
     guard let stored = list[Key.hashes]?.entries else {
       throw ModelError(

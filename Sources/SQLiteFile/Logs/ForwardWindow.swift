@@ -1,4 +1,4 @@
-/// A part of a file in memory, for readers that go through the file once from start to end.
+/// A window into a file, for a reader that passes through the file once from start to end.
 package struct ForwardWindow {
   private static let length = 262_144
 
@@ -8,8 +8,8 @@ package struct ForwardWindow {
 
   package init(_ file: ByteFile) { self.file = file }
 
-  /// Makes sure that `count` bytes from `offset` on are in ``bytes``.
-  /// - Returns: the offset of these bytes in ``bytes``; nil when the file ends before the last of them.
+  /// Ensures that `count` bytes of the file, from `offset` on, are in ``bytes``.
+  /// - Returns: the index in ``bytes`` of the first of these bytes; nil when the file ends before the last of them.
   package mutating func hold(_ offset: Int64, _ count: Int) throws(SQLiteFileError) -> Int? {
     guard offset >= 0, count >= 0, offset <= file.size, Int64(count) <= file.size - offset else {
       return nil
@@ -19,7 +19,7 @@ package struct ForwardWindow {
     }
     start = offset
     bytes = ContiguousArray(try file.bytes(at: offset, count: max(count, Self.length)))
-    // A file that another process truncates returns fewer bytes than its size promised.
+    // If another process truncates the file, fewer bytes can be read than the file's size indicated.
     return bytes.count >= count ? 0 : nil
   }
 }

@@ -1,21 +1,23 @@
-/// What must be known about a write-ahead log before its frames can be read. The facts come from the header or, if the
-/// header is lost, from the frames.
+/// The properties of a write-ahead log that must be known before its frames can be read. They are taken from the log's
+/// header or, if the header is lost, inferred from the frames.
 package struct LogBasis {
   package let pageSize: Int
   package let isBigEndian: Bool
-  /// Where the first frame starts: 32, unless the log's beginning is missing.
+  /// The offset of the first frame: 32, unless the start of the log is missing.
   package let firstFrame: Int64
-  /// The salts of the newest generation; nil when the newest generation is not known.
+  /// The salts of the newest generation of frames; nil when it is not known which generation is the newest.
   package let salts: UInt64?
-  /// Index of the first frame that counts, from 0; above 0 only when the beginning of the log is damaged.
+  /// The index of the first frame that is used. It is 0 unless the first frames of the log are damaged.
   package let firstLiveFrame: Int
-  /// The checksum after the header; the checksum of the first frame continues it. Nil when it is not known.
+  /// The checksum of the header, which the checksum of the first frame continues; nil when it is not known.
   package let headerSum: LogChecksum?
   package let checkpointSequence: UInt32?
 
   package var stride: Int { pageSize + WriteAheadLog.frameHeaderLength }
+}
 
-  /// The basis that a valid header gives.
+extension LogBasis {
+  /// Creates the basis from a valid log header.
   package init(_ header: LogHeader) {
     pageSize = header.pageSize
     isBigEndian = header.checksum.isBigEndian
@@ -26,29 +28,17 @@ package struct LogBasis {
     checkpointSequence = header.checkpointSequence
   }
 
-  private init(
-    pageSize: Int, isBigEndian: Bool, firstFrame: Int64, salts: UInt64?, firstLiveFrame: Int,
-    headerSum: LogChecksum?, checkpointSequence: UInt32?
-  ) {
-    self.pageSize = pageSize
-    self.isBigEndian = isBigEndian
-    self.firstFrame = firstFrame
-    self.salts = salts
-    self.firstLiveFrame = firstLiveFrame
-    self.headerSum = headerSum
-    self.checkpointSequence = checkpointSequence
-  }
-
   // MARK: - Without a header
 
   private static let order = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
-  /// How many bytes at the start of a log may be damaged before it is uncertain which generation is the newest: the
-  /// size of the largest page.
+  /// The maximum number of damaged bytes at the start of a log for which the newest generation counts as known. It is
+  /// the size of the largest page.
   private static let largestHeadDamage: Int64 = 65_536
-  /// The highest plausible restart counter; a larger one is taken for a chance match.
+  /// The highest checkpoint sequence number that is plausible. If a frame's checksum leads to a higher number, it is
+  /// taken to match by chance.
   private static let highestSequence: UInt32 = 1 << 24
 
-  /// Infers the basis from the frames; nil when no frame matches its checksum.
+  /// Infers the basis from the frames of a log. The result is nil when no frame matches its checksum.
   package init?(guessing file: ByteFile, pageSize expected: Int?) throws(SQLiteFileError) {
     let sizes = (expected.map { [$0] } ?? []) + Self.order.filter { $0 != expected }
     let head = ContiguousArray(try file.bytes(at: 0, count: 4 * 65_560 + 65_536))
@@ -68,8 +58,8 @@ package struct LogBasis {
     return nil
   }
 
-  /// Reads the basis from the first frame alone. Its checksum, computed backwards, must give the checksum of a header
-  /// with the same salts.
+  /// Infers the basis from the first frame alone. When the frame's checksum is computed backwards, the result must be
+  /// the checksum of a header with the frame's salts.
   private static func fromFirstFrame(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let start = WriteAheadLog.headerLength
     let headerLength = WriteAheadLog.frameHeaderLength
@@ -84,7 +74,8 @@ package struct LogBasis {
       sum.remove(bytes.part(start, 8))
       let headerSum = sum
       sum.remove(bytes.part(start + 8, 8))
-      // Computed forwards from zero: magic and version, page size and restart counter.
+      // The header's checksum, computed forwards from zero over the magic number, the version and the page size, gives
+      // the checkpoint sequence number.
       let magic = LogHeader.magic | (isBigEndian ? 1 : 0)
       let first = sum.counted(magic)
       let second = sum.counted(LogHeader.formatVersion) &+ first
@@ -99,8 +90,9 @@ package struct LogBasis {
     return nil
   }
 
-  /// Reads the basis from two adjacent frames, where the checksum of the second continues that of the first. The newest
-  /// generation starts the log, so the first pair belongs to that generation, unless an earlier frame has a newer salt.
+  /// Infers the basis from two adjacent frames, if the checksum of the second continues the checksum of the first. A
+  /// log begins with its newest generation, so the first such pair belongs to that generation, unless an earlier frame
+  /// has a newer salt.
   private static func fromPair(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let stride = pageSize + WriteAheadLog.frameHeaderLength
     var index = 0
@@ -123,18 +115,19 @@ package struct LogBasis {
     }
   }
 
-  /// Whether the first salt of a log is that of a later generation: SQLite increments this salt at each restart. More
-  /// than 2^20 restarts are taken for chance.
+  /// Whether the first salt `salt` belongs to a later generation of the log than the first salt `other`. SQLite
+  /// increments the first salt each time it restarts the log. A difference of more than 2^20 is taken to be a
+  /// coincidence.
   package static func isNewer(_ salt: UInt32, than other: UInt32) -> Bool {
     (1...1 << 20).contains(salt &- other)
   }
 
-  /// Reads the basis from two adjacent frames at any offset, for a log whose beginning is missing.
+  /// Infers the basis from two adjacent frames at any offset, for a log whose start is missing.
   private static func atAnyPlace(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let stride = pageSize + WriteAheadLog.frameHeaderLength
-    // Content that repeats from page to page looks like salts, so at most 64 MiB of checksums are computed.
+    // Content that repeats from page to page can look like salts, so checksums are computed over at most 64 MiB.
     var tries = (64 << 20) / pageSize
-    // Several strides are tried: the first pair may be torn, or be of two generations.
+    // More than one stride is searched, because the first pair of frames may be torn or may belong to two generations.
     for start in 0..<8 * stride {
       guard start + 2 * stride <= bytes.byteCount, tries > 0 else { return nil }
       let salts = bytes.uint64(at: start + 8)
@@ -150,8 +143,8 @@ package struct LogBasis {
     return nil
   }
 
-  /// Whether the checksum of the second frame continues that of the first in big-endian byte order; nil when it
-  /// continues in neither byte order.
+  /// The byte order of the checksums: whether the checksum of the frame after the one at `start` continues that frame's
+  /// checksum in big-endian order (true) or in little-endian order (false); nil if it does so in neither.
   private static func order(of bytes: RawSpan, _ start: Int, _ pageSize: Int) -> Bool? {
     let next = start + pageSize + WriteAheadLog.frameHeaderLength
     guard bytes.uint32(at: start) > 0, bytes.uint32(at: next) > 0,

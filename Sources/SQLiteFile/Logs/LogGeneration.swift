@@ -1,33 +1,35 @@
-/// Whether a write-ahead log belongs to the content that the main file has now.
+/// Determines whether a write-ahead log belongs to the present content of the main file.
 ///
-/// A log does not name the file that it was written for: SQLite applies any log with valid checksums to the main file
-/// beside it. Log and main file can come from different times: a copy was put together from two, a backup was restored
-/// beside a newer log, or a log came back after its content had been checkpointed and the main file had been changed.
-/// Their pages together then make a state that never existed.
+/// A log does not identify the file that it was written for: SQLite applies any log with valid checksums to the main
+/// file beside it. The two files may come from different times, for example if they were copied at different times, if
+/// a backup was restored beside a newer log, or if an old log was put back after a checkpoint of its content and
+/// further changes. The pages of both files together are then a state that never existed.
 ///
-/// A log that SQLite would use counts unless one of these facts speaks against it:
+/// A log that SQLite would use is taken to belong to the main file unless one of these facts contradicts this:
 ///
-/// 1. The main file's change counter is ahead of the one in the log's newest page 1. A checkpoint copies page 1, so the
-///    main file's counter may be equal but never greater. Both copies of the counter in the main file's header must
-///    agree, so that one flipped bit does not decide, and the main file alone must not have more contradictions than
-///    both files together.
-/// 2. Around the log's pages, the b-trees of both files together contradict themselves, while those of the main file
-///    alone do not, or do so in fewer than an eighth as many places. What SQLite commits is consistent, and a checksum
-///    protects each frame, so a log that belongs here cannot break a consistent b-tree.
-/// 3. Numbers that only grow are greater in the main file, and none is less. (Within one connection the change counter
-///    stays the same.) Of the `Z_OPT` values of rows and the schema cookie, two must be greater. One greater last key
-///    (`Z_MAX`, `sqlite_sequence`) is enough when it differs by more than one flipped bit.
+/// 1. The main file's change counter is ahead of the counter on the log's newest page 1. A checkpoint copies page 1, so
+///    the main file's counter may be equal to the log's but never greater. Both copies of the counter in the main
+///    file's header must agree, so that one flipped bit does not decide, and the main file alone must not have more
+///    contradictions than both files together.
+/// 2. Around the pages of the log, the b-trees of both files together contradict themselves, while the b-trees of the
+///    main file alone do not, or have fewer than an eighth of the contradictions. What SQLite commits is consistent,
+///    and a checksum protects each frame, so a log that belongs to the main file cannot break a consistent b-tree.
+/// 3. Numbers that never decrease are greater in the main file than in the log, and none is less. (The change counter
+///    alone does not show all changes: it stays the same within one connection.) Among the schema cookie and the
+///    `Z_OPT` values of rows, at least two numbers must be greater. For a last key (`Z_MAX`, `sqlite_sequence`), one is
+///    enough if it differs by more than one flipped bit.
 ///
-/// Nothing speaks against the log if the main file alone cannot be read.
+/// If the main file alone cannot be read, the log is taken to belong to it.
 package struct LogGeneration {
-  /// Why a log is judged not to belong to the main file.
+  /// The reason why a log is judged not to belong to the main file.
   package enum Verdict: Equatable {
     /// The main file was changed after the log's last commit.
     case older
-    /// Both files together make a state that never existed, while the main file alone is consistent.
+    /// Both files together form a state that never existed, while the main file alone is consistent.
     case other
 
-    /// The finding about the log. `isUsed`: whether the log's pages are still read as the newest, as SQLite reads them.
+    /// The finding about the log. `isUsed`: whether the log's pages are read as the newest ones in spite of the
+    /// finding, as SQLite would read them.
     package func finding(isUsed: Bool) -> Finding {
       let reason =
         self == .older
@@ -49,13 +51,13 @@ package struct LogGeneration {
   private let pageCount: UInt32
   private let pageSize: Int
 
-  /// The most pages of a log that is judged: SQLite checkpoints a log long before it has so many.
+  /// The maximum number of pages in a log that is judged. SQLite checkpoints a log long before it has so many.
   private static let maxPages = 1 << 18
 
-  /// What speaks against a log; nil when nothing does, or when the files allow no judgement.
+  /// The reason why a log does not belong to the main file; nil if there is none, or if the files cannot be compared.
   ///
-  /// `offsets`: the offset of each page's newest committed content in the log.
-  /// `pageCount`: the size of the database after the last commit.
+  /// `offsets`: for each page number, the offset of the page's newest committed content in the log.
+  /// `pageCount`: the size of the database in pages after the last commit.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package static func verdict(
     main: ByteFile, log: ByteFile, offsets: [UInt32: Int64], pageCount: UInt32?, pageSize: Int
@@ -63,18 +65,9 @@ package struct LogGeneration {
     guard !offsets.isEmpty, offsets.count <= maxPages, let pageCount, pageCount > 0,
       let header = try header(main, 0), header.pageSize == pageSize
     else { return nil }
-    return try LogGeneration(main, log, offsets, pageCount, pageSize).judge(header)
-  }
-
-  private init(
-    _ main: ByteFile, _ log: ByteFile, _ offsets: [UInt32: Int64], _ pageCount: UInt32,
-    _ pageSize: Int
-  ) {
-    self.main = main
-    self.log = log
-    self.offsets = offsets
-    self.pageCount = pageCount
-    self.pageSize = pageSize
+    return try LogGeneration(
+      main: main, log: log, offsets: offsets, pageCount: pageCount, pageSize: pageSize
+    ).judge(header)
   }
 
   private static func header(_ file: ByteFile, _ offset: Int64) throws(SQLiteFileError)
@@ -106,22 +99,21 @@ package struct LogGeneration {
     return try hasGrown(header, newest, both) ? .older : .other
   }
 
-  /// Whether counter `one` is ahead of counter `other`. Counters wrap around, so the shorter distance decides.
+  /// Whether the counter `one` is ahead of the counter `other`. Counters wrap around, so the difference is signed.
   package static func isGreater(_ one: UInt32, _ other: UInt32) -> Bool {
     Int32(bitPattern: one &- other) > 0
   }
 
-  /// The b-trees of the database with these overlays, walked where the log changed them; nil when no schema can be
-  /// read.
+  /// The b-trees around the pages in the log, read from the main file together with `overlays`; nil when no schema can
+  /// be read.
   private func trees(
     _ header: DatabaseHeader, _ overlays: [PageReader.Overlay], _ pageCount: UInt32
   ) throws(SQLiteFileError) -> ChangedTrees? {
     let database: SQLiteDatabase
     do {
       database = try SQLiteDatabase(
-        SQLiteDatabase.Parts(
-          path: main.path, logView: .committed, main: main, header: header, overlays: overlays,
-          pageCount: pageCount, log: nil, journal: nil, findings: FindingList()))
+        path: main.path, logView: .committed, main: main, header: header, overlays: overlays,
+        pageCount: pageCount)
     } catch {
       guard error.code == .looksEncrypted else { throw error }
       return nil
@@ -133,12 +125,12 @@ package struct LogGeneration {
     return trees
   }
 
-  // MARK: - Numbers that only grow
+  // MARK: - Numbers that never decrease
 
-  /// The most leaves that are compared. If none of these leaves differs, the whole log was checkpointed.
+  /// The maximum number of leaves that are compared. If none of them differs, the whole log has been checkpointed.
   private static let maxLeaves = 4096
 
-  /// Whether numbers that only grow are greater in the main file, and none is less.
+  /// Whether numbers that never decrease are greater in the main file alone than with the log, and none is less.
   private func hasGrown(
     _ header: DatabaseHeader, _ newest: DatabaseHeader, _ trees: ChangedTrees
   ) throws(SQLiteFileError) -> Bool {
@@ -171,13 +163,13 @@ package struct LogGeneration {
     }
   }
 
-  /// The column whose values only grow as long as a row keeps its row id.
+  /// The name of the column whose values never decrease when a row is updated.
   private static func growingName(in table: Table) -> String {
     if SQLName.isSame(table.name, "sqlite_sequence") { return "seq" }
     return SQLName.isSame(table.name, "Z_PRIMARYKEY") ? "Z_MAX" : "Z_OPT"
   }
 
-  /// The integers that the rows of a leaf have in a field, by row id.
+  /// The integers in one field of a leaf's rows, by row id. `field`: the index of the field in each record.
   private func numbers(_ page: RawSpan, _ header: DatabaseHeader, _ field: Int) -> [Int64: Int64] {
     guard page.byteCount == pageSize,
       let leaf = try? BTreePage(parsing: page, number: 2, usableSize: header.usableSize),
@@ -206,19 +198,19 @@ package struct LogGeneration {
   }
 }
 
-/// The b-trees of a database around the changed pages: all interior pages, and the leaves that were changed or are
-/// below a changed page.
+/// The b-trees of a database, read as far as necessary to judge the changed pages: all interior pages, and the leaves
+/// that were changed or whose parent was changed.
 private struct ChangedTrees {
-  /// How often b-trees contradict themselves or each other.
+  /// The number of contradictions within b-trees and between b-trees.
   private(set) var contradictions = 0
-  /// Changed pages that are leaves of a table, with their table.
+  /// The changed pages that are leaves of tables, by page number, each with its table.
   private(set) var leaves: [UInt32: Table] = [:]
 
   private let changed: Set<UInt32>
   private let pageCount: UInt32
   private var claimed: PageSet
 
-  /// A page to be walked, and the bounds of its row ids.
+  /// A page that is to be walked, and the row ids that are allowed on it: those above `floor` and up to `ceiling`.
   private struct Branch {
     var page: UInt32
     var isTable: Bool
@@ -230,7 +222,7 @@ private struct ChangedTrees {
     var depth = 0
   }
 
-  /// How deep b-trees can be: SQLite's BTCURSOR_MAX_DEPTH is 20.
+  /// The maximum depth of a b-tree (SQLite's BTCURSOR_MAX_DEPTH).
   private static let deepest = 20
 
   init(_ changed: Set<UInt32>, pageCount: UInt32) {
@@ -289,7 +281,7 @@ private struct ChangedTrees {
       }
       children.append((header.rightChild, nil))
     }
-    // All children of a page are of one kind. Leaves are read only if they or their parent were changed.
+    // All children of a page are of the same kind. Leaves are read only if they or their parent were changed.
     let areLeaves = try reader.kind(of: children[0].page)?.isLeaf ?? false
     let isChanged = changed.contains(branch.page)
     var below = Branch(
@@ -310,7 +302,7 @@ private struct ChangedTrees {
     }
   }
 
-  /// Checks a leaf: its row ids must be between those of its neighbours.
+  /// Checks that the row ids of a leaf are between those of its neighbours.
   private mutating func look(at leaf: BTreePage, _ page: RawSpan, _ branch: Branch) {
     if changed.contains(branch.page), let table = branch.table, branch.isTable {
       leaves[branch.page] = table
@@ -329,7 +321,7 @@ private struct ChangedTrees {
     return Int64(bitPattern: key.value)
   }
 
-  /// Walks the freelist: a page of a b-tree must not be free.
+  /// Walks the freelist and counts each free page that is also in a b-tree as a contradiction.
   private mutating func walkFreelist(from first: UInt32, _ reader: inout PageReader)
     throws(SQLiteFileError)
   {

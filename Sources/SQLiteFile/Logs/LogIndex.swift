@@ -1,13 +1,16 @@
-/// The offsets of a log's pages at any point of its history: one entry for each committed frame, sorted by page.
+/// The offsets of a log's pages at any point of its history. The index has one entry for each committed frame, sorted
+/// by page number.
 package struct LogIndex {
-  /// Page number in the upper 32 bits, index of the frame in the lower; ascending.
+  /// For each committed frame, in ascending order: the page number in the upper 32 bits, and the index of the frame in
+  /// the lower 32 bits.
   private let keys: ContiguousArray<UInt64>
   private let firstOffset: Int64
   private let stride: Int64
-  /// Only frames with an index below this limit are looked at.
+  /// Only frames whose index is below this limit are considered.
   package var frameLimit: UInt32 = 0
 
-  /// Creates an index. The page in the first frame is at `firstOffset`; a frame with its header has `stride` bytes.
+  /// Creates an index. `firstOffset`: the offset of the page in the first frame. `stride`: the length of a frame in
+  /// bytes, including its header.
   package init(firstOffset: Int64, stride: Int64, keys: ContiguousArray<UInt64>) {
     self.keys = keys
     self.firstOffset = firstOffset
@@ -17,9 +20,9 @@ package struct LogIndex {
   package var count: Int { keys.count }
   package var highestPage: UInt32 { UInt32(truncatingIfNeeded: (keys.last ?? 0) >> 32) }
 
-  /// Offset in the log of a page's newest content; nil when no frame before ``frameLimit`` has the page.
+  /// The offset in the log of a page's newest content; nil when no frame before ``frameLimit`` contains the page.
   package func offset(of page: UInt32) -> Int64? {
-    // The first key that is past the page or past the limit.
+    // This search finds the first key that is past the page or past the limit.
     let wanted = UInt64(page) << 32 | UInt64(frameLimit)
     var low = 0
     var high = keys.count

@@ -2,16 +2,16 @@ import SafeText
 
 /// The `-journal` beside a database (file format, section 3 "The Rollback Journal").
 ///
-/// A hot journal holds the pages as they were before a transaction that did not finish. Together with the main file
-/// they give the last committed state, which SQLite itself would restore.
+/// A hot journal contains pages as they were before a transaction that was not finished. Together with the main file
+/// they are the last committed state, which SQLite itself would restore.
 package struct RollbackJournal: Sendable, Equatable {
-  /// Whether the journal must be played back, and if not, why.
+  /// Whether the journal must be played back and, if not, the reason.
   package enum State: String, Sendable {
-    /// The journal must be played back: the main file is in the middle of a transaction.
+    /// The journal must be played back, because the main file is in the middle of a transaction.
     case hot
-    /// The header is zeroed or the file is empty: the last transaction is finished.
+    /// The header is zeroed or the file is empty, because the last transaction is finished.
     case finished
-    /// The journal names a super-journal that does not exist: the transaction is finished.
+    /// The journal names a super-journal that does not exist, because the transaction is finished.
     case superseded
     /// The file does not start like a journal, or its header has impossible sizes.
     case unreadable
@@ -19,17 +19,17 @@ package struct RollbackJournal: Sendable, Equatable {
 
   package static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
-  /// Size of the file in bytes.
+  /// The size of the file in bytes.
   package let sizeBytes: Int64
-  /// Whether the journal must be played back, and if not, why.
+  /// Whether the journal must be played back and, if not, the reason.
   package let state: State
-  /// The number of pages used from the journal.
+  /// The number of pages that are read from the journal.
   package let pageCount: Int
-  /// Size of the database in pages before the interrupted transaction.
+  /// The size of the database in pages before the interrupted transaction.
   package let databasePageCount: UInt32
-  /// Page size in the header of the journal; 0 unless the journal is hot.
+  /// The page size in the header of the journal; 0 unless the journal is hot.
   package let pageSize: Int
-  /// Why playback stopped early; nil when it did not.
+  /// The reason why playback ended before the end of the journal; nil when it did not.
   package let defect: Finding?
 
   package let pageOffsets: [UInt32: Int64]
@@ -45,7 +45,7 @@ package struct RollbackJournal: Sendable, Equatable {
           .journalHot,
           "a transaction was interrupted; \(pageCount) page\(pageCount == 1 ? " is read as it was" : "s are read as they were") before it",
           severity: .note, member: .journal))
-    case .unreadable:
+    case .unreadable where defect == nil:
       findings.append(
         Finding(
           .journalUnreadable,
@@ -55,16 +55,17 @@ package struct RollbackJournal: Sendable, Equatable {
       findings.append(
         Finding(
           .journalSuperseded,
-          "the rollback journal names a super-journal that does not exist, so its transaction is finished; the journal is not used",
+          "the rollback journal names a super-journal that does not exist here, so SQLite takes its transaction for finished; the journal is not used",
           severity: .note, member: .journal))
-    case .finished: break
+    case .unreadable, .finished: break
     }
     if let defect { findings.append(defect) }
     if let finding = impossible.finding(in: .journal) { findings.append(finding) }
     return findings
   }
 
-  /// Reads the journal of a database; `mainSize`, the size of the main file in bytes, bounds the page numbers.
+  /// Reads the journal of a database. `mainSize`: the size of the main file in bytes, which limits the page numbers
+  /// that are accepted.
   package init(parsing file: ByteFile, mainSize: Int64) throws(SQLiteFileError) {
     sizeBytes = file.size
     var playback = Playback(file: file, mainSize: mainSize)
@@ -78,7 +79,7 @@ package struct RollbackJournal: Sendable, Equatable {
     impossible = playback.impossible
   }
 
-  /// The finding for a journal whose page size differs from the database's.
+  /// The finding about a journal whose page size is not that of the database.
   package static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
     Finding(
       .journalOtherPageSize,
@@ -93,12 +94,7 @@ package struct RollbackJournal: Sendable, Equatable {
     var offsets: [UInt32: Int64] = [:]
     var defect: Finding?
     var impossible = ImpossiblePages()
-    private let mainSize: Int64
-
-    init(file: ByteFile, mainSize: Int64) {
-      self.file = file
-      self.mainSize = mainSize
-    }
+    let mainSize: Int64
 
     mutating func run() throws(SQLiteFileError) -> State {
       let first = try file.bytes(at: 0, count: 28)
@@ -126,7 +122,7 @@ package struct RollbackJournal: Sendable, Equatable {
           else {
             defect = Finding(
               .journalBadHeader,
-              "the journal's sector size \(sectorSize) or page size \(pageSize) is not valid",
+              "the journal's sector size \(sectorSize) or page size \(pageSize) is not valid; the journal is not used",
               member: .journal, offset: 20)
             return .unreadable
           }
@@ -135,7 +131,8 @@ package struct RollbackJournal: Sendable, Equatable {
         let recordLength = Int64(pageSize) + 8
         let start = offset + sectorSize
         let room = max(0, (file.size - start) / recordLength)
-        // 0xFFFFFFFF: written without a sync; the number follows from the size of the file (section 3).
+        // The value 0xFFFFFFFF means that the journal was written without a sync. The number of records then follows
+        // from the size of the file (section 3).
         let count = storedCount == .max ? room : min(Int64(storedCount), room)
         if storedCount != .max, Int64(storedCount) > room {
           defect = Finding(
@@ -146,14 +143,14 @@ package struct RollbackJournal: Sendable, Equatable {
         }
         guard try play(count, from: start, nonce: nonce) else { break }
         let next = start + count * recordLength
-        // The next segment's header starts at the next sector.
+        // The header of the next segment starts at the next sector.
         offset = (next + sectorSize - 1) / sectorSize * sectorSize
         if offset >= file.size || count == 0 { break }
       }
       return .hot
     }
 
-    /// Reads the records of one segment; returns false when playback ends at one of them.
+    /// Reads the records of one segment. Returns false when playback ends at one of these records.
     private mutating func play(_ count: Int64, from start: Int64, nonce: UInt32)
       throws(SQLiteFileError) -> Bool
     {
@@ -179,7 +176,7 @@ package struct RollbackJournal: Sendable, Equatable {
             member: .journal, page: page, offset: offset)
           return false
         }
-        // The rollback drops pages past the old end, so their old content is not needed.
+        // The rollback drops pages past the old end of the database, so their old content is not needed.
         guard page <= databasePageCount else { continue }
         if page <= limit {
           offsets[page] = offset + 4
@@ -190,7 +187,7 @@ package struct RollbackJournal: Sendable, Equatable {
       return true
     }
 
-    /// The name at the journal's end (section 3, "super-journal"), or nil when there is none.
+    /// The name of the super-journal, which is stored at the end of the journal (section 3); nil when there is none.
     private func superJournalName() throws(SQLiteFileError) -> String? {
       guard file.size >= 16 + 28 else { return nil }
       let tail = ContiguousArray(try file.bytes(at: file.size - 16, count: 16))

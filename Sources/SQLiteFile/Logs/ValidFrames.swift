@@ -1,5 +1,5 @@
-/// The frames of a write-ahead log that SQLite reads (file format, section 4.4), and later frames of the same
-/// generation.
+/// The frames of a write-ahead log that SQLite reads (file format, section 4.4), and counts of the later frames of the
+/// same generation.
 struct ValidFrames {
   private let file: ByteFile
   private let mainSize: Int64
@@ -10,31 +10,31 @@ struct ValidFrames {
   private(set) var validFrames = 0
   private(set) var committedFrames = 0
   private(set) var commits = 0
-  /// Size of the database in pages after the last commit; 0 when no commit gives a plausible size.
+  /// The size of the database in pages after the last commit; 0 when no commit states a plausible size.
   private(set) var databasePageCount: UInt32 = 0
   private(set) var offsets: [UInt32: Int64] = [:]
   private(set) var defect: String?
-  /// Committed frames after the broken frame that ended the valid ones.
+  /// The number of committed frames after the broken frame at which the valid frames end.
   private(set) var lostFrames = 0
 
   private var limit: UInt32 = 0
   private var pending: [(page: UInt32, offset: Int64)] = []
   private var isValid = true
   private var lastPageCount: UInt32 = 0
-  /// Frames of this generation after the last commit, including those that do not match their checksums.
+  /// The number of frames of this generation after the last commit, including those that do not match their checksums.
   private var unfinishedFrames = 0
   private var impossible = ImpossiblePages()
   private var impossibleSize: UInt32?
-  // What follows the valid frames.
+  // Frames after the valid ones.
   private var brokenFrame: (index: Int, offset: Int64)?
   private var index = 0
   private var behind: [(page: UInt32, offset: Int64)] = []
   private var behindPageCount: UInt32 = 0
   private var soundBehind = 0
-  /// The number of consecutive bytes without a frame of this generation.
+  /// The number of bytes since the last frame of this generation.
   private var strangeBytes = 0
 
-  /// The search for frames of this generation ends after this many bytes of other generations.
+  /// The maximum number of bytes without a frame of this generation. After this, the search for such frames ends.
   private static let longestGap = 64 << 20
 
   init(file: ByteFile, mainSize: Int64) {
@@ -67,8 +67,8 @@ struct ValidFrames {
       index += 1
     }
     databasePageCount = plausible(lastPageCount)
-    // When no commit follows, a frame that does not match its checksum is the end of an unfinished transaction: SQLite
-    // itself overwrites such frames and computes their checksums only at the commit.
+    // If no commit follows, a frame that does not match its checksum is the end of an unfinished transaction: SQLite
+    // itself overwrites frames of a transaction, and computes their checksums only at the commit.
     if lostFrames == 0 { brokenFrame = nil }
     guard includeUncommitted else { return }
     for entry in pending + behind {
@@ -102,7 +102,7 @@ struct ValidFrames {
     return max(inMain, offsets.keys.max() ?? 0)
   }
 
-  /// Takes one frame. `sum` is the checksum up to the frame before, and becomes that of the frame.
+  /// Adds one frame. `sum`: the checksum up to the previous frame; on return, the checksum up to this frame.
   private mutating func take(_ bytes: RawSpan, at offset: Int64, _ sum: inout LogChecksum) {
     let isOurs = bytes.uint32(at: 8) == salt1 && bytes.uint32(at: 12) == salt2
     let stored = LogChecksum(
@@ -119,7 +119,7 @@ struct ValidFrames {
       isValid = false
       brokenFrame = (index, offset)
     }
-    // After a broken frame, each frame is checked against the checksum stored before it.
+    // After a broken frame, each frame is checked against the checksum that is stored in the previous frame.
     if !isValid { sum = stored }
     if isOurs { unfinishedFrames += 1 }
     guard isSound else { return }

@@ -5,45 +5,46 @@ package struct WriteAheadLog: Sendable, Equatable {
   package static let headerLength = 32
   package static let frameHeaderLength = 24
 
-  /// Size of the file in bytes.
+  /// The size of the file in bytes.
   package let sizeBytes: Int64
-  /// Page size from the log's header; 0 when the header is not valid.
+  /// The page size in the log's header, in bytes; 0 when the header is not valid.
   package let pageSize: Int
-  /// The checkpoint sequence number in the log's header, which grows by one with each restart of the log.
+  /// The checkpoint sequence number in the log's header. SQLite increments it each time it restarts the log.
   package let checkpointSequence: UInt32
-  /// First salt, copied into each frame that belongs to this generation.
+  /// The first salt, which SQLite copies into each frame of this generation.
   package let salt1: UInt32
-  /// Second salt, copied into each frame that belongs to this generation.
+  /// The second salt, which SQLite copies into each frame of this generation.
   package let salt2: UInt32
-  /// Number of frames up to and including the last commit.
+  /// The number of frames up to and including the last commit.
   package let committedFrameCount: Int
-  /// Number of committed transactions, which is the number of valid commit frames.
+  /// The number of committed transactions, which is the number of valid commit frames.
   package let commitCount: Int
-  /// Valid frames after the last commit: a transaction that was never finished.
+  /// The number of valid frames after the last commit. They belong to a transaction that was never finished.
   package let uncommittedFrameCount: Int
-  /// Whole frames after the valid ones: left over from an earlier generation, or damaged.
+  /// The number of complete frames after the valid ones. They are left from an earlier generation, or are damaged.
   package let staleFrameCount: Int
-  /// Size of the database in pages after the last commit; 0 when there is no commit.
+  /// The size of the database in pages after the last commit; 0 when there is no commit.
   package let databasePageCount: UInt32
-  /// Why the whole log is not used; nil when its header is valid.
+  /// The reason why the whole log is not used; nil when the log's header is valid.
   package let defect: String?
 
-  /// Committed frames of this generation after a frame that does not match its checksum. SQLite does not read them
-  /// although they were committed. 0 in an intact log.
+  /// The number of committed frames of this generation after a frame that does not match its checksum; 0 for an intact
+  /// log. SQLite does not read these frames although they were committed.
   package let committedFramesBehindBreak: Int
 
-  /// The offset in the log of each page's newest content, by page number.
+  /// For each page number, the offset in the log of the page's newest content.
   package let pageOffsets: [UInt32: Int64]
-  /// The findings about the log; empty when it has a ``defect``.
+  /// The findings about the log; empty when there is a ``defect``.
   package let findings: [Finding]
 
-  /// Reads the whole log once, checking salts and checksums.
+  /// Reads the whole log once, and checks salts and checksums.
   ///
   /// - Parameters:
   ///   - file: the log.
-  ///   - mainSize: size of the main file in bytes, which bounds the page numbers.
-  ///   - includeUncommitted: whether to use frames after the last commit, including those after a broken frame.
-  /// - Throws: ``SQLiteFileError`` when the device fails; a file that is not a log has a ``defect``.
+  ///   - mainSize: the size of the main file in bytes, which limits the page numbers that are accepted.
+  ///   - includeUncommitted: whether to use frames after the last commit, including frames after a broken frame.
+  /// - Throws: ``SQLiteFileError`` when the device fails. It does not throw for a file that is not a log, but sets
+  ///   ``defect``.
   package init(parsing file: ByteFile, mainSize: Int64, includeUncommitted: Bool)
     throws(SQLiteFileError)
   {
@@ -68,7 +69,7 @@ package struct WriteAheadLog: Sendable, Equatable {
     findings = scan.findings
   }
 
-  /// The finding for frames after the last commit; nil when there are none.
+  /// The finding about frames after the last commit. `count`: the number of these frames. Nil when there are none.
   package static func uncommittedFinding(_ count: Int) -> Finding? {
     guard count > 0 else { return nil }
     return Finding(
@@ -78,25 +79,25 @@ package struct WriteAheadLog: Sendable, Equatable {
       severity: .note, member: .wal)
   }
 
-  /// The finding for a log whose page size differs from the database's.
+  /// The finding about a log whose page size is not that of the database.
   package static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
     Finding(
       .walOtherPageSize,
-      "the log has pages of \(size) bytes, the database of \(databasePageSize); the log is not used",
+      "the page size is \(size) bytes in the log and \(databasePageSize) in the database; the log is not used",
       member: .wal, offset: 8)
   }
 
-  /// The finding for a frame that ends the valid frames although commits of the same generation follow.
+  /// The finding about a frame at which the valid frames end although commits of the same generation follow.
   package static func brokenFinding(frame: Int, offset: Int64, committedBehind count: Int)
     -> Finding
   {
     Finding(
       .walBrokenChain,
-      "frame \(frame) does not match its checksum, so SQLite reads the log only up to there; \(counted(count, "committed frame")) after it with newer content \(count == 1 ? "is" : "are") not read (--wal all reads them, rows --deleted lists them)",
+      "frame \(frame) does not match its checksum, so SQLite reads the log only up to that frame; \(counted(count, "committed frame")) after it with newer content \(count == 1 ? "is" : "are") not read (--wal all reads them, rows --deleted lists them)",
       member: .wal, offset: offset)
   }
 
-  /// The finding for a commit that gives the database an impossible size.
+  /// The finding about a commit that states an impossible size of the database.
   package static func impossibleSize(_ count: UInt32) -> Finding {
     Finding(
       .walBadPageCount,

@@ -10,7 +10,7 @@
     package var isTable: Bool { self == .interiorTable || self == .leafTable }
   }
 
-  /// Why a page is not a b-tree page.
+  /// The reason why a page is not a b-tree page.
   @usableFromInline package enum Defect: Error {
     case type(UInt8)
     case cellCount(Int)
@@ -27,13 +27,13 @@
 
   @usableFromInline package let kind: Kind
   @usableFromInline package let cellCount: Int
-  /// Offset of the cell pointer array in the page, in bytes.
+  /// The page offset of the cell pointer array, in bytes.
   @usableFromInline package let pointers: Int
-  /// Page number of the right-most child; 0 on a leaf.
+  /// The page number of the right-most child; 0 for a leaf.
   @usableFromInline package let rightChild: UInt32
   @usableFromInline package let usableSize: Int
 
-  /// Reads the header of page `number`; on page 1 it follows the database header.
+  /// Reads the header of page `number`. On page 1, this header comes after the database header.
   @inlinable @inline(__always)
   package init(parsing page: RawSpan, number: UInt32, usableSize: Int) throws(Defect) {
     let start = number == 1 ? DatabaseHeader.length : 0
@@ -50,16 +50,16 @@
     rightChild = kind.isLeaf ? 0 : page.uint32(at: start + 8)
   }
 
-  /// Offset in the page of the cell with an index; nil when its pointer leads outside the cell content area.
+  /// The page offset of the cell with the given index; nil when its cell pointer leads outside the cell content area.
   @inlinable @inline(__always)
   package func cellStart(_ page: RawSpan, _ index: Int) -> Int? {
     let start = Int(page.uint16(at: pointers &+ 2 &* index))
-    // The smallest cell has four bytes: SQLite pads shorter ones.
+    // The smallest cell has four bytes, because SQLite pads shorter cells.
     guard start >= pointers &+ 2 &* cellCount, start &+ 4 <= usableSize else { return nil }
     return start
   }
 
-  /// How many bytes of a payload are on the b-tree page itself (section 1.6, the formulas for U, X, M and K).
+  /// The number of bytes of a payload that are on the b-tree page itself (section 1.6, the formulas for U, X, M and K).
   @inlinable @inline(__always)
   package static func localLength(payload: Int, usableSize: Int, isTableLeaf: Bool) -> Int {
     let most = isTableLeaf ? usableSize &- 35 : (usableSize &- 12) &* 64 / 255 &- 23

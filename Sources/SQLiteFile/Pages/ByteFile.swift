@@ -1,20 +1,20 @@
 import CLibrary
 import SafeFiles
 
-/// A file opened only for reading, because it is evidence.
+/// A file that is opened for reading only, because the file is evidence.
 ///
-/// A class because it owns a descriptor. The file is never mapped: a process that reads a mapped file is killed when
-/// another process truncates the file.
+/// It is a class because it owns a file descriptor. The file is never mapped into memory, because a process that reads
+/// a mapped file is killed when another process truncates the file.
 package final class ByteFile: Sendable {
   /// The path by which the file was opened.
   package let path: String
-  /// Size in bytes at the time of opening, at most 2^60.
+  /// The size of the file in bytes when it was opened, at most 2^60.
   package let size: Int64
   private let descriptor: Int32
 
-  /// Opens the regular file at `path`. Symbolic links are refused, so that the file read is the file named.
+  /// Opens the regular file at `path`. A symbolic link is refused, so that only the named file is read.
   package init(_ path: String) throws(SQLiteFileError) {
-    // O_NONBLOCK: opening a pipe instead of a store must not block.
+    // O_NONBLOCK is set so that opening a pipe at this path does not block.
     let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else {
       throw Self.failure(opening: path, errno)
@@ -38,8 +38,8 @@ package final class ByteFile: Sendable {
       throw SQLiteFileError(.notRegular, kind, path: path)
     }
     self.path = path
-    // No database is longer than 2^48 bytes, but a sparse file may claim any size; the bound keeps sums of sizes from
-    // overflowing.
+    // No database is longer than 2^48 bytes, but a sparse file may have any size. The limit prevents overflow when
+    // sizes are added.
     size = min(Int64(status.st_size), 1 << 60)
     self.descriptor = descriptor
   }
@@ -48,7 +48,8 @@ package final class ByteFile: Sendable {
 
   private static func failure(opening path: String, _ number: Int32) -> SQLiteFileError {
     switch number {
-    case ENOENT, ENOTDIR:
+    // A name that is too long cannot be the name of any file.
+    case ENOENT, ENOTDIR, ENAMETOOLONG:
       SQLiteFileError(.missing, "no such file", path: path, systemError: number)
     case ELOOP, EMLINK:
       SQLiteFileError(
@@ -67,10 +68,10 @@ package final class ByteFile: Sendable {
     }
   }
 
-  /// Whether anything exists at `path`, even a symbolic link that leads nowhere.
+  /// Whether anything exists at `path`, including a symbolic link that leads nowhere.
   package static func exists(_ path: String) -> Bool { FileStatus.found(path) != nil }
 
-  /// Fills `buffer` with the bytes at `offset`, up to the end of the file.
+  /// Fills `buffer` with the bytes of the file from `offset` on, up to the end of the file.
   /// - Returns: the number of bytes read.
   package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer)
     throws(SQLiteFileError) -> Int
@@ -84,8 +85,8 @@ package final class ByteFile: Sendable {
     return count
   }
 
-  /// The first offset at or after `offset` that is not in a hole: `offset` itself when the system cannot tell, the end
-  /// of the file when only a hole follows.
+  /// The first offset, at or after `offset`, that is not in a hole of the file. It is `offset` itself if the system
+  /// cannot tell, and the end of the file if only a hole follows.
   package func nextData(from offset: Int64) -> Int64 {
     #if canImport(Darwin)
       let seekData: Int32 = 4
@@ -97,7 +98,7 @@ package final class ByteFile: Sendable {
     return max(offset, Int64(found))
   }
 
-  /// Fills a part of `buffer` with the bytes at `offset`, up to the end of the file.
+  /// Fills the part `part` of `buffer` with the bytes of the file from `offset` on, up to the end of the file.
   /// - Returns: the number of bytes read.
   package func read(at offset: Int64, into buffer: inout ContiguousArray<UInt8>, _ part: Range<Int>)
     throws(SQLiteFileError) -> Int
@@ -111,7 +112,7 @@ package final class ByteFile: Sendable {
     return try result.get()
   }
 
-  /// At most `count` bytes at `offset`; fewer at the end of the file.
+  /// The `count` bytes of the file from `offset` on; fewer at the end of the file.
   package func bytes(at offset: Int64, count: Int) throws(SQLiteFileError) -> [UInt8] {
     guard offset >= 0, offset < size, count > 0 else { return [] }
     let wanted = Int(min(Int64(count), size - offset))

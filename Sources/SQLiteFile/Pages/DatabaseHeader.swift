@@ -5,7 +5,7 @@
   /// The first 16 bytes: "SQLite format 3" and a NUL.
   package static let magic: [UInt8] = Array("SQLite format 3\0".utf8)
 
-  /// How text is stored (offset 56).
+  /// The encoding in which text is stored (offset 56).
   @usableFromInline package enum TextEncoding: UInt32, Sendable {
     /// UTF-8.
     case utf8 = 1
@@ -24,29 +24,30 @@
     }
   }
 
-  /// Page size in bytes, a power of two from 512 to 65,536 (offset 16; 1 stands for 65,536).
+  /// The page size in bytes, a power of two from 512 to 65,536 (offset 16, where 1 means 65,536).
   package let pageSize: Int
-  /// Unused bytes at the end of each page (offset 20).
+  /// The number of reserved bytes at the end of each page, which SQLite does not use (offset 20).
   package let reservedBytes: Int
-  /// File format write version: 1 rollback journal, 2 WAL (offset 18).
+  /// The file format write version: 1 for a rollback journal, 2 for WAL (offset 18).
   package let writeVersion: UInt8
-  /// File format read version: 1 rollback journal, 2 WAL (offset 19).
+  /// The file format read version: 1 for a rollback journal, 2 for WAL (offset 19).
   package let readVersion: UInt8
-  /// The file change counter, which grows with each transaction in rollback-journal mode (offset 24).
+  /// The file change counter, which each transaction in rollback-journal mode increments (offset 24).
   package let changeCounter: UInt32
-  /// Size of the database in pages as recorded (offset 28); trust it only with ``isPageCountValid``.
+  /// The size of the database in pages as stored in the header (offset 28). The number is reliable only if
+  /// ``isPageCountValid`` is true.
   package let pageCount: UInt32
-  /// First freelist trunk page, 0 for none (offset 32).
+  /// The number of the first freelist trunk page; 0 for none (offset 32).
   package let firstFreelistTrunk: UInt32
-  /// Number of freelist pages (offset 36).
+  /// The number of pages on the freelist (offset 36).
   package let freelistPageCount: UInt32
-  /// The schema cookie, which grows with each change of the schema (offset 40).
+  /// The schema cookie, which each change of the schema increments (offset 40).
   package let schemaCookie: UInt32
-  /// Schema format, 1 to 4 (offset 44). SQLite reads only its lowest byte, and treats 0 as 1.
+  /// The schema format, 1 to 4 (offset 44). SQLite reads only the lowest byte of this field, and treats 0 as 1.
   package let schemaFormat: UInt32
-  /// Highest page number of a root page in an auto-vacuum database, else 0 (offset 52).
+  /// The highest page number of any root page in an auto-vacuum database; 0 in other databases (offset 52).
   package let largestRootPage: UInt32
-  /// How text is stored. SQLite reads only the two lowest bits of the number, and treats 0 as UTF-8.
+  /// The encoding in which text is stored. SQLite reads only the two lowest bits of this field, and treats 0 as UTF-8.
   package let textEncoding: TextEncoding
   /// The application's own version number (offset 60).
   package let userVersion: Int32
@@ -62,13 +63,13 @@
   /// Whether the recorded page count was written together with the change counter.
   package var isPageCountValid: Bool { pageCount > 0 && versionValidFor == changeCounter }
 
-  /// Whether the database has pointer-map pages.
+  /// Whether the database is an auto-vacuum database, which has pointer-map pages.
   package var hasPointerMap: Bool { largestRootPage != 0 }
 
-  /// Bytes of a page that SQLite uses: the page size without the reserved bytes. At least 480.
+  /// The number of bytes of a page that SQLite uses: the page size minus the reserved bytes. It is at least 480.
   package var usableSize: Int { pageSize - reservedBytes }
 
-  /// Why bytes are not a header.
+  /// The reason why bytes are not a database header.
   package enum Defect: Error, Equatable {
     case tooShort
     case magic
@@ -77,7 +78,7 @@
     case readVersion(UInt8)
   }
 
-  /// Reads a header; `bytes` starts at the first byte of page 1.
+  /// Reads a header. `bytes` must start at the first byte of page 1.
   package init(parsing bytes: RawSpan) throws(Defect) {
     guard bytes.byteCount >= Self.length else { throw .tooShort }
     for (index, byte) in Self.magic.enumerated() where bytes.byte(at: index) != byte {
@@ -89,7 +90,7 @@
     let reserved = Int(bytes.byte(at: 20))
     guard size - reserved >= 480 else { throw .usableSize(size - reserved) }
     let encoding = bytes.uint32(at: 56)
-    // SQLite reads only the two lowest bits, and treats 0 as UTF-8 (`sqlite3InitOne`).
+    // SQLite reads only the two lowest bits of this field, and treats 0 as UTF-8 (`sqlite3InitOne`).
     let textEncoding = TextEncoding(rawValue: encoding & 3) ?? .utf8
     guard bytes.byte(at: 19) <= 2 else { throw .readVersion(bytes.byte(at: 19)) }
     self.init(
@@ -97,8 +98,8 @@
       largestRootPage: bytes.uint32(at: 52))
   }
 
-  /// A replacement for a lost or contradicted header. The fields needed to read pages come from `layout`, the others
-  /// from `bytes`, which has the length of a header.
+  /// Creates a replacement for a lost or contradicted header. The fields that are needed to read pages come from
+  /// `layout`, all other fields from `bytes`, which must have the length of a header.
   package init(_ layout: FileLayout, remains bytes: RawSpan) {
     let stored = bytes.uint32(at: 52)
     self.init(

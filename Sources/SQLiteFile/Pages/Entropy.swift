@@ -1,9 +1,9 @@
-/// Recognizes bytes that look random, as encrypted bytes do.
+/// Recognises bytes that look random, as encrypted bytes do.
 package enum Entropy {
-  /// Whether there are at least 4 KiB of bytes, and they are distributed as evenly as encrypted bytes.
+  /// Whether `bytes` contains at least 4 KiB, and all byte values occur about equally often, as in encrypted bytes.
   ///
-  /// A chi-squared test over the 256 byte values: for random bytes the sum is near 255 with a deviation of about 23;
-  /// for text, code and databases it is greater by thousands.
+  /// A chi-squared test over the 256 byte values is used. For random bytes its sum is near 255, with a standard
+  /// deviation of about 23. For text, code and databases the sum is greater by thousands.
   package static func looksRandom(_ bytes: [UInt8]) -> Bool {
     guard bytes.count >= 4096 else { return false }
     var counts = [Int](repeating: 0, count: 256)
@@ -15,20 +15,20 @@ package enum Entropy {
     return sum < 400
   }
 
-  /// The length of a tested block: enough for the test, and no more than most pages have.
+  /// The length of a tested block in bytes. It is enough for the test, and most pages are at least this long.
   private static let blockLength = 4096
   private static let maxBlocks = 64
 
-  /// Whether a file looks encrypted: each of up to 64 blocks spread over the file looks random. A database whose start
-  /// was overwritten with noise still has blocks that are not random.
+  /// Whether a file looks encrypted: each of up to 64 blocks, spread over the file, looks random. If only the start of
+  /// a database was overwritten with random bytes, other blocks do not look random.
   package static func looksEncrypted(_ file: ByteFile) throws(SQLiteFileError) -> Bool {
-    // Skips a header, which may be unencrypted.
+    // This skips the first 512 bytes, which may contain an unencrypted header.
     let start: Int64 = file.size >= Int64(blockLength) + 512 ? 512 : 0
     let count = (file.size - start) / Int64(blockLength)
     guard count > 0 else { return false }
     let taken = min(count, Int64(maxBlocks))
     for index in 0..<taken {
-      // The first and the last block are always taken.
+      // The first and the last block are always among the tested blocks.
       let block = taken == 1 ? 0 : index * (count - 1) / (taken - 1)
       let bytes = try file.bytes(
         at: start + block * Int64(blockLength), count: blockLength)

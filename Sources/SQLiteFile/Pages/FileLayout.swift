@@ -1,37 +1,38 @@
-/// What must be known about a file before its pages can be read. Header, pages and log vote on each fact.
+/// The properties of a file that must be known before its pages can be read. Each is determined by a vote of the
+/// database header, the pages and the log.
 package struct FileLayout: Sendable, Equatable {
-  /// What decided a fact of the layout.
+  /// The source of evidence that determined a property of the layout.
   package enum Source: String, Sendable {
-    /// The file's header, which nothing contradicts.
+    /// The database header, if nothing contradicts it.
     case header
     /// The pages themselves.
     case pages
     /// The write-ahead log.
     case log
-    /// Nothing: the value is SQLite's default.
+    /// No evidence. The value is SQLite's default.
     case assumed
   }
 
-  /// Bytes in a page.
+  /// The page size in bytes.
   package var pageSize: Int
-  /// Bytes at the end of each page that hold no content.
+  /// The number of reserved bytes at the end of each page, which have no content.
   package var reservedBytes: Int
   /// The encoding of all text.
   package var textEncoding: DatabaseHeader.TextEncoding
-  /// Offset of page 1 in the file: usually 0, positive when other bytes precede it, negative when the start of the file
-  /// is cut off.
+  /// The offset of page 1 in the file, in bytes. It is usually 0, positive if other bytes precede page 1, and negative
+  /// if the start of the file is cut off.
   package var origin: Int64
   /// Whether the file has pointer-map pages (file format, section 1.8).
   package var hasPointerMap: Bool
-  /// The header of page 1; nil when it is not readable.
+  /// The database header on page 1; nil when it is not readable.
   package var header: DatabaseHeader?
-  /// A header that is valid but contradicted by the pages; usually nil.
+  /// A database header that is valid but that the pages contradict; usually nil.
   package var refusedHeader: DatabaseHeader?
-  /// Where bytes were lost or inserted in the middle of the file; usually nil.
+  /// The position in the middle of the file at which bytes were lost or inserted; usually nil.
   package var shift: PageShift?
-  /// What decided the page size.
+  /// The source of evidence that determined the page size.
   package var pageSizeSource: Source
-  /// What decided the encoding.
+  /// The source of evidence that determined the text encoding.
   package var encodingSource: Source
 
   package init(
@@ -51,6 +52,6 @@ package struct FileLayout: Sendable, Equatable {
     self.encodingSource = encodingSource
   }
 
-  /// Bytes of a page that hold content.
+  /// The number of bytes of a page that can have content: the page size minus the reserved bytes.
   package var usableSize: Int { pageSize - reservedBytes }
 }

@@ -1,12 +1,13 @@
-/// The freeblocks of a b-tree page (file format, section 1.6). The first two bytes of a freeblock give the offset of
-/// the next one, the following two its own size. Freeblocks are in ascending order of offset, so every chain ends.
+/// The chain of freeblocks of a b-tree page (file format, section 1.6). The first two bytes of a freeblock are the
+/// offset of the next freeblock, and the following two bytes are its own size. Freeblocks must be in ascending order of
+/// offset, so every walk along a chain ends.
 @usableFromInline package struct FreeblockChain {
-  /// A freeblock. Its size is as stored; the caller checks for a size that is less than 4 or reaches past the page's
-  /// end.
+  /// A freeblock with its size as stored. The caller must check that the size is at least 4 and that the block does not
+  /// extend past the end of the page.
   @usableFromInline package struct Block {
-    /// Offset of the block in the page.
+    /// The page offset of the block.
     @usableFromInline package let offset: Int
-    /// Size in bytes, as stored.
+    /// The size of the block in bytes, as stored.
     @usableFromInline package let size: Int
 
     @inlinable
@@ -15,32 +16,33 @@
       self.size = size
     }
 
-    /// Offset of the first byte after the block.
+    /// The page offset of the first byte after the block.
     @inlinable package var end: Int { offset &+ size }
   }
 
-  /// The offset stored for the next block; 0 at the chain's end.
+  /// The stored offset of the next block; 0 at the end of the chain.
   @usableFromInline package private(set) var offset: Int
-  /// Offset of the previous block; 0 before the first one.
+  /// The offset of the previous block; 0 before the first block.
   @usableFromInline package private(set) var last = 0
   @usableFromInline package let usableSize: Int
 
-  /// The chain that starts at the header's field "start of the first freeblock" (bytes 1 and 2).
+  /// Creates the chain of a page. `first`: the offset of the first freeblock, from the page header (bytes 1 and 2).
   @inlinable
   package init(first: Int, usableSize: Int) {
     offset = first
     self.usableSize = usableSize
   }
 
-  /// Whether the chain leads backwards, or to an offset where no block can be. ``next(_:)`` returns nil there.
+  /// Whether the next offset is not after the previous block, or no block can start at this offset. If so, ``next(_:)``
+  /// returns nil.
   @inlinable package var isBroken: Bool {
     offset != 0 && (isBackwards || offset &+ 4 > usableSize)
   }
 
-  /// Whether the chain leads to an offset that is not after the previous block.
+  /// Whether the next offset is not after the previous block.
   @inlinable package var isBackwards: Bool { offset != 0 && offset <= last }
 
-  /// The next block; nil at the end, or when the chain is broken.
+  /// Returns the next block; nil at the end of the chain, or when the chain is broken.
   @inlinable
   package mutating func next(_ page: RawSpan) -> Block? {
     guard offset != 0, !isBroken else { return nil }
@@ -50,8 +52,8 @@
     return block
   }
 
-  /// Calls `body` with the blocks of a consistent chain. Returns false for an inconsistent chain, possibly after some
-  /// of its blocks.
+  /// Calls `body` with each block of a chain. Returns false if the chain is inconsistent. In this case, `body` may have
+  /// been called with the blocks before the fault.
   ///
   /// `floor`: the lowest offset at which a block may start.
   @inlinable @inline(__always)

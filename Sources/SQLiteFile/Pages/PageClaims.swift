@@ -1,41 +1,43 @@
-/// Which table each page is read for.
+/// Records for which table each page is read.
 ///
-/// In an intact file no two tables share a page. In a small crafted file thousands of tables can lead to one page, and
-/// its rows would be returned thousands of times. A page is therefore read for one table only: the table that has it as
-/// its root page in the schema, else the first table that reaches it. The same applies to the overflow pages of its
-/// rows.
+/// In an intact file no two tables share a page. In a small malicious file, thousands of tables can lead to one page,
+/// and its rows would be returned thousands of times. Each page is therefore read for one table only: the table that
+/// has the page as its root page in the schema or, if there is none, the first table that reaches the page. The same
+/// applies to the overflow pages of the rows.
 ///
-/// Running scans, possibly on several threads, only look claims up. Each scan adds the pages it met when it ends, on
-/// one thread.
+/// While scans run, possibly on several threads, they only look up claims. When a scan ends, the pages that it has
+/// visited are added by a single thread.
 package final class PageClaims {
   /// The number of the schema table itself.
   package static let schema: UInt32 = 1
 
-  /// For each page the number of the table that owns it, 0 for none, in blocks of 4,096 pages. A block without an owned
-  /// page is empty, because a sparse file may have any number of pages.
+  /// For each page, the number of the table that owns it, or 0. The numbers are in blocks of 4,096 pages. A block in
+  /// which no page is owned is empty, because a sparse file may have any number of pages.
   private var owners: ContiguousArray<ContiguousArray<UInt32>>
-  /// The owners of pages past the end of the main file, which only an overlay has.
+  /// The owners of pages past the end of the main file. Only an overlay contains such pages.
   private var others: [UInt32: UInt32] = [:]
   private var names: [String] = ["sqlite_schema"]
-  /// The bytes of payload that all tables together may still read beyond the capacity of their pages, and the bytes
-  /// that each has read beyond it. Cells of damaged pages overlap.
+  /// The number of payload bytes that all tables together may still read in excess of the size of their pages. Cells of
+  /// damaged pages may overlap, so the payloads of a table may be longer than its pages.
   private var spare: Int
+  /// For each table number, the maximum number of payload bytes that a scan of the table has read in excess of the size
+  /// of the table's pages.
   private var taken: [UInt32: Int] = [:]
 
   /// - Parameters:
-  ///   - pageCount: pages of the main file.
-  ///   - spare: bytes of payload that may be read beyond the capacity of the pages.
+  ///   - pageCount: the number of pages in the main file.
+  ///   - spare: the number of payload bytes that may be read in excess of the size of the pages.
   package init(pageCount: UInt32, spare: Int) {
     owners = ContiguousArray(repeating: [], count: Int(pageCount >> 12) + 1)
     self.spare = spare
   }
 
-  /// The number of a table among the claims: 1 for the schema table, then from 2 on in the schema's order.
+  /// The number of a table: 1 for the schema table, and 2, 3 and so on for the other tables in the order of the schema.
   package static func number(of table: Table) -> UInt32 {
     table.place.map { UInt32(clamping: $0 + 2) } ?? schema
   }
 
-  /// Assigns each root page to a table; when the schema names several tables for one page, `choose` picks one.
+  /// Assigns each root page to its table. If several tables have the same root page, `choose` selects one.
   package func reserveRoots(
     of tables: [Table], _ choose: ([Table]) throws(SQLiteFileError) -> Table
   ) throws(SQLiteFileError) {
@@ -71,23 +73,24 @@ package final class PageClaims {
     owners[block][Int(page & 0xfff)] = owner
   }
 
-  /// Whether a page belongs to a table other than `table`; false for a page that belongs to none.
+  /// Whether a page belongs to a table other than `table`. False for a page that belongs to no table.
   @inline(__always)
   package func isOthers(_ page: UInt32, than table: UInt32) -> Bool {
     let owner = owner(of: page)
     return owner != 0 && owner != table
   }
 
-  /// The name of the table that owns a page; empty when no table does.
+  /// The name of the table that owns a page; empty when no table owns the page.
   package func ownerName(of page: UInt32) -> String {
     let owner = Int(owner(of: page))
     return owner > 0 && owner <= names.count ? names[owner - 1] : ""
   }
 
-  /// How many bytes of payload a table may read beyond the capacity of its pages.
+  /// The number of payload bytes that a scan of a table may read in excess of the size of the table's pages.
   package func spare(of table: UInt32) -> Int { spare + (taken[table] ?? 0) }
 
-  /// Records the pages that a scan of a table met, and how many bytes it read beyond their capacity.
+  /// Records the pages that a scan of a table has visited. `beyond`: the number of payload bytes that the scan has read
+  /// in excess of the size of these pages.
   func settle(_ pages: borrowing PagesMet, of table: UInt32, beyond: Int) {
     pages.forEach { page in
       if owner(of: page) == 0 { set(page, table) }
@@ -99,8 +102,8 @@ package final class PageClaims {
   }
 }
 
-/// Page numbers met by a scan. Up to 64 pages are kept as a list, so that a file with a hundred thousand small tables
-/// does not need a bit set for each.
+/// The page numbers that a scan has visited. Up to 64 pages are stored in a list, so that a file with a hundred
+/// thousand small tables does not need a bit set for each table.
 struct PagesMet: ~Copyable {
   private static let maxFew = 64
   private let pageCount: UInt32
@@ -109,7 +112,7 @@ struct PagesMet: ~Copyable {
 
   init(pageCount: UInt32) { self.pageCount = pageCount }
 
-  /// Adds a page; returns false when it was already added.
+  /// Adds a page. Returns false when the page was already added.
   mutating func insert(_ page: UInt32) -> Bool {
     if many != nil { return many?.insert(page) ?? false }
     guard !few.contains(page) else { return false }

@@ -1,19 +1,21 @@
-/// Which page numbers are plausible.
+/// Determines which page numbers are plausible.
 ///
-/// A page number has 32 bits and costs its writer nothing, so the reader's effort must depend not on the number but on
-/// the existing bytes. A truncated main file may once have had several times as many pages.
+/// A hostile file may contain any page number of 32 bits, so the reader's effort must depend on the bytes that exist,
+/// not on the page number. The limit is higher than the number of existing pages, because a truncated main file may
+/// once have had several times that number of pages.
 package enum PageNumberLimit {
-  /// The limit for the smallest file: 256 MB with pages of 4 KB, at a cost of less than a megabyte of memory.
+  /// The limit for the smallest files. With pages of 4 KB it allows 256 MB, at a cost of less than a megabyte of
+  /// memory.
   package static let minimum: Int64 = 1 << 16
-  /// The highest plausible ratio of a file's former page count to its present one.
+  /// The maximum plausible ratio of a file's former page count to its present page count.
   private static let maxPerPage: Int64 = 4
 
-  /// The highest page number that is accepted for a main file and a file beside it.
+  /// The highest page number that is accepted for a main file and its log or journal.
   ///
   /// - Parameters:
-  ///   - mainSize: size of the main file in bytes.
-  ///   - sideSize: size of the log or journal in bytes.
-  ///   - pageSize: bytes in a page, at least 1.
+  ///   - mainSize: the size of the main file in bytes.
+  ///   - sideSize: the size of the log or journal in bytes.
+  ///   - pageSize: the page size in bytes, at least 1.
   /// - Returns: the limit, which is at least ``minimum``.
   package static func highest(mainSize: Int64, sideSize: Int64, pageSize: Int) -> UInt32 {
     let size = Int64(max(1, pageSize))
@@ -23,7 +25,7 @@ package enum PageNumberLimit {
   }
 }
 
-/// Counts page numbers in a log or journal that exceed ``PageNumberLimit``.
+/// Counts the page numbers in a log or journal that exceed the limit given by ``PageNumberLimit``.
 package struct ImpossiblePages: Equatable {
   package private(set) var count = 0
   package private(set) var highest: UInt32 = 0
@@ -31,14 +33,14 @@ package struct ImpossiblePages: Equatable {
 
   package init() {}
 
-  /// Counts a page with an impossible number; `offset` is the offset of its record.
+  /// Counts a page number that is too high. `offset`: the offset of the frame or record that has this page number.
   package mutating func add(_ page: UInt32, at offset: Int64) {
     if count == 0 { firstOffset = offset }
     count += 1
     highest = max(highest, page)
   }
 
-  /// The finding about these pages; nil when there are none.
+  /// The finding about the counted page numbers; nil when there are none.
   package func finding(in member: Finding.Member) -> Finding? {
     guard count > 0 else { return nil }
     let (id, name): (Finding.ID, String) =

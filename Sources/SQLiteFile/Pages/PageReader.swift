@@ -1,14 +1,14 @@
-/// Reads pages by number, from the main file or the overlays, through a few windows.
+/// Reads pages by page number, from the main file or the overlays, through a few windows.
 ///
-/// Noncopyable, and a page borrows it exclusively: the compiler makes sure that no page is in use when the next read
-/// may replace its bytes.
+/// The reader is noncopyable, and a page borrows the reader exclusively. So the compiler ensures that no page is in use
+/// when another read may replace its bytes.
 package struct PageReader: ~Copyable {
-  /// Pages that replace those of the main file: newer ones (write-ahead log) or older ones (hot journal).
+  /// Pages that replace those of the main file: newer ones from the write-ahead log, or older ones from a hot journal.
   package struct Overlay {
     package var file: ByteFile
     package var member: Finding.Member
     package var offsets: [UInt32: Int64]
-    /// The pages of a log up to one of its frames; when set, it is used in place of `offsets`.
+    /// The pages of a log up to one of its frames. If this is not nil, `offsets` is not used.
     var history: LogIndex?
 
     package init(
@@ -20,40 +20,40 @@ package struct PageReader: ~Copyable {
       self.history = history
     }
 
-    /// Offset of a page's content in ``file``; nil when the overlay does not have the page.
+    /// The offset of a page's content in ``file``; nil when the overlay does not contain the page.
     @inline(__always)
     package func offset(of page: UInt32) -> Int64? {
       if let history { return history.offset(of: page) }
       return offsets[page]
     }
 
-    /// The number of pages; for a history, an upper bound.
+    /// The number of pages in the overlay or, if `history` is used, an upper bound of this number.
     var count: Int { history?.count ?? offsets.count }
 
-    /// The highest page number; 0 without pages.
+    /// The highest page number in the overlay; 0 when the overlay has no pages.
     package var highestPage: UInt32 { history?.highestPage ?? offsets.keys.max() ?? 0 }
   }
 
   package let main: ByteFile
   package let pageSize: Int
-  /// Bytes of a page that hold content.
+  /// The number of bytes of a page that can have content: the page size minus the reserved bytes.
   package let usableSize: Int
-  /// The highest page number in the main file and the overlays; later pages do not exist.
+  /// The highest page number in the main file and the overlays. Pages with higher numbers do not exist.
   package let pageLimit: UInt32
-  /// The number of stored pages; a page that is in both the main file and an overlay counts twice.
+  /// The number of stored pages. A page that is in both the main file and an overlay is counted twice.
   package let storedPageCount: Int
-  /// Offset of page 1 in the main file: positive when other bytes precede it, negative when the start of the file is
-  /// cut off.
+  /// The offset of page 1 in the main file, in bytes. It is positive if other bytes precede page 1, and negative if the
+  /// start of the file is cut off.
   package let origin: Int64
-  /// Where bytes were lost or inserted in the middle of the main file; usually nil.
+  /// The position in the middle of the main file at which bytes were lost or inserted; usually nil.
   private let shift: PageShift?
-  /// The first page that a shift may have moved.
+  /// The lowest page number whose position in the file a shift may have changed.
   private let firstDoubtful: UInt32
   private let overlays: [Overlay]
   private var windows: WindowCache
-  /// The shortest hole that is skipped, in bytes; shorter ones are read like other bytes.
+  /// The minimum length of a hole that is skipped, in bytes. Shorter holes are read like other bytes.
   private static let minHole = 1 << 20
-  /// The page at which to look for the next hole.
+  /// The page number at which the next hole will be looked for.
   private var nextLook: UInt32 = 0
 
   package init(
@@ -73,24 +73,25 @@ package struct PageReader: ~Copyable {
     windows = WindowCache()
   }
 
-  /// Another reader of the same files, for another thread.
+  /// Creates another reader of the same files, for another thread.
   package func another() -> PageReader {
     PageReader(
       main: main, pageSize: pageSize, usableSize: usableSize, pageLimit: pageLimit,
       origin: origin, shift: shift, overlays: overlays)
   }
 
-  /// Announces that the pages of a range are read next. Read-ahead stops at the end of the range, because another
-  /// reader reads the rest.
+  /// Announces that the pages of a range are read next. Reading ahead stops at the end of the range, because another
+  /// reader reads the pages after it.
   package mutating func expect(_ pages: Range<UInt32>) {
     let start = origin + (Int64(pages.lowerBound) - 1) * Int64(pageSize)
     windows.expect(start..<start + Int64(pages.count) * Int64(pageSize))
   }
 
-  /// Where a page's bytes are: the member and the offset in it.
+  /// The location of a page's bytes: a file of the store, and the offset in this file.
   package typealias Place = (member: Finding.Member, offset: Int64)
 
-  /// Where the bytes of a page are. A page that no file holds gets the place in the main file where it would be.
+  /// The location of a page's bytes. For a page that no file contains, it is the offset in the main file at which the
+  /// page would be.
   package func location(of page: UInt32) -> Place {
     for overlay in overlays {
       if let offset = overlay.offset(of: page) { return (overlay.member, offset) }
@@ -104,7 +105,7 @@ package struct PageReader: ~Copyable {
     }
   }
 
-  /// The bytes of a page; nil when the page number is impossible or the file ends before the page does.
+  /// The bytes of a page; nil when the page number is impossible, or when the file ends before the end of the page.
   @_lifetime(&self)
   package mutating func page(_ number: UInt32) throws(SQLiteFileError) -> RawSpan? {
     guard number >= 1, number <= pageLimit else { return nil }
@@ -129,9 +130,9 @@ package struct PageReader: ~Copyable {
     return unsafe span(bytes)
   }
 
-  /// Copies a page, so that other pages can be read while it is examined.
-  /// - Returns: how many of its bytes exist, 0 for none. If the file ends within the page, the rest of the buffer is
-  ///   zero.
+  /// Copies a page into `buffer`, so that other pages can be read while this page is examined.
+  /// - Returns: the number of the page's bytes that exist, which may be 0. If the file ends within the page, the rest
+  ///   of the buffer is filled with zeros.
   package mutating func copy(_ number: UInt32, into buffer: inout ContiguousArray<UInt8>)
     throws(SQLiteFileError) -> Int
   {
@@ -154,9 +155,10 @@ package struct PageReader: ~Copyable {
     return count
   }
 
-  /// The first page at or after `number` that may hold data. The pages before it are in a hole of a sparse file.
+  /// The lowest page number, from `number` on, of a page that may contain data. All pages from `number` up to that page
+  /// are in a hole of a sparse file.
   package mutating func nextStored(from number: UInt32) -> UInt32 {
-    // Holes are looked for only occasionally; pages in an unnoticed hole are read as zeros.
+    // Holes are only looked for from time to time. Pages in a hole that was not noticed are read as zeros.
     guard number >= nextLook, number >= 1 else { return number }
     let step = UInt32(Self.minHole / pageSize)
     nextLook = number.addingReportingOverflow(step).partialValue
@@ -166,7 +168,7 @@ package struct PageReader: ~Copyable {
     else { return number }
     let next = (main.nextData(from: offset) - origin) / Int64(pageSize) + 1
     guard next > Int64(number) + Int64(step) else { return number }
-    // A log or journal may have pages within the hole.
+    // A log or journal may contain pages that are in the hole of the main file.
     var stored = UInt32(clamping: next)
     for overlay in overlays {
       stored = min(stored, overlay.offsets.keys.filter { $0 >= number }.min() ?? stored)
@@ -185,16 +187,16 @@ package struct PageReader: ~Copyable {
   @_lifetime(&self)
   private mutating func span(_ bytes: UnsafeRawBufferPointer) -> RawSpan? {
     guard bytes.count == pageSize else { return nil }
-    // The windows live as long as the reader. Their content stays until the reader's next call, and the exclusive
-    // borrow forbids that call while this span is alive.
+    // The memory of the windows lives as long as the reader. Their content stays unchanged until the next call of the
+    // reader, and the exclusive borrow prevents such a call while this span is in use.
     return unsafe _overrideLifetime(RawSpan(_unsafeBytes: bytes), mutating: &self)
   }
 }
 
-/// Eight windows over the files of a store set; the least recently used window is replaced first.
+/// Eight windows into the files of a store. The least recently used window is replaced first.
 ///
-/// Reading ahead pays only where reading is sequential, so a window starts small and grows as long as the bytes after
-/// it are requested next.
+/// Reading ahead is only useful for sequential reading, so a window starts small, and grows as long as the bytes that
+/// follow it are requested next.
 @safe private struct WindowCache: ~Copyable {
   private static let slotCount = 8
   private static let slotLength = 128 * 1024
@@ -212,7 +214,7 @@ package struct PageReader: ~Copyable {
   private var slots = [Slot](repeating: Slot(), count: slotCount)
   private var current = 0
   private var clock: UInt64 = 0
-  /// The part of the main file that is read next, and the window for it.
+  /// The range of the main file that is read next. ``expectedSlot`` is the index of the window for this range.
   private var expected: Range<Int64> = 0..<0
   private var expectedSlot = 0
 
@@ -223,12 +225,13 @@ package struct PageReader: ~Copyable {
 
   deinit { unsafe memory.deallocate() }
 
-  /// `count` bytes (at most a page, 65,536) at `offset`; fewer at the end of the file.
+  /// The `count` bytes of `file` from `offset` on; fewer at the end of the file. `count` is at most 65,536 (one page).
   mutating func bytes(of file: ByteFile, source: Int, at offset: Int64, count: Int)
     throws(SQLiteFileError) -> UnsafeRawBufferPointer
   {
     if let found = unsafe find(source, offset, count, in: current) { return unsafe found }
-    // Uses of the current window are not recorded while it stays current.
+    // While a window remains the current one, its uses are not recorded. This use is recorded before another window
+    // becomes current.
     noteUse(of: current)
     for index in 0..<Self.slotCount where index != current {
       if let found = unsafe find(source, offset, count, in: index) {
@@ -242,7 +245,7 @@ package struct PageReader: ~Copyable {
 
   mutating func expect(_ part: Range<Int64>) { expected = part }
 
-  /// Keeps a rebuilt page, which no file contains, in the least recently used window.
+  /// Stores a rebuilt page, which no file contains, in the least recently used window.
   mutating func hold(_ page: ContiguousArray<UInt8>) -> UnsafeRawBufferPointer {
     var victim = 0
     for index in 0..<Self.slotCount where slots[index].lastUse < slots[victim].lastUse {
@@ -288,9 +291,9 @@ package struct PageReader: ~Copyable {
       }
       if slot.lastUse < slots[victim].lastUse { victim = index }
     }
-    // A sequential reader reads into the same memory, which is in the processor's cache.
+    // A sequential reader reuses the memory of its previous window, because that memory is in the processor's cache.
     if length == Self.slotLength, let predecessor { victim = predecessor }
-    // The announced part is read at once, into the same memory each time.
+    // The announced range is read at once, and always into the same memory.
     if source == 0, expected.contains(offset) {
       length = Int(min(expected.upperBound - offset, Int64(Self.slotLength)))
       victim = expectedSlot

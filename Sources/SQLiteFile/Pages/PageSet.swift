@@ -1,15 +1,15 @@
-/// A set of page numbers, one bit each. Numbers past the main file's end, which only an overlay has, are kept in
-/// ``others``, so that a hostile page number costs no memory.
+/// A set of page numbers, with one bit for each. Numbers past the end of the main file, which only an overlay can
+/// contain, are stored in ``others``, so that a high page number in a hostile file takes no memory.
 @usableFromInline package struct PageSet {
   @usableFromInline var bits: PageValues<UInt64>
   @usableFromInline var others: Set<UInt32> = []
 
-  /// A set for a file of this many pages.
+  /// Creates an empty set for a file of `pageCount` pages.
   @inlinable package init(pageCount: UInt32) {
     bits = PageValues(repeating: 0, count: Int(pageCount) / 64 + 1)
   }
 
-  /// Adds a page; returns false when it is already in the set.
+  /// Adds a page. Returns false when the page was already in the set.
   @inlinable package mutating func insert(_ page: UInt32) -> Bool {
     let word = Int(page / 64)
     guard word < bits.count else { return others.insert(page).inserted }
@@ -53,7 +53,7 @@
     bits[word] &= ~(UInt64(1) << UInt64(page % 64))
   }
 
-  /// The pages that are also in another set for the same file.
+  /// The pages of this set that are also in another set for the same file.
   @inlinable package func intersection(_ other: PageSet) -> PageSet {
     var found = self
     bits.forEachMade { index, word in
@@ -63,7 +63,7 @@
     return found
   }
 
-  /// The first page at or after `page`, not counting ``others``; `UInt32.max` when there is none.
+  /// The lowest page in the set that is at or after `page`, without regard to ``others``; otherwise `UInt32.max`.
   @inlinable @inline(__always)
   package func next(from page: UInt32) -> UInt32 {
     var word = Int(page / 64)
@@ -77,7 +77,7 @@
     return UInt32(word * 64 + left.trailingZeroBitCount)
   }
 
-  /// Adds the pages of another set for the same file.
+  /// Adds all pages of another set for the same file.
   @inlinable package mutating func formUnion(_ other: PageSet) {
     other.bits.forEachMade { index, word in
       if index < bits.count { bits[index] |= word }

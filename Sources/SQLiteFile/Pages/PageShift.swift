@@ -1,12 +1,14 @@
-/// Lost or inserted bytes in the middle of a file: later pages are not at the offsets that their numbers give.
+/// A loss or insertion of bytes in the middle of a file. The pages after it are not at the offsets that follow from
+/// their page numbers.
 package struct PageShift: Sendable, Equatable {
-  /// How far later pages have moved, in bytes; negative when bytes were lost.
+  /// The number of bytes by which later pages have moved; negative when bytes were lost.
   package let distance: Int64
-  /// Offset of the first displaced byte in the main file, as closely as the pages tell.
+  /// The offset in the main file of the first byte that has moved, as exactly as the pages show it.
   package let place: Int64
-  /// The pages around ``place``. Of these, only the cells in ``torn`` can be read.
+  /// The pages near ``place``. Only those of their cells that are in ``torn`` can be read.
   package let doubtful: Range<UInt32>
-  /// The certainly intact cells of the ``doubtful`` pages, as leaves with only these cells.
+  /// The pages of ``doubtful`` that have certainly intact cells, by page number. Each is rebuilt as a leaf that
+  /// contains only these cells.
   package let torn: [UInt32: TornLeaf]
 
   package init(distance: Int64, place: Int64, doubtful: Range<UInt32>, torn: [UInt32: TornLeaf]) {
@@ -16,14 +18,14 @@ package struct PageShift: Sendable, Equatable {
     self.torn = torn
   }
 
-  /// Where the content of a page comes from.
+  /// The source of a page's content.
   package enum Reading {
     case inFile(Int64)
     case torn(TornLeaf)
     case lost
   }
 
-  /// How to read a page that would be at `offset` without the shift.
+  /// The source of the content of a page whose offset would be `offset` without the shift.
   package func reading(of page: UInt32, at offset: Int64) -> Reading {
     if page < doubtful.lowerBound { return .inFile(offset) }
     if page >= doubtful.upperBound { return .inFile(offset + distance) }

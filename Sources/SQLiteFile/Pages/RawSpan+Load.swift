@@ -1,7 +1,7 @@
-/// Big-endian loads; the only unsafe reads of this target.
+/// Big-endian loads. They are the only unsafe reads of this target.
 ///
-/// `RawSpan` traps on an offset outside itself, so nothing here can read foreign memory. Callers check their offsets
-/// first, because a damaged file must not cause a trap.
+/// `RawSpan` traps when an offset is outside its bounds, so these functions cannot read other memory. The caller must
+/// check offsets first, because a damaged file must not cause a trap.
 extension RawSpan {
   @inlinable @inline(__always)
   package func byte(at offset: Int) -> UInt8 {
@@ -23,7 +23,7 @@ extension RawSpan {
     unsafe UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// Eight bytes in memory order, for tests on all of them at once.
+  /// Eight bytes in memory order, so that all of them can be tested at once.
   @inlinable @inline(__always)
   package func word(at offset: Int) -> UInt64 {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
@@ -35,7 +35,8 @@ extension RawSpan {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self)
   }
 
-  /// 16 bytes, each followed by a zero byte, in four lanes of eight bytes, the first byte lowest.
+  /// The 16 bytes at an offset, each followed by a zero byte, in four lanes of eight bytes. The first byte is the
+  /// lowest byte of its lane.
   @inlinable @inline(__always)
   package func spread(at offset: Int) -> SIMD4<UInt64> {
     var spread = SIMD32<UInt8>()
@@ -46,21 +47,21 @@ extension RawSpan {
       UInt64(littleEndian: lanes.z), UInt64(littleEndian: lanes.w))
   }
 
-  /// A part of the span; the caller has checked that it is inside.
+  /// A part of the span. The caller must have checked that the part is within the span.
   @inlinable @inline(__always)
   @_lifetime(copy self)
   package func part(_ offset: Int, _ count: Int) -> RawSpan {
     extracting(offset..<(offset &+ count))
   }
 
-  /// The bytes as an array, for values that leave the span's scope.
+  /// The bytes as an array, for values that must outlive the span.
   package func array() -> [UInt8] {
     unsafe withUnsafeBytes { unsafe [UInt8]($0) }
   }
 }
 
 extension ContiguousArray<UInt8> {
-  /// The bytes as a span. (`Array.span` needs a newer system than the oldest supported one.)
+  /// The bytes as a span. (`Array.span` requires a newer system than the oldest one that is supported.)
   @usableFromInline package var rawSpan: RawSpan {
     @_lifetime(borrow self)
     get { unsafe span.bytes }

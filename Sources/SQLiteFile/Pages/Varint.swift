@@ -1,8 +1,8 @@
-/// A variable-length integer of the file format (section 1.6 "B-tree Pages": one to nine bytes, big-endian,
-/// seven bits a byte, all eight of the ninth).
+/// A variable-length integer of the file format (section 1.6 "B-tree Pages"). It has one to nine bytes and is
+/// big-endian. Each byte contributes seven bits, except the ninth, which contributes eight.
 @usableFromInline package struct Varint {
   @usableFromInline package let value: UInt64
-  /// Bytes used, 1 to 9.
+  /// The number of bytes of the encoded integer, from 1 to 9.
   @usableFromInline package let length: Int
 
   @inlinable @inline(__always)
@@ -11,7 +11,7 @@
     self.length = length
   }
 
-  /// Reads the integer at `offset`; nil when the bytes end before it does. `end` is the first offset not to be read.
+  /// Reads the integer at `offset`. Returns nil when the integer extends past the offset `end`.
   @inlinable @inline(__always)
   package static func read(_ bytes: RawSpan, at offset: Int, end: Int) -> Varint? {
     guard offset < end else { return nil }

@@ -1,9 +1,10 @@
-/// Sectors of a page that a disk lost. They are zero exactly up to their boundaries; SQLite does not write such zeros.
+/// Recognises sectors of a page that a disk has lost. Such a sector is all zeros, and the run of zeros begins and ends
+/// exactly at sector boundaries. SQLite itself does not write zeros in this way.
 package enum ZeroSectors {
-  /// The smallest unit that disks write, in bytes.
+  /// The smallest unit in which disks write, in bytes.
   private static let size = 512
 
-  /// Whether any sector that overlaps a range looks all zero, judged by three of its words.
+  /// Whether any sector that overlaps `range` appears to be all zeros. Only three words of each sector are tested.
   package static func touch(_ range: Range<Int>, of page: RawSpan) -> Bool {
     var sector = range.lowerBound / size * size
     while sector < range.upperBound, sector + size <= page.byteCount {
@@ -17,7 +18,7 @@ package enum ZeroSectors {
     return false
   }
 
-  /// Calls `receive` with the parts of a range that are in lost sectors, in order.
+  /// Calls `receive` with each part of `range` that is in a lost sector, in order.
   package static func forEach(
     in range: Range<Int>, of page: RawSpan, _ receive: (Range<Int>) -> Void
   ) {
@@ -28,7 +29,7 @@ package enum ZeroSectors {
       var end = sector
       while end + 8 <= page.byteCount, page.word(at: end) == 0 { end += 8 }
       guard end >= sector + size else { continue }
-      // Zeros that begin before the sector, or end after a sector boundary, may be content.
+      // If the zeros begin before the sector, or do not end at a sector boundary, they may be content.
       let beginsAtBorder =
         sector == 0 || page.byte(at: sector - 1) != 0 || page.word(at: sector - 8) != 0
       while end < page.byteCount, page.byte(at: end) == 0 { end += 1 }
@@ -43,30 +44,31 @@ package enum ZeroSectors {
     }
   }
 
-  /// Whether a page is all zero. A value that ends just before such a page may continue in its zeros.
+  /// Whether all bytes of a page are zero.
   package static func fill(_ page: RawSpan) -> Bool {
     for offset in 0..<page.byteCount where page.byte(at: offset) != 0 { return false }
     return true
   }
 
-  /// Offset of the first byte in a range that is in a lost sector; nil when there is none.
+  /// The offset of the first byte of `range` that is in a lost sector; nil when no byte is.
   package static func firstLost(in range: Range<Int>, of page: RawSpan) -> Int? {
     var first: Int?
     forEach(in: range, of: page) { first = first ?? $0.lowerBound }
     return first
   }
 
-  /// Whether a record has lost part of itself with a sector.
+  /// Whether a record has lost bytes with a lost sector.
   package enum Loss {
     /// Nothing is lost.
     case none
-    /// A part is lost, or the record ends in a BLOB that ends in zeros: the table's other BLOBs tell which.
+    /// Either a part of the record is lost, or the record ends in a BLOB that ends in zeros. The other BLOBs of the
+    /// table show which of the two is the case.
     case possible
     /// A part is lost.
     case certain
   }
 
-  /// What a record without overflow pages has lost.
+  /// Whether a record without overflow pages has lost bytes with a lost sector.
   package static func loss(of record: Range<Int>, on page: RawSpan, usableSize: Int) -> Loss {
     guard let first = firstLost(in: record, of: page) else { return .none }
     return areContent(
@@ -74,15 +76,16 @@ package enum ZeroSectors {
       && !goOn(behind: record.upperBound, of: page, usableSize: usableSize) ? .possible : .certain
   }
 
-  /// Whether zeros continue after a record, where a cell or a freeblock begins; neither begins with eight zeros.
+  /// Whether the eight bytes after a record are zeros. This occurs only in a lost sector, because neither a cell nor a
+  /// freeblock begins with eight zero bytes.
   package static func goOn(behind end: Int, of page: RawSpan, usableSize: Int) -> Bool {
     guard end + 8 <= usableSize else { return false }
     for offset in end..<end + 8 where page.byte(at: offset) != 0 { return false }
     return true
   }
 
-  /// Whether zeros that look like a lost sector may be the content at the end of a record: they reach its end and are
-  /// all in BLOBs, which may hold anything. Text does not contain U+0000.
+  /// Whether zeros in a record, which look like a lost sector, may be content of the record. They may be if they extend
+  /// to the end of the record and are only in BLOBs: a BLOB may contain any bytes, but text does not contain U+0000.
   package static func areContent(from start: Int, of record: RawSpan) -> Bool {
     for offset in start..<record.byteCount where record.byte(at: offset) != 0 { return false }
     guard let header = Varint.read(record, at: 0, end: record.byteCount),

@@ -1,23 +1,24 @@
-/// Payloads that continue in overflow pages.
+/// Payloads that continue on overflow pages.
 extension BTreeScan {
-  /// A cell whose payload continues in overflow pages; its local part is in `payload`.
+  /// A cell whose payload continues on overflow pages. The local part of the payload is in the scan's `payload`.
   struct Spill {
     var rowID: Int64?
     var length: Int
     var firstPage: UInt32
     var cellOffset: Int
-    /// The offset in the payload from which a lost sector seems to begin; nil when the local part has no such byte.
+    /// The payload offset of the first byte that seems to have been lost with a sector; nil if no byte of the local
+    /// part seems to be lost.
     var firstLost: Int?
   }
 
-  /// Gathers an overflow chain (section 1.7, "Cell Payload Overflow Pages") and decodes the record.
+  /// Follows an overflow chain to complete the payload (section 1.7, "Cell Payload Overflow Pages"), and decodes it.
   mutating func finish<Sink: RecordSink & ~Copyable>(
     _ spill: Spill, _ number: UInt32, _ layout: borrowing RowLayout,
     _ reader: inout PageReader, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     let piece = reader.usableSize - 4
     var next = spill.firstPage
-    // Brent's method to notice a cycle: remember a page at each power of two.
+    // Brent's method detects a cycle: the page at each step that is a power of two is remembered.
     var landmark: UInt32 = 0
     var steps = 0
     var firstLost = spill.firstLost
@@ -48,7 +49,8 @@ extension BTreeScan {
       steps += 1
       next = following
     }
-    // A chain that ends has no cycle. A chain that continues after the payload may have an unnoticed one.
+    // A chain that ends has no cycle. A chain that continues past the end of the payload may have a cycle that was not
+    // detected.
     if next != 0, try goesRound(from: spill.firstPage, count: steps, &reader) {
       let place = reader.location(of: number)
       return lose(
@@ -73,7 +75,7 @@ extension BTreeScan {
     }
   }
 
-  /// Whether a page occurs twice among the first `count` pages of an overflow chain.
+  /// Whether any page occurs twice among the first `count` pages of an overflow chain.
   private func goesRound(from first: UInt32, count: Int, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -87,7 +89,7 @@ extension BTreeScan {
     return false
   }
 
-  /// Whether the last eight bytes of payload are zeros.
+  /// Whether the last eight bytes of ``payload`` are zeros.
   private var endsInZeros: Bool { payload.count >= 8 && payload.suffix(8).allSatisfy { $0 == 0 } }
 
   mutating func append(_ bytes: RawSpan) {
@@ -96,7 +98,8 @@ extension BTreeScan {
 }
 
 extension Finding {
-  /// The sentence for an overflow chain that is too short. `next` is the page that cannot be its next one; 0 ends a chain.
+  /// The message about an overflow chain that is too short. `next`: the page that the chain leads to although the page
+  /// cannot be part of it; 0 if the chain ends.
   package static func brokenChain(at next: UInt32, after count: Int, of total: Int) -> String {
     let end = next == 0 ? "ends too early," : "breaks off at page \(next)"
     return "an overflow chain \(end) after \(count) of \(total) bytes"

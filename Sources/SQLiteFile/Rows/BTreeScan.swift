@@ -2,47 +2,51 @@ import SafeText
 
 /// Walks one b-tree in key order and decodes its rows.
 ///
-/// Damage on a page becomes a finding, and the walk continues with the next page. A page is visited only once, so that
-/// a cycle of child pointers ends, and only for one table (``PageClaims``).
+/// Damage on a page is reported as a finding, and the walk continues with the next page. Each page is visited only
+/// once, so a cycle of child pointers does no harm. A page is visited for one table only (``PageClaims``).
 package struct BTreeScan: ~Copyable {
-  /// The name of the table in findings.
+  /// The name of the table, as used in findings.
   package let table: String?
-  /// Whether rows are keyed by row id (a table b-tree) or by content (the b-tree of a WITHOUT ROWID table).
+  /// Whether rows have row ids (a table b-tree), or are sorted by their content (the b-tree of a WITHOUT ROWID table).
   package let isRowIDTable: Bool
   package var findings = FindingList()
-  /// Findings of lost sectors that do not count if the table pads its BLOBs with zeros; see
+  /// The findings about sectors that may be lost. They are dropped if the table pads its BLOBs with zeros; see
   /// ``SQLiteDatabase/padsBlobs(of:_:)``.
   package var possibleLosses = FindingList()
-  /// How many rows exist but could not be decoded.
+  /// The number of rows that exist but could not be decoded.
   package private(set) var lostRowCount = 0
-  /// The interior pages above the leaves that ``leaves(below:reader:)`` returned.
+  /// The interior pages above the leaves that ``leaves(below:reader:)`` has returned.
   package private(set) var interiorPages: [UInt32] = []
   var decoder: RecordDecoder
   var visited: PagesMet
   var payload = ContiguousArray<UInt8>()
-  /// How many bytes of payload may still be read. The cells of an intact b-tree do not overlap and share no overflow
-  /// page, so all of them fit into its pages: each page adds its size. All tables of the file together may read
-  /// ``PageClaims/spare(of:)`` more. This leaves room for damage, but not for a file that turns a page into gigabytes
-  /// by pointing to the same cell again and again. Default values count with a quarter of their size.
+  /// The number of payload bytes that may still be read. A file must not be able to turn one page into gigabytes of
+  /// rows by pointing to the same cell again and again.
+  ///
+  /// The cells of an intact b-tree do not overlap and share no overflow page, so their payloads fit into the pages of
+  /// the b-tree. Therefore each page that is read adds its size to the allowance. In excess of this, all tables of the
+  /// file together may read ``PageClaims/spare(of:)`` bytes, so that damaged files can be read. Default values of
+  /// columns use up a quarter of their size.
   var allowance = 0
   private var spare = 0
-  /// Whether a scan whose findings were taken over has read as much payload as it may.
+  /// Whether one of the scans whose findings were added to this scan has used up its ``allowance``.
   private var hasReadTooMuch = false
   let claims: PageClaims
-  /// The number of the table among the ``claims``.
+  /// The number of the table in ``claims``.
   let owner: UInt32
-  /// Whether interior pages are skipped, because several scans share the leaves of one table.
+  /// Whether interior pages are skipped. This is set when several scans share the leaves of one table.
   package var readsLeavesOnly = false
-  /// Whether an interior page was skipped (``readsLeavesOnly``).
+  /// Whether an interior page was skipped because of ``readsLeavesOnly``.
   package private(set) var hasLeftPages = false
-  /// The sums over the cells of the current page.
+  /// Sums over the cells of the current page.
   var leaf = LeafTally()
-  /// The last page by the database's page count: SQLite reads no later page, even if the file has some.
+  /// The last page according to the page count of the database. SQLite reads no page after it, even if the file
+  /// contains more pages.
   package var lastPage = UInt32.max
-  /// Pages met after ``lastPage``: their count, and the lowest number.
+  /// The number of visited pages after ``lastPage``, and the lowest page number among them.
   private var behind: (count: Int, first: UInt32) = (0, .max)
 
-  /// SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
+  /// The maximum depth of a b-tree. SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
   private static let deepest = 20
 
   private struct Level {
@@ -64,7 +68,7 @@ package struct BTreeScan: ~Copyable {
     visited = PagesMet(pageCount: mainPageCount)
   }
 
-  /// Passes every row below `root` to the sink.
+  /// Passes all rows of the b-tree with the root page `root` to the sink.
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
   package mutating func run<Sink: RecordSink & ~Copyable>(
     root: UInt32, layout: borrowing RowLayout, reader: inout PageReader, sink: inout Sink
@@ -76,18 +80,18 @@ package struct BTreeScan: ~Copyable {
     end()
   }
 
-  /// Sets how much payload the scan may read. Called before the first page.
+  /// Sets the number of payload bytes that the scan may read. Must be called before the first page is read.
   package mutating func begin() {
     spare = claims.spare(of: owner)
     allowance = spare
   }
 
-  /// Claims the pages that the scan met for its table, so that no other table reads them.
+  /// Claims the pages that the scan has visited for the scan's table, so that they are read for no other table.
   package func settle() {
     claims.settle(visited, of: owner, beyond: spare - allowance + decoder.defaultBytes / 4)
   }
 
-  /// Takes over what a scan of other leaves of the table has found, and empties that scan.
+  /// Adds the findings and counts of a scan of other leaves of the same table, and clears them there.
   package mutating func take(from other: inout BTreeScan) {
     findings.add(other.findings)
     possibleLosses.add(other.possibleLosses)
@@ -98,7 +102,8 @@ package struct BTreeScan: ~Copyable {
     other.forget()
   }
 
-  /// Drops all findings and counts: another scan has taken them over, or reads the same leaves again.
+  /// Drops all findings and counts. Called when another scan has added them to its own, or when the same leaves are to
+  /// be read again.
   package mutating func forget() {
     findings = FindingList()
     possibleLosses = FindingList()
@@ -109,7 +114,7 @@ package struct BTreeScan: ~Copyable {
 
   private var isAllowanceUsed: Bool { allowance <= decoder.defaultBytes / 4 }
 
-  /// Claims the pages met, and adds the findings that concern the whole scan.
+  /// Ends the scan: claims the visited pages, and adds the findings that concern the whole scan.
   package mutating func end() {
     settle()
     if behind.count > 0 {
@@ -142,18 +147,19 @@ package struct BTreeScan: ~Copyable {
     }
   }
 
-  /// The finding for pages in use after the last one that the database counts.
+  /// The finding about pages that are in use although they are after `last`, the last page according to the page count
+  /// of the database. `count`: the number of these pages. `first`: the lowest page number among them.
   package static func badCount(_ count: Int, _ first: UInt32, _ last: UInt32, table: String?)
     -> Finding
   {
     let subject = counted(count, "page is", "pages are")
     return Finding(
       .headerBadCount,
-      "\(subject) in use after page \(last), the last page by the page count of the database (the first is page \(first)); SQLite does not read them",
+      "\(subject) in use after page \(last), the last page by the page count of the database (the first of these is page \(first)); SQLite does not read them",
       page: first, table: table)
   }
 
-  /// Continues below the pages of `levels` until all is read.
+  /// Continues the walk below the pages of `levels` until the whole b-tree is read.
   private mutating func walk<Sink: RecordSink & ~Copyable>(
     _ levels: inout [Level], _ layout: borrowing RowLayout, _ reader: inout PageReader,
     _ sink: inout Sink
@@ -164,7 +170,7 @@ package struct BTreeScan: ~Copyable {
         continue
       }
       levels[levels.count - 1].next += 1
-      // In an index b-tree the cells of interior pages are rows too, each between two children.
+      // In an index b-tree, the cells of interior pages are rows too. Each comes between two children.
       if !isRowIDTable, level.next > 0 {
         try cells(
           of: level.page, level.next - 1..<level.next, RowIDBounds(), layout, &reader, &sink)
@@ -179,7 +185,8 @@ package struct BTreeScan: ~Copyable {
 
   // MARK: - Leaf by leaf
 
-  /// The leaves of a table's b-tree in key order, without reading them: all leaves of a b-tree are at one depth.
+  /// The leaves of a table's b-tree in key order. The leaves themselves are not read: all leaves of a b-tree have the
+  /// same depth, so the interior pages show which pages are leaves.
   package mutating func leaves(below root: UInt32, reader: inout PageReader) throws(SQLiteFileError)
     -> LeafList
   {
@@ -221,7 +228,8 @@ package struct BTreeScan: ~Copyable {
     return leaves
   }
 
-  /// Reads a page that ``leaves(below:reader:)`` returned, and, in an unbalanced b-tree, the pages below it.
+  /// Reads a page that ``leaves(below:reader:)`` has returned. If the page is not a leaf because the b-tree is not
+  /// balanced, reads the pages below it too.
   package mutating func read<Sink: RecordSink & ~Copyable>(
     leaf: (page: UInt32, rowIDs: RowIDBounds), layout: borrowing RowLayout,
     reader: inout PageReader, sink: inout Sink
@@ -231,11 +239,11 @@ package struct BTreeScan: ~Copyable {
     try walk(&levels, layout, &reader, &sink)
   }
 
-  /// Reads the pages of a b-tree one after the other, except known ones: interior pages for their children, and leaves
-  /// and index pages for their rows, which go to the sink.
+  /// Reads the pages of a b-tree one after the other, except pages that are known. The rows of leaves, and of all pages
+  /// of an index b-tree, are passed to the sink.
   ///
-  /// `isKnown`: whether a page is a leaf whose rows are known.
-  /// `beginPage`: called before the rows of each page.
+  /// `isKnown`: whether a page is a leaf whose rows the caller already has.
+  /// `beginPage`: is called before the rows of each page.
   package mutating func run<Sink: RecordSink & ~Copyable>(
     root: UInt32, unless isKnown: (UInt32) -> Bool, layout: borrowing RowLayout,
     reader: inout PageReader, sink: inout Sink,
@@ -264,7 +272,7 @@ package struct BTreeScan: ~Copyable {
           pending.append((child.page, child.rowIDs, depth + 1))
         }
       }
-      // The first child is read first.
+      // This makes the first child the next page to be read.
       pending[place...].reverse()
     }
     end()
@@ -278,7 +286,8 @@ package struct BTreeScan: ~Copyable {
     try enter(number, rowIDs, &levels, layout, &reader, &sink)
   }
 
-  /// Whether a page belongs to this table and was not met before.
+  /// Records that a page is visited. Adds a finding and returns false if the page belongs to another table or was
+  /// visited before.
   private mutating func claim(_ page: UInt32, _ reader: borrowing PageReader) -> Bool {
     if page > lastPage, page <= reader.pageLimit {
       behind = (behind.count + 1, min(behind.first, page))
@@ -314,7 +323,7 @@ package struct BTreeScan: ~Copyable {
     }
   }
 
-  /// The header of a page; nil, with a finding, when the page is not of the wanted kind.
+  /// Reads the header of a page. If the page is not of the expected kind, adds a finding and returns nil.
   private mutating func header(of number: UInt32, of isTable: Bool, _ reader: inout PageReader)
     throws(SQLiteFileError) -> BTreePage?
   {
@@ -339,7 +348,8 @@ package struct BTreeScan: ~Copyable {
         report(
           .pageMissing,
           number == 0
-            ? "a b-tree leads to page 0, which does not exist" : "the file ends before this page",
+            ? "a b-tree leads to page 0, which does not exist"
+            : "the file ends before the end of this page",
           number, reader)
         return nil
       }
@@ -353,7 +363,8 @@ package struct BTreeScan: ~Copyable {
     return nil
   }
 
-  /// A child page, and the row ids that the keys allow on it; nil when its cell is outside the page.
+  /// The child with the given index, and the row ids that the keys allow on it. Nil if the cell of the child is outside
+  /// the parent page.
   private mutating func child(
     _ index: Int, of number: UInt32, _ keys: inout KeyWalk, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> (page: UInt32, rowIDs: RowIDBounds)? {
@@ -387,8 +398,8 @@ package struct BTreeScan: ~Copyable {
     return (child, rowIDs)
   }
 
-  /// Decodes some cells of a page. A payload that continues in overflow pages is completed between two cells, because
-  /// the current page cannot be held while others are read.
+  /// Decodes the cells of a page whose indexes are in `range`. A payload that continues on overflow pages is completed
+  /// between two cells, because the current page cannot be used while other pages are read.
   private mutating func cells<Sink: RecordSink & ~Copyable>(
     of number: UInt32, _ range: Range<Int>, _ rowIDs: RowIDBounds, _ layout: borrowing RowLayout,
     _ reader: inout PageReader, _ sink: inout Sink
@@ -417,7 +428,7 @@ package struct BTreeScan: ~Copyable {
     try judgeLeaf(number, rowIDs, &reader)
   }
 
-  /// Reports contradictions of a leaf whose cells can be read.
+  /// Adds findings about a leaf whose cells can be read but contradict each other or the rest of the b-tree.
   private mutating func judgeLeaf(
     _ number: UInt32, _ rowIDs: RowIDBounds, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
@@ -458,7 +469,7 @@ package struct BTreeScan: ~Copyable {
     }
   }
 
-  /// Decodes one cell, or returns what its overflow pages must complete.
+  /// Decodes one cell. If its payload continues on overflow pages, returns a ``Spill`` to be completed instead.
   @inline(__always)
   private mutating func cell<Sink: RecordSink & ~Copyable>(
     _ index: Int, _ page: RawSpan, _ header: BTreePage, _ limit: Int, _ layout: borrowing RowLayout,

@@ -1,17 +1,18 @@
-/// The first rows of a table, as cheap evidence for its CREATE statement.
+/// Reads the first rows of a table. They serve as evidence about the table's CREATE statement, and take little time.
 package enum FirstRecords {
   private static let maxRows = 16
 
-  /// The first rows of a leaf that have no overflow pages; empty when `root` does not lead to a table b-tree, or when a
-  /// page on the way to the leaf is not readable.
+  /// The first rows of a leaf, except rows that have overflow pages. Empty if `root` is not the root of a table b-tree,
+  /// or if a page on the way to the leaf is not readable.
   ///
-  /// `part` of `parts`: the share of the b-tree before the leaf; 0 means the first leaf.
+  /// `part` and `parts`: choose the leaf. The fraction `part / parts` of the b-tree comes before the leaf; 0 means the
+  /// first leaf.
   package static func read(
     below root: UInt32, part: Int = 0, of parts: Int = 1, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> [(rowID: Int64, payload: ContiguousArray<UInt8>)] {
     let usableSize = reader.usableSize
     var number = root
-    // No b-tree in SQLite is deeper than 20 levels.
+    // No b-tree of SQLite has more than 20 levels.
     for _ in 0..<20 {
       guard let page = try reader.page(number),
         let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize),
@@ -48,7 +49,8 @@ package enum FirstRecords {
     return []
   }
 
-  /// The number of fields that a record's header gives (file format, section 2.1), as far as its start can be read.
+  /// The number of fields in a record's header (file format, section 2.1). If `record` contains only the start of a
+  /// record, only the fields in this start are counted.
   package static func fieldCount(_ record: RawSpan) -> Int {
     guard let header = Varint.read(record, at: 0, end: record.byteCount) else { return 0 }
     let end = Int(clamping: min(header.value, UInt64(record.byteCount)))
@@ -63,32 +65,33 @@ package enum FirstRecords {
 }
 
 extension TableDefinition {
-  /// What the first rows of a table say about its statement.
+  /// What the first rows of a table show about the table's CREATE statement.
   package enum StatementEvidence {
     case agrees
-    /// The rows were not written with this statement.
+    /// The rows were not written with this CREATE statement.
     case contradicts
-    /// The rows contradict the statement, but a flipped bit explains why; the value is the repaired statement.
+    /// The rows contradict the statement, and a flipped bit in it explains this. The value is the repaired statement.
     case repaired(String)
   }
 
-  /// Compares the statement with the first rows of its table.
+  /// Compares the CREATE statement with the first rows of its table.
   ///
-  /// If a comma of the statement has become another character, two of its columns run together. This is assumed when
-  /// most rows have more fields than the statement has columns, and SQLite refuses the statement or one of its types
-  /// has at least three words. SQLite writes no record with more fields than columns. But a page of another table may
-  /// be at the root, and then the statement is right.
+  /// If damage has turned a comma of the statement into another character, two columns run together. This is assumed if
+  /// most rows have more fields than the statement has columns and, in addition, SQLite rejects the statement or a
+  /// column type has at least three words. SQLite writes no record with more fields than columns. But if a page of
+  /// another table is at the position of the root page, the statement is right.
   ///
+  /// `repair`: the repair that all tables of a file share, with its budget.
   /// - Throws: ``SQLiteFileError`` when the device fails.
-  package func evidence(on sql: String, root: UInt32, _ reader: inout PageReader)
-    throws(SQLiteFileError) -> StatementEvidence
-  {
+  package func evidence(
+    on sql: String, root: UInt32, _ repair: inout SchemaRepair, _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> StatementEvidence {
     guard !isWithoutRowID else { return .agrees }
     let stored = storedOrder.count
     var count = 0
     var surplus = 0
     var largest = 0
-    // When the first leaf says nothing, or is damaged, other leaves are tried.
+    // If the first leaf is empty or damaged, other leaves are tried.
     let parts = 8
     for part in 0..<parts {
       for record in try FirstRecords.read(below: root, part: part, of: parts, &reader) {
@@ -105,12 +108,13 @@ extension TableDefinition {
       && (columns.contains { $0.declaredType.utf8.split { $0 == 0x20 || 9...13 ~= $0 }.count > 2 }
         || SchemaGrammar.refusesTable(sql))
     guard isRunTogether else { return .agrees }
-    return StatementRepair.separated(sql, columns: largest).map { .repaired($0) } ?? .contradicts
+    return repair.separated(sql, columns: largest).map { .repaired($0) } ?? .contradicts
   }
 }
 
 extension Finding {
-  /// The finding for a CREATE statement that is not used.
+  /// The finding about a CREATE statement that is not used because its table's rows have more fields than the statement
+  /// has columns.
   package static func tooFewColumns(_ table: String) -> Finding {
     Finding(
       .schemaUnreadable,
@@ -118,7 +122,7 @@ extension Finding {
       table: table)
   }
 
-  /// The finding for an entry of the schema that is read as it was before bits of it were flipped.
+  /// The finding about an entry of the schema whose flipped bits are corrected before the entry is read.
   package static func repairedEntry(_ table: String) -> Finding {
     Finding(
       .schemaRepaired,

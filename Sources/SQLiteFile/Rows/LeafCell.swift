@@ -1,34 +1,36 @@
-/// A cell of a table leaf (file format, section 1.6, "Table B-Tree Leaf Cell") as it is on its page.
+/// A cell of a table leaf (file format, section 1.6, "Table B-Tree Leaf Cell"), as stored on its page.
 @usableFromInline package struct LeafCell: BitwiseCopyable {
-  /// Offset of the cell's first byte in the page.
+  /// The page offset of the cell's first byte.
   @usableFromInline package var start: Int
-  /// Bytes of the cell on its page, including the overflow page number.
+  /// The number of bytes of the cell that are on its page, including the overflow page number.
   @usableFromInline package var length: Int
   /// The row id; meaningless when ``hasRowID`` is false.
   @usableFromInline package var rowID: Int64
-  /// Offset of the record's header in the page.
+  /// The page offset of the record header.
   @usableFromInline package var record: Int
-  /// Bytes of the payload, including those on overflow pages.
+  /// The length of the payload in bytes, including bytes on overflow pages.
   @usableFromInline package var payload: Int
-  /// Bytes of the payload that are on this page.
+  /// The number of payload bytes that are on this page.
   @usableFromInline package var local: Int
   /// Whether the row id is known.
   @usableFromInline package var hasRowID = true
-  /// How many leading serial types are lost: 0 for an intact cell. The remaining types start at ``record``.
+  /// The number of serial types at the start of the record header that are lost; 0 for an intact cell. The remaining
+  /// types start at ``record``.
   @usableFromInline package var lostTypes = 0
-  /// What the first type must have been when it is lost; set only when ``lostTypes`` is 1.
+  /// The first serial type, which was inferred. Set only if exactly one type is lost (``lostTypes`` is 1).
   @usableFromInline package var firstType: UInt64 = 0
-  /// Whether the cell's first four bytes are lost, so that the types, not the record, start at ``record``.
+  /// Whether the cell's first four bytes are lost. If so, ``record`` is the offset of the first remaining serial type
+  /// instead of the offset of the record header.
   @usableFromInline package var isStartLost = false
-  /// The length of the record's header when its bytes are lost; less than 128.
+  /// The length of the record header, in bytes, if the header's first byte is lost; less than 128.
   @usableFromInline package var headerLength = 0
-  /// Whether the record's header contradicts itself, so that no value is certain.
+  /// Whether the record header contradicts itself, so that no value is certain.
   @usableFromInline package var isWrecked = false
-  /// Whether the lengths of the record's values were added up and match the payload.
+  /// Whether the lengths of the record's values were added up and agree with the payload length.
   @usableFromInline package var isMeasured = false
-  /// Whether the first type is a guess that nothing confirms.
+  /// Whether the first serial type is a guess without confirmation.
   @usableFromInline package var isFirstDoubtful = false
-  /// Whether nothing begins where a deleted cell ends, so that its last value may have been overwritten.
+  /// Whether nothing on the page confirms the end of this deleted cell: its last value may have been overwritten.
   @usableFromInline package var isEndDoubtful = false
 
   @inlinable package init(
@@ -57,12 +59,12 @@
   @inlinable package var end: Int { start + length }
   package var spills: Bool { local < payload }
 
-  /// Parses the cell at `start`; nil unless all its lengths are consistent.
+  /// Parses the cell at `start`. Returns nil unless all lengths in the cell are consistent.
   ///
-  /// `limit`: the offset by which the cell must end.
-  /// `maxPayload`: the largest payload that the file can hold.
-  /// `longestHeader`: the longest record header that is accepted unchecked, because it continues in overflow pages.
-  /// `keepsTypes`: whether to keep the types; just adding up their lengths takes half the time.
+  /// `limit`: the highest offset at which the cell may end. `maxPayload`: the maximum length of a payload that the file
+  /// can contain. `longestHeader`: the maximum length of a record header that is accepted unchecked because it
+  /// continues on overflow pages. `keepsTypes`: whether to store the serial types in `types`. Adding up their lengths
+  /// without storing the types takes half the time.
   @inlinable @inline(__always)
   package static func parse(
     _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, maxPayload: Int,
@@ -94,7 +96,7 @@
     guard keepsTypes ? types.read(page, range) : types.measure(page, range),
       types.bodyLength &+ Int(header.value) == total
     else { return nil }
-    // SQLite pads a cell to four bytes.
+    // SQLite pads a cell to at least four bytes.
     let length = max(4, offset &- start &+ local &+ (spills ? 4 : 0))
     guard start &+ length <= limit else { return nil }
     return LeafCell(

@@ -1,26 +1,26 @@
-/// Sums over the cells of a table leaf, gathered while they are read.
+/// Sums over the cells of a leaf, which are computed while the cells are read.
 struct LeafTally {
   var firstRowID: Int64 = 0
   var lastRowID: Int64 = 0
-  /// Whether a row id is not higher than the one before it: SQLite does not find such rows.
+  /// Whether any row id is not higher than the row id before it. SQLite does not find such rows.
   var isOutOfOrder = false
-  /// Whether the first row has values that SQLite does not store in the table.
+  /// Whether the first row contains values that SQLite never stores in the table.
   var isOthers = false
-  /// Whether a sector of the page looks all zero; ``loss`` then tells whether values were lost with it.
+  /// Whether any sector of the page appears to be all zeros. If so, ``loss`` shows whether values were lost with it.
   private(set) var mayHaveLostSector = false
   private(set) var loss = ZeroSectors.Loss.none
   private(set) var count = 0
   private var bytes = 0
   private var lowest = Int.max
 
-  /// Looks for zero sectors in the cell content area.
+  /// Looks for sectors of zeros in the cell content area, and sets ``mayHaveLostSector``.
   mutating func expectLostSectors(_ page: RawSpan, _ header: BTreePage) {
     let content = Int(page.uint16(at: header.pointers - (header.kind.isLeaf ? 3 : 7)))
     let floor = content < header.pointers ? header.pointers : min(content, header.usableSize)
     mayHaveLostSector = ZeroSectors.touch(floor..<header.usableSize, of: page)
   }
 
-  /// Records what a row has lost with a zero sector.
+  /// Combines ``loss`` with the loss of one more row.
   mutating func add(_ other: ZeroSectors.Loss) {
     if other == .certain || loss == .none { loss = other }
   }
@@ -28,12 +28,13 @@ struct LeafTally {
   @inline(__always)
   mutating func add(_ start: Int, _ end: Int) {
     count &+= 1
-    // SQLite pads a cell to four bytes.
+    // SQLite pads a cell to at least four bytes.
     bytes &+= max(4, end &- start)
     if start < lowest { lowest = start }
   }
 
-  /// Whether cells, freeblocks, fragments and the gap add up to the size of the page (file format, section 1.6).
+  /// Whether the lengths of cells, freeblocks, fragments and the part before the cells add up to the size of the page
+  /// (file format, section 1.6).
   func addsUp(_ page: RawSpan, _ header: BTreePage) -> Bool {
     let base = header.pointers - 8
     let floor = header.pointers + 2 * header.cellCount

@@ -1,19 +1,19 @@
-/// Counts the BLOBs of a table that are at least as long as a sector, and how many of them end in zeros.
+/// Counts the BLOBs of a table that are at least one sector long, and those among them that end in zeros.
 private struct PaddingSink: RowSink, ~Copyable {
   private var rowCount = 0
   private var count = 0
   private var paddedCount = 0
   var wantsMore: Bool { rowCount < 1024 }
 
-  /// The shortest BLOB that is counted, in bytes: a shorter one cannot lose a whole sector.
+  /// The minimum length of a BLOB that is counted, in bytes. A shorter BLOB cannot lose a whole sector.
   private static let shortest = 512
-  /// A BLOB that ends in this many zeros counts as padded: other content rarely does.
+  /// The minimum number of zeros at the end of a BLOB that counts as padded. Other content rarely ends in so many.
   private static let zeros = 16
-  /// The fewest padded BLOBs that prove padding: fewer may each have lost a sector.
+  /// The minimum number of padded BLOBs that shows padding. If there are fewer, each of them may have lost a sector.
   private static let fewest = 4
 
-  /// Whether at least three quarters of the counted BLOBs end in zeros: a disk that lost so much would leave hardly any
-  /// readable row.
+  /// Whether at least three quarters of the counted BLOBs end in zeros. If a disk had lost this number of sectors,
+  /// hardly any row would be readable.
   var isPadding: Bool { paddedCount >= Self.fewest && paddedCount * 4 >= count * 3 }
 
   mutating func beginRow(_ rowID: Int64?) {}
@@ -31,10 +31,11 @@ private struct PaddingSink: RowSink, ~Copyable {
 }
 
 extension SQLiteDatabase {
-  /// Whether BLOBs of a table usually end in zeros, judged by its first readable rows. If so, zeros at the end of a
-  /// BLOB are content, even if they begin at a sector boundary like those of a lost sector.
+  /// Whether the BLOBs of a table usually end in zeros, judged by its first readable rows. If so, zeros at the end of a
+  /// BLOB are content, even if they begin at a sector boundary like the zeros of a lost sector.
   ///
-  /// The test adds no findings, so it may run while a table is read. `reader` is used for nothing else.
+  /// The test adds no findings, so it can be used while the table is being read. `reader`: a reader that only this test
+  /// uses.
   package func padsBlobs(of table: Table, _ reader: consuming PageReader) -> Bool {
     guard let definition = table.definition else { return false }
     let layout = RowLayout(definition)

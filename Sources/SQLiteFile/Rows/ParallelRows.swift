@@ -1,17 +1,19 @@
 import Dispatch
 
-/// Reads the records of a large table on two threads, and passes them to a receiver in the same order as one thread
-/// would.
+/// Reads the records of a large table on two threads, and passes them to a receiver in the order in which one thread
+/// would pass them.
 ///
 /// The leaves are divided into blocks. Two blocks are read at a time, each by a worker with its own reader, scan and
-/// receiver, and passed on in order. A block that does not fit its worker's receiver is read again directly into the
-/// main receiver, and so are all later blocks: with rows that large the bottleneck is the output, not the decoding.
+/// receiver. Their rows are passed on in order. If the receiver of a worker cannot store the rows of a block, this
+/// block and all later blocks are read directly into the main receiver: with rows this large, the bottleneck is the
+/// output, not the decoding.
 struct ParallelRows {
-  /// The fewest leaves for which a second thread is worthwhile.
+  /// The minimum number of leaves for which a second thread is used.
   static var minLeafCount: Int { 512 }
   private static var workerCount: Int { 2 }
 
-  /// What one thread works with. The rounds make sure that only one thread at a time uses it.
+  /// The objects that one thread uses. Only one thread at a time uses a worker, because both workers finish their
+  /// blocks before the next two blocks begin.
   private final class Worker: @unchecked Sendable {
     var reader: PageReader
     var scan: BTreeScan
@@ -65,7 +67,7 @@ struct ParallelRows {
     }
   }
 
-  /// Writes all rows to `sink`; `scan` and `reader` are used for blocks that are read directly into it.
+  /// Writes all rows to `sink`. `scan` and `reader` are used for blocks that are read directly into `sink`.
   func write(to sink: inout ReceivedRecords, scan: inout BTreeScan, reader: inout PageReader)
     throws(SQLiteFileError)
   {
@@ -82,13 +84,13 @@ struct ParallelRows {
         workers[$0].read(leaves, blocks[$0])
       }
       for (worker, block) in zip(workers, blocks) {
-        // Only one scan may read below an interior page that is in the position of a leaf, because pages may be
-        // referenced twice.
+        // If an interior page is in the position of a leaf, only one scan may read the pages below it, because a page
+        // may be referenced twice.
         guard !worker.sink.receiver.isBroken, !worker.scan.hasLeftPages else {
           straightFrom = block.lowerBound
           break
         }
-        // In the order of the blocks, as one scan would find it.
+        // Findings and rows are added in the order of the blocks, so that the result is that of a single scan.
         scan.take(from: &worker.scan)
         sink.receiver.take(from: worker.sink.receiver)
         if let failure = worker.failure { throw failure }

@@ -1,8 +1,8 @@
 /// Decodes records (file format, section 2.1 "Record Format") and passes their values to a sink.
 ///
-/// The whole record is checked before its first value is passed on, so that a sink never sees half a row.
+/// The whole record is checked before its first value is passed on, so that a sink never receives a part of a row.
 @usableFromInline package struct RecordDecoder: ~Copyable {
-  /// Why a record could not be decoded.
+  /// The reason why a record could not be decoded.
   @usableFromInline package enum Defect {
     case header
     case body(needed: Int, have: Int)
@@ -17,16 +17,17 @@
   }
 
   @usableFromInline let encoding: DatabaseHeader.TextEncoding
-  /// Serial type and offset of each field of the last record; empty when they were not requested.
+  /// For each field of the last record, its serial type and its offset. Empty when the fields were not requested.
   @usableFromInline package var fields: ContiguousArray<(type: UInt64, offset: Int)> = []
   @usableFromInline var utf8 = ContiguousArray<UInt8>()
-  /// How many values had a serial type that no version of SQLite writes into a file (10 and 11).
+  /// The number of values with a serial type that no version of SQLite writes into a file (10 and 11).
   @usableFromInline package private(set) var reservedTypeCount = 0
-  /// How many records continued after their last value.
+  /// The number of records that continued after their last value.
   @usableFromInline package private(set) var trailingCount = 0
-  /// How many records had more fields than the table has columns.
+  /// The number of records that had more fields than the table has columns.
   @usableFromInline package private(set) var surplusCount = 0
-  /// Bytes of text and BLOBs that were passed on as defaults, for columns that records have no field for.
+  /// The length of all texts and BLOBs that were passed on as default values, in bytes. A default value is used when a
+  /// record has no field for a column.
   package private(set) var defaultBytes = 0
 
   package init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
@@ -44,8 +45,8 @@
     surplusCount = 0
   }
 
-  /// Decodes one record.
-  /// - Returns: nil when the row was passed to the sink, else why it was not.
+  /// Decodes one record and passes its row to the sink.
+  /// - Returns: nil when the row was passed to the sink; otherwise, the reason why it was not.
   @inlinable @inline(__always)
   package mutating func decode<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout, into sink: inout Sink
@@ -62,15 +63,15 @@
     return nil
   }
 
-  /// Locates the fields of a record for ``emit(_:rowID:layout:into:)`` and ``integer(_:of:rowID:layout:)``.
-  /// - Returns: nil when the record is consistent, else why it cannot be decoded.
+  /// Locates the fields of a record, as ``emit(_:rowID:layout:into:)`` and ``integer(_:of:rowID:layout:)`` require.
+  /// - Returns: nil when the record is consistent; otherwise, the reason why it cannot be decoded.
   @inlinable @inline(__always)
   package mutating func open(_ payload: RawSpan) -> Defect? {
     var header = 0..<0
     return measure(payload, keepsFields: true, &header)
   }
 
-  /// Passes the values of the opened record to a sink, in the order of the layout's columns.
+  /// Passes the values of the record that was opened last to a sink, in the order of the layout's columns.
   @inlinable @inline(__always)
   package mutating func emit<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout, into sink: inout Sink
@@ -80,7 +81,7 @@
     sink.endRow()
   }
 
-  /// The integer in a column of the opened record; nil for any other value.
+  /// The integer in a column of the record that was opened last; nil if the value is not an integer.
   package func integer(
     _ column: Int, of payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout
   ) -> Int64? {
@@ -100,7 +101,7 @@
     }
   }
 
-  /// Reads the types of a record, and checks that the record holds the values of these types.
+  /// Reads the serial types of a record, and checks that the record is long enough for the values of these types.
   @inlinable @inline(__always)
   mutating func measure(
     _ payload: RawSpan, keepsFields: Bool, _ types: inout Range<Int>
@@ -119,7 +120,7 @@
       offset &+= type.length
       let length = Self.length(ofType: type.value)
       if keepsFields { fields.append((type.value, body)) }
-      // The first length past the record's end decides; further additions could overflow.
+      // A single length that exceeds the record decides, because adding further lengths could overflow.
       guard length <= count else { return .body(needed: length, have: count &- headerEnd) }
       body &+= length
       if body > count &* 2 { break }
@@ -130,8 +131,8 @@
     return nil
   }
 
-  /// Decodes a record whose lengths are known to be consistent: its types end where its header does, and its values
-  /// where the record does.
+  /// Decodes a record whose lengths are known to be consistent: the serial types end at the end of the header, and the
+  /// values end at the end of the record.
   @inlinable @inline(__always)
   package mutating func decodeMeasured<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout, into sink: inout Sink
@@ -203,14 +204,14 @@
     }
   }
 
-  /// Emits a column for which the record has no field.
+  /// Passes on the value of a column for which the record has no field.
   @inline(never)
   @usableFromInline mutating func emitDefault<Sink: RowSink & ~Copyable>(
     _ layout: borrowing RowLayout, _ column: Int, _ rowID: Int64?, _ sink: inout Sink
   ) {
     let rule = layout.rules[column]
     if rule.isRowID, let rowID { return sink.integer(rowID) }
-    // A virtual column is computed when it is read with SQL.
+    // SQLite computes the value of a virtual column when the column is read with SQL.
     guard rule.field >= 0 else { return sink.null() }
     switch layout.defaults[column] {
     case nil, .null?: sink.null()
@@ -227,11 +228,12 @@
     }
   }
 
-  /// Bytes in the body of a value of this serial type; `Int.max` for a length that no record can hold.
+  /// The number of bytes that a value of this serial type takes in the body of a record; `Int.max` for a length that no
+  /// record can have.
   @inlinable @inline(__always)
   package static func length(ofType type: UInt64) -> Int {
     if type >= 12 { return Int(truncatingIfNeeded: min((type &- 12) >> 1, UInt64(Int.max))) }
-    // Types 0 to 11 have 0 1 2 3 4 6 8 8 0 0 0 0 bytes: four bits each.
+    // Types 0 to 11 have the lengths 0 1 2 3 4 6 8 8 0 0 0 0, stored here in four bits each.
     return Int(truncatingIfNeeded: (0x8864_3210 as UInt64) >> (type &* 4) & 0xf)
   }
 
@@ -266,8 +268,8 @@
     }
   }
 
-  /// A big-endian two's-complement integer of 1, 2, 3, 4, 6 or 8 bytes: one load and a shift if eight bytes can be
-  /// loaded.
+  /// Reads a big-endian two's-complement integer of 1, 2, 3, 4, 6 or 8 bytes. If eight bytes can be loaded, one load
+  /// and one shift suffice.
   @inlinable @inline(__always)
   package static func integer(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Int64 {
     if offset &+ 8 <= payload.byteCount {
@@ -282,7 +284,7 @@
     return value
   }
 
-  /// Converts UTF-16 to UTF-8. An odd last byte is dropped; a lone surrogate keeps its three-byte form.
+  /// Converts UTF-16 to UTF-8. An odd last byte is dropped. A lone surrogate becomes three bytes of invalid UTF-8.
   @usableFromInline mutating func transcode(_ payload: RawSpan, _ offset: Int, _ length: Int) {
     utf8.removeAll(keepingCapacity: true)
     let isBigEndian = encoding == .utf16BigEndian

@@ -1,25 +1,27 @@
-/// Renders the records of a table in a higher-level target, with one call per row instead of one per value.
+/// Renders the records of a table. Types of higher-level targets conform to this protocol. They receive one call for
+/// each row, not one for each value.
 package protocol RecordReceiver: AnyObject {
-  /// Takes a record. Returns nil when the row was taken, else why its record cannot be decoded.
+  /// Receives a record. Returns nil when the receiver accepts the record; otherwise, the reason why the record cannot
+  /// be decoded.
   func take(
     _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
     _ decoder: inout RecordDecoder
   ) -> RecordDecoder.Defect?
-  /// Whether more rows are wanted; false ends the scan.
+  /// Whether more rows are wanted. If this is false, the scan ends.
   var wantsMore: Bool { get }
-  /// Whether rows were lost because the output failed, or because this receiver could not keep them all.
+  /// Whether rows were lost because the output failed, or because this receiver could not store all rows.
   var isBroken: Bool { get }
   /// Whether blocks of rows may be rendered in parallel.
   var takesBlocks: Bool { get }
-  /// How many bytes of pages one block may have.
+  /// The maximum total size of the pages of one block, in bytes.
   var blockBytes: Int { get }
-  /// A receiver for blocks, which keeps what it renders for ``take(from:)``.
+  /// Returns a new receiver for blocks of rows. It stores its output until ``take(from:)`` is called on this receiver.
   func another() -> any RecordReceiver
-  /// Appends what another receiver has kept, and empties that receiver.
+  /// Appends the stored output of another receiver, and empties that receiver.
   func take(from other: any RecordReceiver)
 }
 
-// Defaults for receivers that take the rows one after the other and cannot lose any.
+// Defaults for a receiver that accepts rows only one after the other and cannot lose any.
 extension RecordReceiver {
   package var isBroken: Bool { false }
   package var takesBlocks: Bool { false }
@@ -28,7 +30,7 @@ extension RecordReceiver {
   package func take(from other: any RecordReceiver) {}
 }
 
-/// Passes each record to a receiver.
+/// A sink that passes each record to a receiver.
 struct ReceivedRecords: RecordSink {
   let receiver: any RecordReceiver
 

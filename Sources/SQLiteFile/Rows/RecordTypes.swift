@@ -1,27 +1,28 @@
-/// The serial types of one record, parsed into memory that is reused.
+/// The serial types of one record. The memory is reused for the next record.
 @usableFromInline package struct RecordTypes {
-  /// How many fields an SQLite record can have (upper limit of SQLITE_MAX_COLUMN).
+  /// The maximum number of fields in a record of SQLite (upper limit of SQLITE_MAX_COLUMN).
   @inlinable package static var maxFields: Int { 32_767 }
-  /// The highest serial type that is read: no value is longer than 2 GiB (SQLITE_MAX_LENGTH).
+  /// The highest serial type that is accepted. No value is longer than 2 GiB (SQLITE_MAX_LENGTH).
   @inlinable static var longestType: UInt64 { 0x1_0000_0000 }
 
   @usableFromInline package private(set) var types: ContiguousArray<UInt64> = []
-  /// Bytes of the record's values together, as the types give them.
+  /// The total length of the record's values in bytes, according to the serial types.
   @usableFromInline package private(set) var bodyLength = 0
-  /// How many types may still be read. A crafted page can have thousands of offsets at which a record of thousands of
-  /// types seems to begin.
+  /// The number of serial types that may still be read. The limit is needed because a malicious page can have thousands
+  /// of offsets at which a record with thousands of types seems to begin.
   @usableFromInline var budget = Int.max
 
-  /// Creates a value without types, and without a limit.
+  /// Creates a value without serial types, and without a limit for reading them.
   @inlinable package init() {}
 
-  /// Sets how many types may be read from one page of this usable size.
+  /// Sets the number of serial types that may be read from one page. `usableSize`: the usable size of the page.
   @inlinable package mutating func renewBudget(usableSize: Int) { budget = usableSize * 128 }
 
-  /// Charges examined bytes of values to the budget: thousands of records on a page may share the same values.
+  /// Reduces the budget after bytes of values were examined, because thousands of records on a page may share bytes.
   @inlinable package mutating func spend(bytes: Int) { budget &-= max(0, bytes) / 4 }
 
-  /// Reads the types in `range`; returns false when they do not end exactly at its end, or when one is reserved.
+  /// Reads the serial types in `range`. Returns false when the types do not end exactly at the end of the range, or
+  /// when a type is reserved.
   @inlinable package mutating func read(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
     types.removeAll(keepingCapacity: true)
     bodyLength = 0
@@ -34,7 +35,7 @@
     return true
   }
 
-  /// Reads the types of an intact cell; returns false when they contradict its payload.
+  /// Reads the serial types of an intact cell. Returns false when they contradict the cell's payload length.
   @inlinable package mutating func read(_ cell: LeafCell, _ page: RawSpan) -> Bool {
     let limit = cell.record + cell.local
     guard let header = Varint.read(page, at: cell.record, end: limit),
@@ -44,8 +45,8 @@
       && bodyLength + Int(header.value) == cell.payload
   }
 
-  /// Adds up the lengths of the types in `range` without keeping them; returns false in the same cases as
-  /// ``read(_:_:)``.
+  /// Sums the value lengths given by the serial types in `range`, without storing the types. Returns false in the cases
+  /// in which ``read(_:_:)`` does.
   @inlinable @inline(__always)
   package mutating func measure(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
     var sum = 0
@@ -71,8 +72,8 @@
     return budget > 0 && count <= Self.maxFields
   }
 
-  /// Reads `count` types at `offset`.
-  /// - Returns: the offset after them; nil when they run past `end`.
+  /// Reads `count` serial types from `offset` on.
+  /// - Returns: the offset after the types; nil when the types extend past `end`.
   @inlinable package mutating func read(_ bytes: RawSpan, at offset: Int, count: Int, end: Int)
     -> Int?
   {
@@ -85,7 +86,7 @@
     return offset
   }
 
-  /// Inserts a lost type before the first type.
+  /// Inserts a lost serial type at the start, before the first type that was read.
   @inlinable package mutating func prepend(_ type: UInt64) {
     types.insert(type, at: 0)
     bodyLength += RecordDecoder.length(ofType: type)

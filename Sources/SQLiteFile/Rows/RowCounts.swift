@@ -1,6 +1,7 @@
-/// Counts all rows, and the rows for each integer in one column.
+/// Counts all rows of a table and, for each integer that occurs in one column, the rows with this integer.
 struct CountSink: RowSink {
-  /// The most different integers that are counted: more than a store has entities.
+  /// The maximum number of different integers for which rows are counted. The integers are entity numbers, and no store
+  /// has this many entities.
   private static let limit = 100_000
   private let wanted: Int
   private var column = 0
@@ -9,7 +10,7 @@ struct CountSink: RowSink {
   private(set) var byInteger: [Int64: Int] = [:]
   var wantsMore: Bool { true }
 
-  /// Counts by the integers in a column; nil counts only rows.
+  /// Creates a sink that counts all rows and, unless `column` is nil, the rows for each integer in that column.
   init(column: Int? = nil) { wanted = column ?? -1 }
 
   mutating func beginRow(_ rowID: Int64?) {
@@ -40,7 +41,7 @@ struct CountSink: RowSink {
   }
 }
 
-/// Counts the rows of a table, on two threads if it is large.
+/// Counts the rows of a table. If the table is large, two threads are used.
 final class RowCounts: RecordReceiver {
   private(set) var sink: CountSink
   private let column: Int?

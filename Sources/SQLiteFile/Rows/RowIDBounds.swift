@@ -1,20 +1,21 @@
-/// The row ids that the keys of the interior pages above a page allow on it; no row id when `least` is above `most`.
+/// The row ids that the keys of a page's ancestors allow on it. If `least` is greater than `most`, the page must be empty.
 package struct RowIDBounds {
   package var least = Int64.min
   package var most = Int64.max
 }
 
-/// The keys of an interior page of a table, one after the other. Each key is the highest row id of the page to its
-/// left.
+/// The keys of an interior page of a table, one after the other. Each key is the highest row id that is allowed on the
+/// child page to the left of the key.
 struct KeyWalk {
-  /// The bounds of the page after the last key.
+  /// The row ids that are allowed on the child page after the last key so far.
   private(set) var rest: RowIDBounds
-  /// Whether the keys ascend within the bounds of the page. Keys out of order bound nothing.
+  /// Whether the keys ascend and are within the bounds of the interior page. If not, all row ids are allowed on the
+  /// remaining child pages.
   private(set) var isInOrder = true
 
   init(_ rowIDs: RowIDBounds = RowIDBounds()) { rest = rowIDs }
 
-  /// The bounds of the page left of the next key.
+  /// Advances to the next key. Returns the row ids that are allowed on the child page to the left of this key.
   mutating func next(_ key: Int64) -> RowIDBounds {
     guard isInOrder, key >= rest.least, key <= rest.most else {
       isInOrder = false
@@ -27,14 +28,14 @@ struct KeyWalk {
   }
 }
 
-/// The leaves of a table in key order, with the bounds of their row ids; twelve bytes each.
+/// The leaves of a table in key order, each with the row ids that are allowed on it. A leaf takes twelve bytes.
 package struct LeafList {
   package private(set) var pages: [UInt32] = []
   private var most: [Int64] = []
 
   package init() {}
 
-  /// A list of leaves whose keys are not known.
+  /// Creates a list of leaves for which the keys are not known.
   package init(unbounded pages: [UInt32]) {
     self.pages = pages
     most = Array(repeating: .max, count: pages.count)
@@ -42,7 +43,7 @@ package struct LeafList {
 
   package var count: Int { pages.count }
 
-  /// A leaf and its bounds, which begin after those of the previous leaf.
+  /// The leaf at an index, and the row ids that are allowed on it: those after the bounds of the previous leaf.
   package subscript(index: Int) -> (page: UInt32, rowIDs: RowIDBounds) {
     let before = index > 0 ? most[index - 1] : .min
     return (

@@ -1,31 +1,31 @@
-/// How the fields of a record become the columns of a row.
+/// How the columns of a row are read from the fields of a record.
 @usableFromInline package struct RowLayout {
-  /// Where a column's value comes from. A rule is small, because it is looked up for each value of each row.
+  /// The source of a column's value. A rule is compact because it is looked up for each value of each row.
   @usableFromInline package struct Rule: BitwiseCopyable {
-    /// The index of the field in the record; negative when no field holds the value.
+    /// The index of the field in the record; negative when the value is in no field.
     @usableFromInline package var field: Int32
-    /// Whether the value is the row id; the field itself is NULL.
+    /// Whether the value is the row id. The field of the record is then NULL.
     @usableFromInline package var isRowID = false
-    /// Whether integers are read as reals.
+    /// Whether integers are converted to reals when they are read.
     @usableFromInline package var isReal = false
   }
 
-  /// A rule for each column.
+  /// The rules for the columns, one for each column.
   @usableFromInline package let rules: ContiguousArray<Rule>
-  /// For each column, the value when a record has no field for it; nil when that value is not known.
+  /// For each column, the value that is read if a record has no field for the column; nil if that value is not known.
   package let defaults: [StoredValue?]
   /// The names of the columns, in the order of ``rules``.
   package let names: [String]
-  /// Whether the fields are the columns in order, so that one pass is enough.
+  /// Whether the fields of a record are the columns in order, so that a record can be read in one pass.
   @usableFromInline package let isInOrder: Bool
-  /// The most fields that a record of the table can have.
+  /// The maximum number of fields in a record of the table.
   @usableFromInline package let fieldCount: Int
   /// The constraints that the CREATE statement sets on the fields of a record.
   package let demands: FieldDemands
-  /// Whether fields after the last column are also read.
+  /// Whether fields beyond the last column are read too.
   @usableFromInline package let takesAllFields: Bool
 
-  /// The layout of a table.
+  /// Creates the layout of a table.
   package init(_ table: TableDefinition) {
     var rules = ContiguousArray(table.columns.map { Rule(field: -1, isReal: $0.affinity == .real) })
     for (field, column) in table.storedOrder.enumerated() { rules[column].field = Int32(field) }
@@ -39,7 +39,8 @@
     takesAllFields = false
   }
 
-  /// The layout of the same table with only some columns, in the given order.
+  /// Creates the layout of a table with only some of its columns. `layout`: the layout with all columns. `columns`: the
+  /// indexes of the wanted columns, in the wanted order.
   package init(_ layout: RowLayout, columns: [Int]) {
     rules = ContiguousArray(columns.map { layout.rules[$0] })
     defaults = columns.map { layout.defaults[$0] }
@@ -50,7 +51,7 @@
     takesAllFields = false
   }
 
-  /// The layout of records of an unknown table: all fields as they are.
+  /// Creates the layout for records of an unknown table: all fields are read as stored.
   package init() {
     rules = []
     defaults = []

@@ -1,16 +1,17 @@
 /// Receives the records of a table, one after the other.
 ///
-/// Conformers are structs: the scan is generic over them, and the compiler specializes it for each sink of this module.
+/// Conforming types are structs: the scan is generic over them, and the compiler specialises the scan for each sink of
+/// this module.
 @usableFromInline package protocol RecordSink: ~Copyable {
-  /// A cell is read next; `start` is its offset in its page.
+  /// Called before a cell is read. `start` is the page offset of the cell.
   mutating func beginCell(at start: Int)
-  /// Takes a record. `rowID` is nil in a WITHOUT ROWID table; `decoder` counts what is odd about the record.
-  /// - Returns: nil when the row was taken, else why its record cannot be decoded.
+  /// Receives a record. `rowID` is nil in a WITHOUT ROWID table. `decoder` counts irregularities of the record.
+  /// - Returns: nil when the sink accepts the record; otherwise, the reason why the record cannot be decoded.
   mutating func take(
     _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
     _ decoder: inout RecordDecoder
   ) -> RecordDecoder.Defect?
-  /// Whether more rows are wanted; false ends the scan.
+  /// Whether more rows are wanted. If this is false, the scan ends.
   var wantsMore: Bool { get }
 }
 
@@ -19,18 +20,18 @@ extension RecordSink where Self: ~Copyable {
   package mutating func beginCell(at start: Int) {}
 }
 
-/// Receives decoded rows, value by value. There is no row object, no enum and no closure in the loop.
+/// Receives decoded rows, value by value. For speed, no row object, enum or closure is used for each row.
 @usableFromInline package protocol RowSink: RecordSink, ~Copyable {
-  /// A row starts; `rowID` is nil in a WITHOUT ROWID table.
+  /// Called when a row starts. `rowID` is nil in a WITHOUT ROWID table.
   mutating func beginRow(_ rowID: Int64?)
   mutating func null()
   mutating func integer(_ value: Int64)
   mutating func real(_ value: Double)
-  /// Text as UTF-8. The file's text may be invalid; lone UTF-16 surrogates come in their three-byte form, so that
-  /// nothing is lost.
+  /// Receives a text as UTF-8. The text may be invalid. Lone UTF-16 surrogates are given in their three-byte form, so
+  /// that no information is lost.
   mutating func text(_ bytes: RawSpan)
   mutating func blob(_ bytes: RawSpan)
-  /// The row is complete.
+  /// Called when the row is complete.
   mutating func endRow()
 }
 

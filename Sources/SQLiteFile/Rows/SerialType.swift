@@ -1,10 +1,12 @@
-/// The numbers in a record's header that say what its values are (file format, section 2.1 "Record Format").
+/// The numbers in a record header that give the type and length of each value (file format, section 2.1 "Record
+/// Format").
 @usableFromInline package enum SerialType {
-  /// The type under which SQLite stores an integer, and how many bytes its value takes: none for 0 and 1.
+  /// The serial type under which SQLite stores an integer, and the number of bytes that the value takes (0 for the
+  /// integers 0 and 1).
   @inlinable @inline(__always)
   package static func shortest(for integer: Int64) -> (type: UInt8, byteCount: Int) {
     if integer == 0 || integer == 1 { return (8 + UInt8(truncatingIfNeeded: integer), 0) }
-    // The bits without the sign bit.
+    // The number of significant bits, without the sign bit.
     let bits = 64 - (integer < 0 ? ~integer : integer).leadingZeroBitCount
     if bits < 32 { return (UInt8(truncatingIfNeeded: bits / 8 + 1), bits / 8 + 1) }
     return bits < 48 ? (5, 6) : (6, 8)

@@ -1,4 +1,4 @@
-/// Storage classes ("Datatypes In SQLite", section 2), as a set of bits.
+/// A set of storage classes ("Datatypes In SQLite", section 2).
 @usableFromInline package struct StorageClasses: OptionSet, BitwiseCopyable, Sendable {
   @usableFromInline package let rawValue: UInt8
   @inlinable package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -10,10 +10,10 @@
   @inlinable package static var blob: Self { Self(rawValue: 16) }
   package static var any: Self { [.null, .integer, .real, .text, .blob] }
 
-  /// The class of a serial type (file format, section 2.1).
+  /// Creates a set with the storage class of a serial type (file format, section 2.1).
   @inlinable @inline(__always)
   package init(serialType type: UInt64) {
-    // Types 10 and 11 are reserved; SQLite reads NULL.
+    // Types 10 and 11 are reserved. SQLite reads them as NULL.
     if type >= 12 {
       self = type & 1 == 0 ? .blob : .text
     } else if type == 7 {

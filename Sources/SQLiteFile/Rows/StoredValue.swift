@@ -1,10 +1,10 @@
-/// A value as SQLite stores it: one of the five storage classes.
+/// A value as SQLite stores it, in one of the five storage classes.
 public enum StoredValue: Sendable, Hashable {
   /// NULL.
   case null
   /// A signed 64-bit integer.
   case integer(Int64)
-  /// A 64-bit float; never NaN, which SQLite stores as NULL.
+  /// A 64-bit float. It is never NaN, because SQLite stores NaN as NULL.
   case real(Double)
   /// Text, converted to UTF-8 from the encoding of the file.
   case text(StoredText)
@@ -14,8 +14,8 @@ public enum StoredValue: Sendable, Hashable {
 
 /// Text as it is in a file, valid or not.
 public struct StoredText: Sendable, Hashable {
-  /// The bytes as UTF-8. Lone surrogates of UTF-16 are in their three-byte form, which is not valid UTF-8, so
-  /// ``isValid`` is false.
+  /// The bytes of the text as UTF-8. Lone surrogates of UTF-16 are in their three-byte form. This form is not valid
+  /// UTF-8, so ``isValid`` is then false.
   public let utf8: [UInt8]
 
   /// Creates text from UTF-8 bytes, which need not be valid.
@@ -24,7 +24,7 @@ public struct StoredText: Sendable, Hashable {
   /// Creates text from a string.
   public init(_ string: String) { utf8 = Array(string.utf8) }
 
-  /// The text, with U+FFFD in place of invalid bytes.
+  /// The text as a string, with U+FFFD in place of invalid bytes.
   public var string: String { String(decoding: utf8, as: UTF8.self) }
 
   /// Whether the bytes are valid UTF-8, so that ``string`` is exact.
@@ -35,24 +35,24 @@ public struct StoredText: Sendable, Hashable {
 public struct StoredRow: Sendable, Hashable {
   /// The row id; nil in a WITHOUT ROWID table.
   public let rowID: Int64?
-  /// A value for each column, in the order of the table's columns.
+  /// The values, one for each column, in the order of the table's columns.
   public let values: [StoredValue]
 
-  /// Creates a row; `values` has one value for each column.
+  /// Creates a row. `values` must contain one value for each column.
   package init(rowID: Int64?, values: [StoredValue]) {
     self.rowID = rowID
     self.values = values
   }
 }
 
-/// Collects the values of each row and passes the row on.
+/// Collects the values of each row and passes the row to a closure.
 package struct ValueSink: RowSink, ~Copyable {
   private let receive: (StoredRow) -> Bool
   private var rowID: Int64?
   private var values: [StoredValue] = []
   package private(set) var wantsMore = true
 
-  /// `receive` returns whether it wants the next row.
+  /// Creates a sink. `receive` receives each row, and returns whether the next row is wanted.
   package init(receive: @escaping (StoredRow) -> Bool) { self.receive = receive }
 
   package mutating func beginRow(_ rowID: Int64?) {

@@ -1,9 +1,9 @@
-/// Chooses the table that owns the rows below a root page when the schema names several tables for it.
+/// If several tables in the schema have the same root page, chooses the table that owns the rows below this page.
 package enum RootChoice {
-  /// The most tables whose declarations are compared with the rows.
+  /// The maximum number of tables whose declarations are compared with the rows.
   private static let maxTables = 4096
 
-  /// The table whose declaration fits the first rows best; of several, the first in the schema.
+  /// The table whose declaration fits the first rows best. If several fit equally well, the first is chosen.
   package static func choose(
     _ tables: [Table], encoding: DatabaseHeader.TextEncoding, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Table {
@@ -17,7 +17,7 @@ package enum RootChoice {
       guard let definition = table.definition else { continue }
       var score = definition.isWithoutRowID == !isTable ? 1 << 16 : 0
       let demands = FieldDemands(definition)
-      // Counts the rows that the declaration allows; a row with a field for each column weighs slightly more.
+      // The score counts the rows that the declaration allows. A row with a field for each column weighs slightly more.
       for record in records
       where allows(record.payload.rawSpan, demands, encoding, &types) {
         score += types.types.count == demands.fields.count ? 257 : 256
@@ -30,7 +30,7 @@ package enum RootChoice {
     return best
   }
 
-  /// Whether SQLite could have stored a record under a declaration.
+  /// Whether SQLite could have stored a record in the table that `demands` describes.
   private static func allows(
     _ record: RawSpan, _ demands: FieldDemands, _ encoding: DatabaseHeader.TextEncoding,
     _ types: inout RecordTypes
@@ -54,11 +54,11 @@ package enum RootChoice {
     return true
   }
 
-  /// Whether a text is a number: a column of numeric affinity would have converted it.
+  /// Whether a text has the form of a number. A column of numeric affinity would have stored such a text as a number.
   private static func isNumber(_ text: RawSpan, _ encoding: DatabaseHeader.TextEncoding) -> Bool {
     var bytes = text.array()
     if encoding != .utf8 {
-      // All characters of a number have a zero byte beside them.
+      // In UTF-16, each character of a number has a zero byte beside it.
       let low = encoding == .utf16BigEndian ? 1 : 0
       guard bytes.count % 2 == 0,
         stride(from: 1 - low, to: bytes.count, by: 2).allSatisfy({ bytes[$0] == 0 })

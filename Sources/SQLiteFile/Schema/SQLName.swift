@@ -1,12 +1,12 @@
-/// A name that is compared as SQLite compares names: ASCII letters without case, all other bytes exactly. Swift's own
-/// `==` and `lowercased()` would treat two different SQLite tables as one.
+/// A name that is compared in the way SQLite compares names: ASCII letters without regard to case, all other bytes
+/// exactly. Swift's own `==` and `lowercased()` would treat the names of some different SQLite tables as equal.
 package struct SQLName: Hashable, Comparable, Sendable {
   private let folded: [UInt8]
 
-  /// Creates the name `text`, which has no quotes around it. Folds ASCII letters, as SQLite does to compare names.
+  /// Creates a name. `text` must have no quotes around it.
   package init(_ text: some StringProtocol) { folded = text.utf8.map(Self.folded) }
 
-  /// Whether the name begins with `prefix`, which has no capitals.
+  /// Whether the name begins with `prefix`. The prefix must be in lower case.
   package func hasPrefix(_ prefix: StaticString) -> Bool {
     folded.starts(with: prefix.description.utf8)
   }
@@ -15,7 +15,7 @@ package struct SQLName: Hashable, Comparable, Sendable {
     one.folded.lexicographicallyPrecedes(other.folded)
   }
 
-  /// Whether SQLite treats two names as one.
+  /// Whether SQLite treats two names as the same name.
   package static func isSame(_ one: String, _ other: String) -> Bool {
     guard one.utf8.count == other.utf8.count else { return false }
     var rest = other.utf8.makeIterator()

@@ -1,15 +1,15 @@
-/// A token of a CREATE statement, split as by SQLite's own tokenizer.
+/// A token of a CREATE statement, as SQLite's own tokenizer finds it.
 package struct SQLToken: Equatable {
   package enum Kind: Equatable {
     /// A bare word: a keyword or an identifier.
     case word
-    /// An identifier in quotes, brackets or backticks, without them.
+    /// An identifier in quotes, brackets or backticks. The text of the token does not include them.
     case quotedIdentifier
-    /// A string literal, without its quotes.
+    /// A string literal. The text of the token does not include the quotes.
     case string
     /// A number.
     case number
-    /// A BLOB literal `x'…'`, only its digits.
+    /// A BLOB literal `x'…'`. The text of the token contains only the digits.
     case blob
     /// A parameter, which means NULL in the schema: `?1`, `:name`, `@name`, `#name`, `$name`.
     case parameter
@@ -22,7 +22,7 @@ package struct SQLToken: Equatable {
   /// The range of the token in the UTF-8 bytes of the statement.
   package let range: Range<Int>
 
-  /// Whether the token is the given keyword, in any case; a quoted word never is.
+  /// Whether the token is the given keyword, regardless of case. A quoted word is never a keyword.
   package func isKeyword(_ keyword: String) -> Bool {
     kind == .word && SQLName.isSame(text, keyword)
   }
@@ -31,8 +31,8 @@ package struct SQLToken: Equatable {
     kind == .punctuation && text.utf8.elementsEqual(character.utf8)
   }
 
-  /// Where the words of a column's type end. SQLite reads GENERATED ALWAYS as words of the type and drops them from its
-  /// end, whether AS follows or not (build.c, `sqlite3AddColumn`).
+  /// The index after the last token of a column's type. SQLite reads GENERATED ALWAYS as words of the type, and then
+  /// drops these two words from the end of the type, whether AS follows or not (build.c, `sqlite3AddColumn`).
   static func endOfType(in tokens: [SQLToken], _ range: Range<Int>) -> Int {
     let end = range.upperBound
     let isGeneration =
@@ -41,8 +41,8 @@ package struct SQLToken: Equatable {
     return isGeneration ? end - 2 : end
   }
 
-  /// The tokens of the statement that SQLite reads from a schema entry. It ends at a zero byte or, unless it creates a
-  /// trigger, at a semicolon.
+  /// The tokens of the statement that SQLite reads from a schema entry. The statement ends at a zero byte. It also ends
+  /// at a semicolon, unless it creates a trigger.
   package static func statement(in sql: [UInt8]) -> [SQLToken] {
     all(in: Array(statementBytes(of: sql)))
   }
@@ -58,15 +58,16 @@ package struct SQLToken: Equatable {
     return text.prefix(end.range.lowerBound)
   }
 
-  /// Splits a statement into tokens; comments and white space are dropped. An unfinished literal ends at the end of the
-  /// text.
+  /// Splits a statement into tokens. Comments and white space are dropped. A literal that is not closed ends at the end
+  /// of the text.
   package static func all(in sql: [UInt8]) -> [SQLToken] {
     var tokens: [SQLToken] = []
     var index = 0
 
     func text(_ range: Range<Int>) -> String { String(decoding: sql[range], as: UTF8.self) }
 
-    /// The end of a quoted piece whose opening quote is at `start`, and its content with doubled quotes reduced to one.
+    /// For a quoted token whose opening quote is at `start`: the index after its closing quote, and its content, in
+    /// which doubled quotes are reduced to one.
     func quoted(from start: Int, close: UInt8) -> (end: Int, content: String) {
       var content: [UInt8] = []
       var position = start + 1
@@ -91,7 +92,11 @@ package struct SQLToken: Equatable {
       let start = index
       switch byte {
       case 0x09, 0x0a, 0x0c, 0x0d, 0x20, 0:
-        index += 1
+        // A vertical tab is white space only after other white space (tokenize.c, CC_SPACE).
+        repeat { index += 1 } while index < sql.count && sql[index] == 0x0b
+      case 0xef where sql[index...].starts(with: [0xef, 0xbb, 0xbf]):
+        // A byte order mark is white space (CC_BOM).
+        index += 3
       case UInt8(ascii: "-") where next == byte:
         while index < sql.count, sql[index] != 0x0a { index += 1 }
       case UInt8(ascii: "/") where next == UInt8(ascii: "*"):
@@ -145,8 +150,8 @@ package struct SQLToken: Equatable {
     return tokens
   }
 
-  /// The end of a parameter that begins at `start`; nil when no parameter begins there (tokenize.c, CC_VARNUM,
-  /// CC_DOLLAR, CC_VARALPHA).
+  /// The index after the end of a parameter that begins at `start`; nil when no parameter begins there (tokenize.c,
+  /// CC_VARNUM, CC_DOLLAR, CC_VARALPHA).
   private static func parameterEnd(_ sql: [UInt8], _ start: Int) -> Int? {
     var index = start + 1
     switch sql[start] {
@@ -166,7 +171,7 @@ package struct SQLToken: Equatable {
     byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
   }
 
-  /// Whether the byte before a sign is the exponent mark of a decimal number.
+  /// Whether `byte`, which comes before a sign, is the exponent mark of a decimal number.
   private static func isExponent(_ byte: UInt8, _ start: Int, _ sql: [UInt8]) -> Bool {
     guard byte | 0x20 == UInt8(ascii: "e") else { return false }
     let isHexadecimal =

@@ -1,14 +1,14 @@
 /// An entry of the schema table (file format, section 2.6 "Storage Of The SQL Database Schema").
 package struct SchemaEntry: Sendable, Hashable {
-  /// `table`, `index`, `view` or `trigger`.
+  /// The type of the object: `table`, `index`, `view` or `trigger`.
   package let type: String
   /// The name of the object.
   package let name: String
-  /// The name of the table that the object belongs to; for a table, its own name.
+  /// The name of the table that the object belongs to. For a table, this is its own name.
   package let tableName: String
-  /// The root page of the object's b-tree; 0 for views, triggers and virtual tables.
+  /// The root page of the object's b-tree; 0 for an object without a b-tree (a view, a trigger or a virtual table).
   package let rootPage: UInt32
-  /// The CREATE statement; nil for the indexes that SQLite creates automatically.
+  /// The CREATE statement; nil for an index that SQLite has created automatically.
   package let sql: String?
 
   /// Creates an entry from the five columns of its row.
@@ -21,17 +21,18 @@ package struct SchemaEntry: Sendable, Hashable {
   }
 }
 
-/// A table that has rows in the file.
+/// A table that is stored in a b-tree of the file. Virtual tables are not stored in this way.
 public struct Table: Sendable, Hashable {
   /// The name of the table, without quotes.
   public let name: String
   /// The root page of the table's b-tree.
   package let rootPage: UInt32
-  /// What the CREATE statement declares; nil when the statement cannot be read.
+  /// The table's definition according to its CREATE statement; nil when the statement cannot be read.
   package let definition: TableDefinition?
-  /// The CREATE statement, with flipped bits repaired as far as possible; nil when the schema has none.
+  /// The CREATE statement, in which flipped bits are repaired as far as possible; nil when the schema contains no
+  /// statement.
   public let sql: String?
-  /// The index in ``Schema/tables``; nil for the schema table itself.
+  /// The index of the table in ``Schema/tables``; nil for the schema table itself.
   package var place: Int?
 
   package init(
@@ -44,21 +45,21 @@ public struct Table: Sendable, Hashable {
     self.place = place
   }
 
-  /// The names of the columns, empty when they are not known.
+  /// The names of the columns; empty when they are not known.
   public var columnNames: [String] { definition?.columns.map(\.name) ?? [] }
 }
 
 /// The tables of a database, and the other entries of its schema table.
 public struct Schema: Sendable, Equatable {
-  /// All entries as stored, in file order.
+  /// All entries as stored, in the order of the schema table.
   package let entries: [SchemaEntry]
-  /// All entries; flipped bits in the entries of tables are repaired as far as possible.
+  /// All entries. In the entries of tables, flipped bits are repaired as far as possible.
   package let repairedEntries: [SchemaEntry]
-  /// The tables that the file stores, in the order of the schema table. Shadow tables of virtual tables are among them;
-  /// virtual tables are not.
+  /// The tables that are stored in the file, in the order of the schema table. They include the shadow tables of
+  /// virtual tables, but not the virtual tables themselves.
   public private(set) var tables: [Table]
 
-  /// The table with a name, or nil. As in SQL, the case of ASCII letters does not count.
+  /// The table with the given name; nil if there is none. The case of ASCII letters is ignored, as in SQL.
   public func table(named name: String) -> Table? {
     places[SQLName(name)].map { tables[$0] }
   }
@@ -81,14 +82,15 @@ public struct Schema: Sendable, Equatable {
       tables.enumerated().map { (SQLName($1.name), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The indices of tables whose statements are readable but contradicted by their rows.
+  /// The indexes of tables whose statements are readable but were contradicted by the tables' rows.
   private var ignoredStatements: Set<Int> = []
 
   package func isStatementIgnored(of table: Table) -> Bool {
     table.place.map(ignoredStatements.contains) ?? false
   }
 
-  /// Drops the statement of a table because its rows contradict it, or replaces it with `repaired`.
+  /// Drops the statement of a table because the table's rows contradict it. If `repaired` is not nil, it replaces the
+  /// statement.
   package mutating func ignoreStatement(of table: Table, repaired: String? = nil) {
     guard let place = table.place else { return }
     ignoredStatements.insert(place)
@@ -113,21 +115,22 @@ public struct Schema: Sendable, Equatable {
 }
 
 extension SchemaEntry {
-  /// Whether SQLite accepts the entry: its type is known, and its statement, if any, begins with CREATE.
+  /// Whether SQLite accepts the entry: the type must be known, and the statement, if there is one, must begin with
+  /// CREATE.
   package var isReadable: Bool {
     guard ["table", "index", "view", "trigger"].contains(type) else { return false }
     guard let sql, !sql.isEmpty else { return true }
     return SQLName(Substring(sql.utf8.prefix(6))) == SQLName("CREATE")
   }
 
-  /// Whether the entry declares an ordinary table, not a virtual one, but gives no root page. SQLite refuses such an
-  /// entry.
+  /// Whether the entry declares a table that needs a b-tree but states no root page. SQLite rejects such an entry.
   package var lacksRoot: Bool {
     guard type == "table", rootPage < 2, let sql else { return false }
     return SchemaGrammar.isTable(sql)
   }
 
-  /// The text of a column; SQLite reads a BLOB there as text in the file's encoding. Nil for NULL and numbers.
+  /// The text in a column of the schema table; nil for NULL and numbers. Like SQLite, this reads a BLOB in the schema
+  /// table as text in the encoding of the file.
   private static func text(_ value: StoredValue, _ encoding: DatabaseHeader.TextEncoding) -> String?
   {
     guard case .blob(let bytes) = value else {
@@ -151,12 +154,13 @@ extension SchemaEntry {
     self.tableName = tableName
     switch row.values[3] {
     case .integer(let page): rootPage = UInt32(exactly: page) ?? 0
-    // SQLite also reads the number from text.
+    // SQLite reads the page number even if it is stored as text.
     case .text(let page): rootPage = UInt32(page.string) ?? 0
     default: rootPage = 0
     }
     sql = Self.text(row.values[4], encoding)
-    // SQLite compares the type without case. Without a statement it ignores the type: such an entry is an index.
+    // SQLite ignores case when it compares the type. If an entry has no statement, SQLite ignores the type: the entry
+    // is an index.
     let known = ["table", "index", "view", "trigger"].first { SQLName.isSame($0, type) }
     let isAutomatic = sql == nil && SQLName(name).hasPrefix("sqlite_autoindex_")
     self.type = known ?? (isAutomatic ? "index" : type)

@@ -1,9 +1,9 @@
-/// Parses a CREATE statement of the schema word by word, as strictly as SQLite's own grammar (parse.y).
+/// Parses a CREATE statement of the schema word by word. It is as strict as SQLite's own grammar (parse.y).
 ///
-/// In expressions, queries and trigger bodies only tokens and parentheses are checked; ``hasUnjudged`` tells whether
-/// the statement has any of these.
+/// In expressions, queries and trigger bodies, only tokens and parentheses are checked. ``hasUnjudged`` shows whether
+/// the statement contains any of these.
 package struct SchemaGrammar {
-  /// Why SQLite cannot accept a statement.
+  /// The reason why SQLite cannot accept a statement.
   package struct Defect: Error {
     package let message: String
 
@@ -14,12 +14,13 @@ package struct SchemaGrammar {
 
   private let tokens: [SQLToken]
   private var position = 0
-  /// The columns of a table so far, with the type if it is one word.
+  /// The columns of the table that have been parsed so far. The type is nil if no type is declared, and "other" if it
+  /// is not a single word.
   private var columns: [(name: String, type: String?)] = []
   private var uniqueCount = 0
-  /// The column with AUTOINCREMENT.
+  /// The column that is declared with AUTOINCREMENT.
   private var numbered: (name: String, type: String?)?
-  /// Whether parts of the statement were skipped.
+  /// Whether any part of the statement was skipped because it is an expression, a query or a trigger body.
   package private(set) var hasUnjudged = false
 
   package init(_ tokens: [SQLToken]) { self.tokens = tokens }
@@ -30,7 +31,7 @@ package struct SchemaGrammar {
     return tokens.count > 1 && tokens[0].isKeyword("CREATE") && tokens[1].isKeyword("TABLE")
   }
 
-  /// Whether SQLite refuses a CREATE TABLE statement because of its words or their order.
+  /// Whether SQLite rejects a CREATE TABLE statement because of its words or their order.
   package static func refusesTable(_ sql: String) -> Bool {
     let bytes = Array(SQLToken.statementBytes(of: Array(sql.utf8)))
     guard SchemaLexis.defect(in: bytes) == nil else { return true }
@@ -43,7 +44,7 @@ package struct SchemaGrammar {
     }
   }
 
-  /// Words that must be quoted to be names: SQLite's keywords without a fallback to an identifier.
+  /// The words that are names only if they are quoted: SQLite's keywords that SQLite never takes as identifiers.
   private static let reserved: Set<String> = [
     "ADD", "ALL", "ALTER", "AND", "AS", "AUTOINCREMENT", "BETWEEN", "CASE", "CHECK", "COLLATE",
     "COMMIT", "CONSTRAINT", "CREATE", "DEFAULT", "DEFERRABLE", "DELETE", "DISTINCT", "DROP", "ELSE",
@@ -82,7 +83,7 @@ package struct SchemaGrammar {
     guard take(punctuation: punctuation) else { throw unexpected(punctuation) }
   }
 
-  /// TEMP is accepted and ignored: the schema of a file describes only that file.
+  /// Parses CREATE and the kind of object. TEMP is accepted and ignored: the schema describes only its file.
   private mutating func create(_ what: String) throws(Defect) {
     try expect("CREATE")
     if !take("TEMP") { _ = take("TEMPORARY") }
@@ -110,7 +111,7 @@ package struct SchemaGrammar {
     if current?.isPunctuation(")") == true { throw unexpected("an expression") }
     var depth = 1
     while let token = current {
-      // Arguments and row values have parentheses of their own, so no comma is allowed at depth 1.
+      // Arguments and row values are inside further parentheses, so no comma is allowed at depth 1.
       if depth == 1, token.isPunctuation(",") { throw unexpected(")") }
       position += 1
       if token.isPunctuation("(") { depth += 1 }
@@ -132,7 +133,7 @@ package struct SchemaGrammar {
   package struct TableNames {
     package var name: String
     package var columns: [String] = []
-    /// The number of UNIQUE constraints.
+    /// The number of UNIQUE constraints of the table.
     var uniqueCount = 0
   }
 
@@ -170,7 +171,7 @@ package struct SchemaGrammar {
       throw Defect(message: "a constraint names the column \(name), which does not exist")
     }
     if current != nil, current?.isPunctuation(";") != true {
-      // The list of options may begin with a comma.
+      // A comma may come before the first option.
       _ = take(punctuation: ",")
       repeat {
         if take("STRICT") {
@@ -192,7 +193,7 @@ package struct SchemaGrammar {
     Self.tableConstraints.contains { current?.isKeyword($0) == true }
   }
 
-  /// The types that a STRICT table may have ("STRICT Tables", section 2).
+  /// Throws if a column has a type that is not allowed in a STRICT table ("STRICT Tables", section 2).
   private func judgeStrict() throws(Defect) {
     for column in columns where !Self.strictTypes.contains(SQLName(column.type ?? "")) {
       let type = column.type.map { "the type \($0)" } ?? "no valid type"
@@ -209,7 +210,7 @@ package struct SchemaGrammar {
     let column = try name("the name of a column")
     let typeStart = position
     try type()
-    // A type of several words, or with a length, does not matter here.
+    // Types of several words, or with a length, need not be distinguished here.
     let wordCount = SQLToken.endOfType(in: tokens, typeStart..<position) - typeStart
     columns.append(
       (column, wordCount == 0 ? nil : wordCount == 1 ? tokens[typeStart].text : "other"))
@@ -294,7 +295,7 @@ package struct SchemaGrammar {
     position += 1
   }
 
-  /// ON CONFLICT, if present.
+  /// Skips an ON CONFLICT clause, if there is one.
   private mutating func conflict() throws(Defect) {
     guard take("ON") else { return }
     try expect("CONFLICT")
@@ -338,9 +339,31 @@ package struct SchemaGrammar {
       if take("COLLATE") { _ = try name("the name of a collation") }
       if !take("ASC") { _ = take("DESC") }
     } while take(punctuation: ",")
-    _ = take("AUTOINCREMENT")
     try expect(punctuation: ")")
     return names
+  }
+
+  /// Parses the columns of a PRIMARY KEY or UNIQUE constraint; each may be in parentheses and have several collations.
+  private mutating func keyColumns() throws(Defect) -> [String] {
+    try expect(punctuation: "(")
+    var columns: [String] = []
+    repeat {
+      var depth = 0
+      while take(punctuation: "(") { depth += 1 }
+      columns.append(try name("the name of a column"))
+      while depth > 0 || current?.isKeyword("COLLATE") == true {
+        if take("COLLATE") {
+          _ = try name("the name of a collation")
+        } else {
+          try expect(punctuation: ")")
+          depth -= 1
+        }
+      }
+      if !take("ASC") { _ = take("DESC") }
+    } while take(punctuation: ",")
+    _ = take("AUTOINCREMENT")
+    try expect(punctuation: ")")
+    return columns
   }
 
   private mutating func tableConstraint(_ keys: inout Int, _ used: inout [String]) throws(Defect) {
@@ -349,11 +372,11 @@ package struct SchemaGrammar {
     } else if take("PRIMARY") {
       try expect("KEY")
       keys += 1
-      used += try names()
+      used += try keyColumns()
       try conflict()
     } else if take("UNIQUE") {
       uniqueCount += 1
-      used += try names()
+      used += try keyColumns()
       try conflict()
     } else if take("CHECK") {
       try expression()
@@ -373,7 +396,7 @@ package struct SchemaGrammar {
 
   // MARK: - Other statements
 
-  /// The names in a CREATE INDEX statement; `columns` are the parts that are plain columns.
+  /// The names in a CREATE INDEX statement. `columns` contains those parts of the index that are plain columns.
   package struct IndexNames {
     package var name: String
     package var table: String
@@ -402,7 +425,7 @@ package struct SchemaGrammar {
     return index
   }
 
-  /// A part of an index: the name of its column, or nil for an expression, which is skipped.
+  /// Parses a part of an index. Returns the name of the column; for an expression, skips it and returns nil.
   private mutating func indexedColumn() throws(Defect) -> String? {
     let start = position
     if let token = current, isName(token) {
@@ -410,7 +433,7 @@ package struct SchemaGrammar {
       if take("COLLATE") { _ = try name("the name of a collation") }
       if !take("ASC") { _ = take("DESC") }
       if current?.isPunctuation(",") == true || current?.isPunctuation(")") == true {
-        // SQLite treats a string, or a double-quoted word that is not a column, as a constant.
+        // SQLite treats a string as a constant, and also a double-quoted word that is not the name of a column.
         return token.kind == .word ? token.text : nil
       }
     }
@@ -440,7 +463,7 @@ package struct SchemaGrammar {
     return name
   }
 
-  /// The names of the trigger and of the table or view that it is on.
+  /// Parses a CREATE TRIGGER statement. Returns the name of the trigger, and the name of its table or view.
   package mutating func trigger() throws(Defect) -> (name: String, table: String) {
     try create("TRIGGER")
     if take("IF") { try expect("NOT", "EXISTS") }

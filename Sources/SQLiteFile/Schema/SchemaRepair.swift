@@ -1,17 +1,27 @@
 /// Repairs flipped bits in entries of the schema.
 ///
-/// One `SchemaRepair` has one budget for a whole file: a hostile file may have any number of false entries.
+/// A single `SchemaRepair` is used for all entries of a file, so that its budget limits the total work: a hostile file
+/// may have any number of wrong entries.
 package struct SchemaRepair {
-  /// How many characters may still be parsed.
+  /// The number of bytes of statements that may still be parsed.
   private var budget = 1 << 24
+  /// The number of bytes of statements that may still be parsed in the search for lost commas.
+  private var commaBudget = 1 << 22
 
   package init() {}
 
-  /// The given entries, in the same order. Entries of tables are repaired as far as their own columns tell.
+  /// The given entries, in the same order, with the entries of tables repaired. An entry is repaired only as far as the
+  /// entry itself shows what SQLite wrote.
   package mutating func repaired(_ entries: [SchemaEntry]) -> [SchemaEntry] {
     let automatic = Set(
       entries.lazy.filter { $0.type == "index" && $0.sql == nil }.map { SQLName($0.tableName) })
     return entries.map { $0.repaired(automatic, &budget) }
+  }
+
+  /// Restores a lost comma of a statement, so that the statement has `count` columns. Returns nil unless there is
+  /// exactly one position at which a comma gives this number of columns.
+  mutating func separated(_ sql: String, columns count: Int) -> String? {
+    StatementRepair.separated(sql, columns: count, &commaBudget)
   }
 }
 
@@ -22,11 +32,13 @@ extension SchemaEntry {
       && SQLName.isSame(name, other.name) && SQLName.isSame(tableName, other.tableName)
   }
 
-  /// The entry of a table as SQLite wrote it. It is unchanged when SQLite accepts it, or when nothing tells what SQLite
-  /// wrote. SQLite refuses the whole file when an entry has an unknown type, when its two names differ from each other
-  /// or from the name in its statement, or when its statement cannot be parsed.
+  /// The entry of a table as SQLite wrote it. Returns the entry unchanged if SQLite accepts it, or if nothing shows
+  /// what SQLite wrote.
   ///
-  /// `automaticIndexes`: the names of tables that have an index for a constraint.
+  /// SQLite rejects the whole file when an entry has an unknown type, when the two names in the entry differ from each
+  /// other or from the name in the statement, or when the statement cannot be parsed.
+  ///
+  /// `automaticIndexes`: the names of the tables that have an index for a constraint.
   fileprivate func repaired(_ automaticIndexes: Set<SQLName>, _ budget: inout Int) -> SchemaEntry {
     guard rootPage > 0, let sql,
       type == "table" || StatementRepair.differsInOneBit(type, "table")
@@ -46,7 +58,8 @@ extension SchemaEntry {
       sql: SQLName.isSame(name, stated) ? statement : StatementRepair.renamed(statement, name))
   }
 
-  /// The name on which two of three copies agree, as a whole or at each character; nil when they differ more.
+  /// The name that two of three copies of it agree on, either as a whole or at each character. Nil when all three
+  /// copies differ at some character.
   private static func majority(of one: String, _ two: String, _ three: String) -> String? {
     if one == two || one == three { return one }
     if two == three || SQLName.isSame(two, three) { return two }
@@ -65,23 +78,21 @@ extension SchemaEntry {
 
 /// Repairs a CREATE TABLE statement in which single bits are flipped.
 ///
-/// SQLite refuses a file if it cannot parse one statement, so a refused statement is not as it was written. An accepted
-/// statement is never changed.
+/// SQLite rejects a file if it cannot parse one of the file's statements. So a statement that is rejected is not as
+/// SQLite wrote it. A statement that is accepted is never changed.
 struct StatementRepair {
-  /// The statement so far. A replacement character replaces bytes that are not valid text.
+  /// The statement with all repairs made so far. U+FFFD stands for bytes that are not valid text.
   private var text: [Unicode.Scalar]
-  /// Whether a constraint of the table has an index of its own in the schema.
+  /// Whether the schema contains an automatic index for a constraint of the table.
   private let hasAutomaticIndex: Bool
 
-  /// The longest statement that is repaired, in bytes: each attempt parses all of it.
+  /// The maximum length of a statement that is repaired, in bytes. Each attempt parses the whole statement.
   private static let maxLength = 1 << 13
-  /// The most positions where a lost comma is tried. About one letter in 26 can be a comma with a flipped bit.
-  private static let maxCommas = 1 << 9
-  /// The most flipped bits that are repaired in a statement.
+  /// The maximum number of flipped bits that are repaired in a statement.
   private static let maxFlips = 6
 
-  /// The statement with as few bits changed as SQLite needs to accept it; nil when SQLite accepts it unchanged, or when
-  /// no repair is found.
+  /// The statement with the fewest flipped bits corrected that make SQLite accept it. Nil if SQLite accepts the
+  /// unchanged statement, or if no repair is found.
   static func repaired(_ sql: String, hasAutomaticIndex: Bool, _ budget: inout Int) -> String? {
     let length = sql.utf8.count
     guard length <= maxLength, budget >= 0 else { return nil }
@@ -106,15 +117,16 @@ struct StatementRepair {
     return nil
   }
 
-  /// The statement with a comma restored, so that it has `count` columns; nil unless exactly one position fits.
-  static func separated(_ sql: String, columns count: Int) -> String? {
-    guard sql.utf8.count <= maxLength else { return nil }
+  fileprivate static func separated(_ sql: String, columns count: Int, _ budget: inout Int)
+    -> String?
+  {
+    let length = sql.utf8.count
+    guard length <= maxLength else { return nil }
     let text = Array(sql.unicodeScalars)
     var found: String?
-    var attempts = 0
     for place in text.indices where isFlipped(text[place], from: ",") {
-      attempts += 1
-      guard attempts <= maxCommas else { return nil }
+      budget -= length
+      guard budget >= 0 else { return nil }
       var other = StatementRepair(text: text, hasAutomaticIndex: true)
       other.text[place] = ","
       guard other.progress() == nil,
@@ -126,7 +138,7 @@ struct StatementRepair {
     return found
   }
 
-  /// A CREATE TABLE statement with another name for the table.
+  /// Replaces the name of the table in a CREATE TABLE statement.
   static func renamed(_ sql: String, _ name: String) -> String {
     let bytes = Array(sql.utf8)
     let tokens = SQLToken.statement(in: bytes)
@@ -151,7 +163,7 @@ struct StatementRepair {
 
   // MARK: - Judging
 
-  /// How many characters SQLite reads before it refuses the statement; nil when it accepts it.
+  /// The number of characters that SQLite reads before it rejects the statement; nil if SQLite accepts the statement.
   private func progress() -> Int? {
     let bytes = Array(string.utf8)
     let statement = Array(SQLToken.statementBytes(of: bytes))
@@ -159,7 +171,7 @@ struct StatementRepair {
     var grammar = SchemaGrammar(tokens)
     let isParsed = (try? grammar.table()) != nil
     var end = grammar.current?.range.lowerBound ?? statement.count
-    // An unterminated quoted word swallows the rest of the statement.
+    // A quoted word that is not closed extends to the end of the statement.
     if let last = tokens.last, SchemaLexis.unfinished(statement) != nil {
       end = min(end, last.range.lowerBound)
     }
@@ -170,14 +182,15 @@ struct StatementRepair {
     return String(decoding: bytes.prefix(end), as: UTF8.self).unicodeScalars.count
   }
 
-  /// The start of the primary key column if its type differs from INTEGER in one bit and the schema has no index for
-  /// it; else nil. Only an INTEGER key needs no index: SQLite refuses a schema that lacks the index of any other key.
+  /// The offset of the primary key column, if the type of the column differs from INTEGER in one bit and the schema has
+  /// no index for the key; otherwise nil. Only an INTEGER key needs no index: SQLite rejects a schema in which any
+  /// other key has no index.
   private func keyWithoutIndex(_ tokens: [SQLToken]) -> Int? {
     guard !hasAutomaticIndex, let table = TableDefinition(sql: string), !table.isWithoutRowID,
       table.rowIDColumn == nil, table.primaryKey.count == 1
     else { return nil }
     let column = table.columns[table.primaryKey[0]]
-    // The space before the type may have become part of the name.
+    // If the space before the type is damaged, the type may have become part of the name.
     let end = SQLName(Substring(column.name.utf8.suffix(7)))
     let isFlipped =
       column.declaredType.isEmpty
@@ -202,20 +215,20 @@ struct StatementRepair {
     "STORED", "VIRTUAL", "VARCHAR", "TIMESTAMP", "FLOAT", "BLOB", "DECIMAL", "TEXT", "REAL",
   ].flatMap { [Array($0.unicodeScalars), Array($0.lowercased().unicodeScalars)] }
 
-  /// The edits that may explain why SQLite refuses the statement, likely ones first: restoring a keyword, then a mark
-  /// or space between words, then a character of a name.
+  /// The edits that may explain why SQLite rejects the statement, with the most likely ones first. They restore a
+  /// keyword, a punctuation mark or space between words, or a character of a name.
   private var edits: [Edit] {
     var words: [Edit] = []
     var marks: [Edit] = []
     var spaces: [Edit] = []
     var quotes: [Edit] = []
     var names: [Edit] = []
-    // Marks inside a word: unlikely when spaces follow the commas of the statement.
+    // Edits that restore a mark inside a word. They are unlikely if spaces follow the commas of the statement.
     var inside: [Edit] = []
     let commasAreSpaced = !text.indices.dropLast().contains {
       text[$0] == "," && Self.isPartOfName(text[$0 + 1])
     }
-    // The words since the last comma or parenthesis. A column has a name and usually a type.
+    // The number of words since the last comma or parenthesis. A column has a name and usually a type.
     var wordCount = 0
     for place in text.indices {
       let lastWords = wordCount
@@ -238,7 +251,7 @@ struct StatementRepair {
           .map { Edit(place: place, original: [$0]) }
       }
       let likely: [Unicode.Scalar] = lastWords > 0 ? [",", "(", ")", " "] : [" ", "(", ")", ","]
-      // Most spaces are where they were written.
+      // A space is usually correct, so edits that replace spaces are tried after those of other marks.
       if character == " " {
         spaces += flipped(likely)
         continue
@@ -254,7 +267,7 @@ struct StatementRepair {
       if !Self.isPartOfName(character)
         || (Self.digits.contains(character) && !Self.isPartOfName(before))
       {
-        // Among letters, one with the case of its neighbour is more likely.
+        // If the character replaces a letter, a letter of the same case as its neighbours is more likely.
         let isLower = ("a"..."z").contains(before) || ("a"..."z").contains(after)
         names += flipped(["_"] + (isLower ? Self.lower + Self.upper : Self.upper + Self.lower))
         names += flipped(Self.digits)
@@ -276,7 +289,8 @@ struct StatementRepair {
     }
   }
 
-  /// Whether one flipped bit turns `original` into `found`. Flipping the top bit of a byte makes the text invalid.
+  /// Whether one flipped bit turns `original` into `found`. If the top bit is flipped, the character becomes invalid
+  /// and is read as U+FFFD.
   private static func isFlipped(_ found: Unicode.Scalar, from original: Unicode.Scalar) -> Bool {
     found == "\u{fffd}" || (found.value ^ original.value).nonzeroBitCount == 1
   }

@@ -5,39 +5,40 @@ extension TableDefinition {
     SQLName("BLOB"): [.integer, .real, .text],
   ]
 
-  /// The classes that SQLite does not store in a column: `PRAGMA integrity_check` reports such a value as NUMERIC,
-  /// non-INT or NULL (pragma.c). The column that is an alias for the row id is NULL in every record.
+  /// The storage classes that SQLite never stores in a column. `PRAGMA integrity_check` reports a value of such a class
+  /// as NUMERIC, non-INT or NULL (pragma.c). In the column that is an alias for the row id, every record contains NULL.
   package func refusedClasses(ofColumn place: Int) -> StorageClasses {
     if rowIDColumn == place { return [.integer, .real, .text, .blob] }
     let column = columns[place]
     var refused: StorageClasses = column.affinity == .text ? [.integer, .real] : []
     if isStrict { refused = Self.strict[SQLName(column.declaredType)] ?? [] }
-    if column.isNotNull || isWithoutRowID && primaryKey.contains(place) { refused.insert(.null) }
+    if column.isNotNull || isWithoutRowID && keyColumns.contains(place) { refused.insert(.null) }
     return refused
   }
 
-  /// Whether a column would have converted numeric text to a number.
+  /// Whether SQLite converts numeric text to a number before it stores the text in the column.
   package func refusesNumericText(inColumn place: Int) -> Bool {
     !isStrict && columns[place].affinity != .text && columns[place].affinity != .blob
   }
 
-  /// Whether a record without a field for a column would have NULL where NULL is forbidden. A row older than the column
-  /// has the column's default value; a default expression is not computed.
+  /// Whether every record must have a field for a column: the column forbids NULL, and its default value is NULL. A
+  /// record without the field is older than the column, and the column then has its default value. A default expression
+  /// is assumed not to be NULL.
   package func requiresField(ofColumn place: Int) -> Bool {
     rowIDColumn != place && refusedClasses(ofColumn: place).contains(.null)
       && columns[place].defaultValue == .null
   }
 }
 
-/// The constraints that a declaration sets on the fields of a record. Created once per table, because a table may have
-/// thousands of columns.
+/// The constraints that a table's declaration sets on the fields of a record. They are computed once for each table,
+/// because a table may have thousands of columns.
 package struct FieldDemands: Sendable {
   package struct Field: BitwiseCopyable, Sendable {
-    /// The classes that SQLite does not store in the field.
+    /// The storage classes that SQLite never stores in the field.
     package let refused: StorageClasses
-    /// Whether numeric text would have been converted to a number.
+    /// Whether SQLite converts numeric text to a number before it stores the text in the field.
     package let refusesNumericText: Bool
-    /// Whether a record without the field would have NULL where NULL is forbidden.
+    /// Whether every record must have the field, because without it the column would be NULL although it forbids NULL.
     package let isRequired: Bool
   }
 
@@ -54,10 +55,10 @@ package struct FieldDemands: Sendable {
       })
   }
 
-  /// No constraints, for an unknown table.
+  /// Creates an empty list of constraints, for an unknown table.
   package init() { fields = [] }
 
-  /// Whether SQLite could have stored a record with these types.
+  /// Whether SQLite could have stored a record with these serial types.
   package func allow(_ types: borrowing RecordTypes) -> Bool {
     if fields.isEmpty { return true }
     let count = types.types.count
@@ -69,8 +70,8 @@ package struct FieldDemands: Sendable {
     return !fields[count...].contains { $0.isRequired }
   }
 
-  /// Whether the readable part of a record header has a class that SQLite does not store in its field. NULL proves
-  /// nothing, because a column may have become NOT NULL later.
+  /// Whether, in the readable part of a record header, any field has a storage class that SQLite never stores in this
+  /// field. NULL does not count, because a column may have become NOT NULL later.
   package func contradict(_ record: RawSpan) -> Bool {
     let end = record.byteCount
     guard let header = Varint.read(record, at: 0, end: end) else { return false }

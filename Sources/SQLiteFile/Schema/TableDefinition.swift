@@ -1,49 +1,49 @@
-/// A table as its CREATE statement declares it.
+/// A table, as its CREATE statement declares it.
 package struct TableDefinition: Sendable, Hashable {
   /// How SQLite converts values that are stored in a column ("Datatypes In SQLite", section 3).
   package enum Affinity: String, Sendable, Hashable {
-    /// Declared with CHAR, CLOB or TEXT.
+    /// The declared type contains CHAR, CLOB or TEXT.
     case text
-    /// Declared with a type that gives no other affinity.
+    /// The declared type leads to no other affinity.
     case numeric
-    /// Declared with INT.
+    /// The declared type contains INT.
     case integer
-    /// Declared with REAL, FLOA or DOUB. Whole numbers are stored as integers and read as reals.
+    /// The declared type contains REAL, FLOA or DOUB. Whole numbers are stored as integers and read as reals.
     case real
-    /// Declared with BLOB, or without a type.
+    /// The declared type contains BLOB, or no type is declared.
     case blob
   }
 
   /// A column.
   package struct Column: Sendable, Hashable {
-    /// Whether and when SQLite computes the value of a column.
+    /// Whether SQLite computes the values of a column and, if so, when.
     package enum Generation: String, Sendable, Hashable {
       /// An ordinary column.
       case none
-      /// Computed and stored in the row.
+      /// SQLite computes the value when it stores the row. The record contains the value.
       case stored
-      /// Computed when read; the row does not hold it.
+      /// SQLite computes the value when it reads the row. The record does not contain the value.
       case virtual
     }
 
     /// The name of the column, without quotes.
     package let name: String
-    /// The declared type as written, empty when there is none.
+    /// The declared type as written; empty when there is none.
     package let declaredType: String
-    /// The affinity that follows from the type.
+    /// The affinity that follows from the declared type.
     package let affinity: Affinity
-    /// The value in rows older than the column, with the affinity applied; nil when it is an expression that would have
-    /// to be computed.
+    /// The default value, with the affinity applied. It is the value in rows that are older than the column. Nil if the
+    /// default is an expression that would have to be computed.
     package let defaultValue: StoredValue?
-    /// The collating sequence, BINARY when none is named.
+    /// The collating sequence; BINARY when the declaration names none.
     package let collation: String
-    /// Whether and when SQLite computes the value.
+    /// Whether SQLite computes the column's values and, if so, when.
     package let generation: Generation
-    /// Whether the column itself forbids NULL with NOT NULL.
+    /// Whether the column is declared NOT NULL.
     package let isNotNull: Bool
   }
 
-  /// A part of a key: a column and the order of its values.
+  /// A part of a key: a column, its collation and its sort order.
   package struct KeyPart: Sendable, Hashable {
     package var column: Int
     package var collation: String
@@ -55,7 +55,8 @@ package struct TableDefinition: Sendable, Hashable {
       self.isDescending = isDescending
     }
 
-    /// Whether an index with this part need not also store `other`: column and collation are the same.
+    /// Whether an index that contains this part need not store `other` in addition. This is so if both have the same
+    /// column and collation.
     package func isStored(as other: KeyPart) -> Bool {
       column == other.column && SQLName.isSame(collation, other.collation)
     }
@@ -63,47 +64,50 @@ package struct TableDefinition: Sendable, Hashable {
 
   /// An index that SQLite creates automatically for a constraint.
   package struct AutomaticIndex: Sendable, Hashable {
-    /// The number at the end of the index's name, as in `sqlite_autoindex_T_1`.
+    /// The number at the end of the index's name, for example 1 in `sqlite_autoindex_T_1`.
     package var number: Int
     package var parts: [KeyPart]
   }
 
   /// The columns in the order in which they are declared.
   package let columns: [Column]
-  /// Index of the column that is an alias for the row id; nil when there is none.
+  /// The index of the column that is an alias for the row id; nil when there is none.
   package let rowIDColumn: Int?
-  /// Indexes of the primary key's columns, in the order of the key; empty when no key is declared.
+  /// The indexes of the primary key's columns, in the order of the key; empty when no primary key is declared.
   package let primaryKey: [Int]
+  /// The columns of ``primaryKey`` as a set, for fast lookup: a key in a hostile file can have hundreds of thousands of
+  /// columns.
+  let keyColumns: Set<Int>
   /// Whether the rows are stored in the b-tree of the primary key (WITHOUT ROWID).
   package let isWithoutRowID: Bool
   /// Whether the table is STRICT, so that SQLite enforces the declared types.
   package let isStrict: Bool
   /// Whether row ids are never reused ("SQLite Autoincrement").
   package let isAutoincrement: Bool
-  /// The parts of the primary key, each once.
+  /// The parts of the primary key, each listed once.
   package let keyParts: [KeyPart]
-  /// The indexes that SQLite creates for constraints; nil when a constraint was not understood.
+  /// The indexes that SQLite creates for constraints; nil when a constraint could not be understood.
   package let automaticIndexes: [AutomaticIndex]?
-  /// Whether a CHECK constraint restricts the values further.
+  /// Whether the table has CHECK constraints, which restrict the values further.
   package let hasChecks: Bool
 
-  /// The index of the column with this name; nil when there is none.
+  /// The index of the column with the given name; nil when there is none.
   package func place(of name: String) -> Int? {
     columns.firstIndex { SQLName.isSame($0.name, name) }
   }
 
-  /// The order in which a row stores the columns: the primary key comes first in a WITHOUT ROWID table (file format,
-  /// section 2.4 "Representation Of SQL Tables"). Virtual columns are left out.
+  /// The indexes of the columns in the order in which a record stores them. In a WITHOUT ROWID table, the primary key
+  /// comes first (file format, section 2.4 "Representation Of SQL Tables"). Virtual columns are left out.
   package var storedOrder: [Int] {
     let stored = columns.indices.filter { columns[$0].generation != .virtual }
     guard isWithoutRowID else { return stored }
-    return primaryKey + stored.filter { !primaryKey.contains($0) }
+    return primaryKey + stored.filter { !keyColumns.contains($0) }
   }
 
-  /// Reads a CREATE TABLE statement; nil when it is something else or has no columns.
+  /// Reads a CREATE TABLE statement. The result is nil when the statement is of another kind or declares no columns.
   package init?(sql: String) {
-    // An unterminated quote swallows the columns after it. When a zero byte in a name cuts the quote off, the closing
-    // quote comes after that byte.
+    // If a quote is not closed, the columns after it are lost. If a zero byte in a quoted name ends the statement, the
+    // closing quote comes after this byte.
     let bytes = Array(sql.utf8)
     guard
       SchemaLexis.unfinished(SQLToken.statementBytes(of: bytes)) == nil
@@ -114,8 +118,8 @@ package struct TableDefinition: Sendable, Hashable {
       self = table
       return
     }
-    // SQLite refuses a statement cut off by a zero byte in a name, but the full statement is clear and describes the
-    // rows.
+    // SQLite rejects a statement that a zero byte in a name has cut off. But the full statement is clear, and describes
+    // the rows.
     parser = TableParser(sql, isWhole: true)
     guard let table = parser.parse() else { return nil }
     self = table
@@ -129,6 +133,7 @@ package struct TableDefinition: Sendable, Hashable {
     self.columns = columns
     self.rowIDColumn = rowIDColumn
     self.primaryKey = primaryKey
+    keyColumns = Set(primaryKey)
     self.isWithoutRowID = isWithoutRowID
     self.isStrict = isStrict
     self.isAutoincrement = isAutoincrement
@@ -139,8 +144,8 @@ package struct TableDefinition: Sendable, Hashable {
 }
 
 extension TableDefinition.Affinity {
-  /// The affinity of a declared type ("Datatypes In SQLite", section 3.1, in its order of precedence). SQLite compares
-  /// types as bytes, ignoring the case of ASCII letters only.
+  /// The affinity that follows from a declared type ("Datatypes In SQLite", section 3.1, whose order of precedence is
+  /// used here). Like SQLite, this compares types as bytes, and ignores case for ASCII letters only.
   package init(declaredType: String, isStrict: Bool = false) {
     let type = declaredType.utf8.map { UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 ? $0 - 32 : $0 }
     func contains(_ word: StaticString) -> Bool {
@@ -160,7 +165,7 @@ extension TableDefinition.Affinity {
     }
   }
 
-  /// A literal as a column of this affinity stores it ("Datatypes In SQLite", section 3).
+  /// Converts a literal to the value that a column with this affinity stores ("Datatypes In SQLite", section 3).
   package func applied(to value: StoredValue) -> StoredValue {
     switch (self, value) {
     case (.text, .integer(let number)):
@@ -170,10 +175,10 @@ extension TableDefinition.Affinity {
     case (.real, .integer(let number)):
       return .real(Double(number))
     case (.real, .real(0)):
-      // Stored as the integer 0, which has no sign.
+      // SQLite stores this value as the integer 0, which has no sign.
       return .real(0)
     case (.integer, .real(let number)), (.numeric, .real(let number)):
-      // SQLite does not convert the two ends of the range, where a real may have been rounded.
+      // SQLite does not convert to the lowest or the highest integer, because the real may have been rounded to it.
       guard let integer = Int64(exactly: number), integer > .min, integer < .max else {
         return value
       }
@@ -187,9 +192,10 @@ extension TableDefinition.Affinity {
   }
 }
 
-/// Recognizes numbers in text as SQLite's conversion does.
+/// Recognises numbers in text in the way SQLite does when it converts text.
 package enum SQLNumber {
-  /// The value of text that is a decimal number with optional white space around it; nil for other text.
+  /// The number that a text represents. The text must be a decimal number, optionally with white space around it; nil
+  /// for other text.
   package static func value(of text: [UInt8]) -> StoredValue? {
     var rest = text[...]
     while let last = rest.last, isSpace(last) { rest.removeLast() }

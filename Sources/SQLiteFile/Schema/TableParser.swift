@@ -1,16 +1,16 @@
-/// Reads the parts of a CREATE TABLE statement that decide how rows are stored.
+/// Reads those parts of a CREATE TABLE statement that determine how rows are stored.
 struct TableParser {
   private let sql: [UInt8]
   private let tokens: [SQLToken]
   private var position = 0
 
-  /// With `isWhole`, parsing continues past the point where the statement ends for SQLite.
+  /// Creates a parser. If `isWhole` is true, it continues past the point at which the statement ends for SQLite.
   init(_ sql: String, isWhole: Bool = false) {
     self.sql = Array(sql.utf8)
     tokens = isWhole ? SQLToken.all(in: self.sql) : SQLToken.statement(in: self.sql)
   }
 
-  /// A column while it is being read; a later constraint may still change it.
+  /// A column that is being parsed. A constraint that follows may still change it.
   private struct Draft {
     var name: String
     var type = ""
@@ -24,7 +24,7 @@ struct TableParser {
     var isNotNull = false
     var isDescendingKey = false
 
-    /// Whether the type is INTEGER, in any case of its ASCII letters.
+    /// Whether the type is INTEGER, regardless of case.
     var isInteger: Bool {
       isOneWord && SQLName.isSame(type, "INTEGER")
     }
@@ -34,11 +34,11 @@ struct TableParser {
     var column: String
     var collation: String?
     var isDescending = false
-    /// Whether the part is an expression, not just a column.
+    /// Whether the part is an expression instead of a column.
     var isExpression = false
   }
 
-  /// A constraint for which SQLite creates an index.
+  /// A constraint for which SQLite creates an index: UNIQUE or PRIMARY KEY.
   private struct UniqueConstraint {
     var isPrimaryKey: Bool
     var isOfTable: Bool
@@ -76,7 +76,7 @@ struct TableParser {
       } else if let draft = column() {
         drafts.append(draft)
       }
-      // A part that is not understood is skipped word by word.
+      // If a part of the statement is not understood, it is skipped word by word.
       if !takePunctuation(","), position == start { position += 1 }
     }
     _ = takePunctuation(")")
@@ -108,7 +108,7 @@ struct TableParser {
     var seen: Set<[SQLName]> = []
     let keyParts = parts.compactMap { part -> TableDefinition.KeyPart? in
       guard let key = Self.part(part, drafts, places) else { return nil }
-      // A column that is in the key twice is stored once, unless its collation differs.
+      // If the key lists a column twice, the column is stored once, unless its collations differ.
       return seen.insert([SQLName(part.column), SQLName(key.collation)]).inserted ? key : nil
     }
     let primaryKey = keyParts.map(\.column)
@@ -120,7 +120,7 @@ struct TableParser {
     }
     return TableDefinition(
       columns: drafts.map { draft in
-        // A quoted empty type name is a type like any other.
+        // An empty type name in quotes is a declared type, although it is empty.
         let affinity =
           draft.hasType && draft.type.isEmpty
           ? .numeric : TableDefinition.Affinity(declaredType: draft.type, isStrict: isStrict)
@@ -132,7 +132,7 @@ struct TableParser {
       },
       rowIDColumn: rowIDColumn, primaryKey: primaryKey, isWithoutRowID: isWithoutRowID,
       isStrict: isStrict,
-      // No name can be AUTOINCREMENT unless it is quoted.
+      // AUTOINCREMENT is a reserved word, so the word cannot be a name unless it is quoted.
       isAutoincrement: rowIDColumn != nil
         && tokens.contains { $0.isKeyword("AUTOINCREMENT") },
       keyParts: keyParts,
@@ -150,30 +150,31 @@ struct TableParser {
       isDescending: part.isDescending)
   }
 
-  /// The indexes that SQLite creates for constraints, numbered in their order; equal constraints share one index
-  /// (`sqlite3CreateIndex`). The primary key of a table without row ids has a number but no index of its own.
+  /// The indexes that SQLite creates for constraints, numbered in the order of the constraints. Equal constraints share
+  /// one index (`sqlite3CreateIndex`). The primary key of a WITHOUT ROWID table counts in the numbering but has no
+  /// index of its own.
   private func automaticIndexes(
     _ drafts: [Draft], _ places: [SQLName: Int], isWithoutRowID: Bool
   ) -> [TableDefinition.AutomaticIndex]? {
     var made: [(parts: [TableDefinition.KeyPart], isPrimaryKey: Bool)] = []
+    var known: [[SQLName]: Int] = [:]
     for constraint in constraints {
       let parts = constraint.parts.compactMap { Self.part($0, drafts, places) }
       guard parts.count == constraint.parts.count, !constraint.parts.contains(where: \.isExpression)
       else { return nil }
       if constraint.isPrimaryKey {
-        // A key on one INTEGER column is the row id, or it gets its index only when the table is complete.
+        // A primary key on a single INTEGER column is the row id, or SQLite creates its index only after the whole
+        // statement has been parsed.
         let isInteger =
           parts.count == 1 && drafts[parts[0].column].isInteger
           && (constraint.isOfTable || !parts[0].isDescending)
         if isInteger { continue }
       }
-      let equal = made.firstIndex { other in
-        other.parts.count == parts.count
-          && zip(other.parts, parts).allSatisfy { $0.isStored(as: $1) }
-      }
-      if let equal {
+      let key = parts.flatMap { [SQLName(drafts[$0.column].name), SQLName($0.collation)] }
+      if let equal = known[key] {
         if constraint.isPrimaryKey { made[equal].isPrimaryKey = true }
       } else {
+        known[key] = made.count
         made.append((parts, constraint.isPrimaryKey))
       }
     }
@@ -200,7 +201,8 @@ struct TableParser {
       let range = tokens[typeStart].range.lowerBound..<tokens[typeEnd - 1].range.upperBound
       draft.type = String(decoding: sql[range], as: UTF8.self)
       draft.hasType = true
-      // SQLite removes the quotes and drops what follows them (`sqlite3Dequote`).
+      // If the type begins with a quoted word, SQLite removes the quotes and drops everything after them
+      // (`sqlite3Dequote`).
       draft.isOneWord = typeEnd - typeStart == 1
       if draft.isOneWord || [.string, .quotedIdentifier].contains(tokens[typeStart].kind) {
         draft.type = tokens[typeStart].text
@@ -213,8 +215,9 @@ struct TableParser {
         constraints.append(
           UniqueConstraint(
             isPrimaryKey: false, isOfTable: false, parts: [KeyPart(column: draft.name)]))
-      case "CONSTRAINT":
-        if current != nil { position += 1 }
+      case "CONSTRAINT", "REFERENCES", "MATCH":
+        // The name after this keyword may itself be a keyword, for example GENERATED.
+        if let name = current, !isEndOfPart(name) { position += 1 }
       case "PRIMARY":
         _ = take("KEY")
         draft.isPrimaryKey = true
@@ -233,7 +236,7 @@ struct TableParser {
       case "DEFAULT":
         draft.defaultTokens = defaultTokens()
       case "SET":
-        // ON DELETE SET DEFAULT, SET NULL.
+        // This skips the DEFAULT or NULL of ON DELETE SET DEFAULT and ON DELETE SET NULL.
         if current != nil, !take("DEFAULT") { _ = take("NULL") }
       case "GENERATED", "AS":
         _ = take("ALWAYS") && take("AS")
@@ -276,7 +279,7 @@ struct TableParser {
       position += 1
     }
     while let token = current, !isEndOfPart(token) {
-      // The next constraint may follow without a comma.
+      // The next constraint may follow without a comma before it.
       if isTableConstraintWord(token) { return }
       if token.isPunctuation("(") { skipParentheses() } else { position += 1 }
     }
@@ -286,38 +289,47 @@ struct TableParser {
     guard takePunctuation("(") else { return [] }
     var parts: [KeyPart] = []
     while let token = current, !token.isPunctuation(")") {
-      if token.isPunctuation(",") {
-        position += 1
-        continue
-      }
-      var part = KeyPart(column: token.text)
-      position += 1
-      if [.punctuation, .number, .parameter].contains(token.kind) { part.isExpression = true }
-      while let token = current, !isEndOfPart(token) {
-        position += 1
-        if token.isKeyword("COLLATE"), let collation = current {
-          part.collation = collation.text
-          position += 1
-        } else if token.isKeyword("DESC") {
-          part.isDescending = true
-        } else if !token.isKeyword("ASC"), !token.isKeyword("AUTOINCREMENT") {
-          part.isExpression = true
-        }
-      }
-      parts.append(part)
+      if !takePunctuation(",") { parts.append(keyPart()) }
     }
     _ = takePunctuation(")")
     return parts
   }
 
-  /// The constant in the tokens of a DEFAULT clause, with the affinity applied; nil when the default has to be
-  /// computed. SQLite's own rules are in `valueFromExpr` (vdbemem.c).
+  /// Parses a part of a key. SQLite treats a column in parentheses like a column without them.
+  private mutating func keyPart() -> KeyPart {
+    var depth = 0
+    while takePunctuation("(") { depth += 1 }
+    var part = KeyPart(column: "", isExpression: true)
+    if let token = current {
+      part.column = token.text
+      part.isExpression = [.punctuation, .number, .parameter].contains(token.kind)
+      position += 1
+    }
+    while let token = current, depth > 0 || !isEndOfPart(token) {
+      position += 1
+      if token.isKeyword("COLLATE"), let collation = current {
+        part.collation = collation.text
+        position += 1
+      } else if token.isPunctuation(")") {
+        depth -= 1
+      } else if token.isKeyword("DESC") {
+        part.isDescending = true
+      } else if !token.isKeyword("ASC"), !token.isKeyword("AUTOINCREMENT") {
+        part.isExpression = true
+        if token.isPunctuation("(") { depth += 1 }
+      }
+    }
+    return part
+  }
+
+  /// The constant that the tokens of a DEFAULT clause represent, with the affinity applied; nil when the default would
+  /// have to be computed. SQLite's own rules are in `valueFromExpr` (vdbemem.c).
   private static func constant(_ tokens: [SQLToken], _ affinity: TableDefinition.Affinity)
     -> StoredValue?
   {
     var tokens = tokens[...]
     var isNegative = false
-    // A loop instead of recursion: a hostile statement can have 50,000 parentheses.
+    // This is a loop instead of a recursion, because a hostile statement can have 50,000 nested parentheses.
     while let first = tokens.first, tokens.count > 1 {
       if first.isPunctuation("("), tokens.last?.isPunctuation(")") == true {
         tokens = tokens.dropFirst().dropLast()
@@ -342,7 +354,7 @@ struct TableParser {
     case .word:
       switch token.text.uppercased() {
       case "NULL": return .null
-      // Text affinity is not applied to truth values.
+      // SQLite does not apply text affinity to TRUE and FALSE.
       case "TRUE": return affinity == .real ? .real(1) : .integer(1)
       case "FALSE": return affinity == .real ? .real(0) : .integer(0)
       case "CURRENT_TIME", "CURRENT_DATE", "CURRENT_TIMESTAMP": return nil
@@ -351,8 +363,8 @@ struct TableParser {
     }
   }
 
-  /// A number in a DEFAULT clause. A number that is not a 32-bit integer is first taken as text, so that a text column
-  /// keeps it as written: `TEXT DEFAULT 1.50` is '1.50'.
+  /// The value of a number in a DEFAULT clause. A number that is not a 32-bit integer is first taken as text, so that a
+  /// text column stores it as written: the value of `TEXT DEFAULT 1.50` is '1.50'.
   private static func number(
     _ text: String, _ isNegative: Bool, _ affinity: TableDefinition.Affinity
   ) -> StoredValue {
@@ -392,7 +404,7 @@ struct TableParser {
     token.isPunctuation(",") || token.isPunctuation(")")
   }
 
-  /// Whether the current token ends a type. GENERATED does not: SQLite takes it as a word of the type, too.
+  /// Whether a token ends the type of a column. GENERATED does not, because SQLite reads it as a word of the type.
   private func isConstraintWord(_ token: SQLToken) -> Bool {
     token.kind == .word && Self.constraintWords.contains(token.text.uppercased())
   }
@@ -413,7 +425,7 @@ struct TableParser {
     return true
   }
 
-  /// Skips a parenthesised part, from its opening parenthesis to its closing one or the end.
+  /// Skips a part in parentheses, from its opening parenthesis to the matching one or to the statement's end.
   private mutating func skipParentheses() {
     var depth = 0
     while let token = current {

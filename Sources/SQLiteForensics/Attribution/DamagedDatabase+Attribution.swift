@@ -1,13 +1,14 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// The leaves below one root page, as a sample of their page numbers: a b-tree, or what is left of one.
+  /// A group of leaves that belong to one b-tree, or to the remains of one b-tree. It keeps only a sample of their page
+  /// numbers.
   struct Group {
     private(set) var sample: [UInt32] = []
     private var pageCount = 0
 
-    /// Counts a leaf. The sample keeps the first 12 leaves, and later only those whose count is a power of two, so that
-    /// it covers the whole b-tree.
+    /// Counts a leaf of the b-tree. The sample gets the page numbers of the first 12 leaves and, after these, of the
+    /// 16th, the 32nd, the 64th leaf and so on. So the sample is spread over the whole b-tree.
     mutating func add(_ page: UInt32) {
       pageCount += 1
       if sample.count < DamagedDatabase.sampleCount || pageCount.nonzeroBitCount == 1 {
@@ -16,22 +17,23 @@ extension DamagedDatabase {
     }
   }
 
-  /// The most steps from a page up to its root. SQLite itself allows a depth of 20 (BTCURSOR_MAX_DEPTH).
+  /// The maximum number of steps on the way from a page up to its root page. SQLite itself allows a depth of 20
+  /// (BTCURSOR_MAX_DEPTH).
   private static let maxDepth = 24
   private static let sampleCount = 12
   private static let maxCompared = 512
-  /// The most undecided b-trees that are compared with indexes. Also the most tables that the rows of an undecided
-  /// b-tree may fit.
+  /// Two limits: the maximum number of undecided b-trees that are compared with indexes, and the maximum number of
+  /// tables that the rows of one undecided b-tree may fit.
   private static let maxAlike = 64
-  /// The most tables in a cycle of exchanged root pages, without the table at which the cycle starts. Longer cycles are
-  /// not recognised.
+  /// The maximum number of tables in a cycle of tables that have exchanged their root pages, not counting the first
+  /// table. Longer cycles are not recognised.
   private static let maxExchanged = 8
-  /// The most undecided b-trees that are assigned to tables by row ids.
+  /// The maximum number of b-trees without a known table that are assigned to tables by their row ids.
   private static let maxTrees = 1 << 14
 
-  /// The root page of the b-tree that a page belongs to; where no root can be reached, the highest page on the way up.
-  /// The attribution is `.pointerMap` where a parent comes from the pointer map and not from an interior page; else it
-  /// is `.root`.
+  /// Follows the parents of a page upwards. Returns the root page that is reached; if none is reached, the last page of
+  /// the way up. The attribution is `.pointerMap` if at least one parent on the way is known only from the pointer map.
+  /// Otherwise it is `.root`.
   ///
   /// `roots`: the table of each known root page.
   func root(of page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> (
@@ -39,7 +41,7 @@ extension DamagedDatabase {
   ) {
     var current = page
     var attribution = Attribution.root
-    // A rejected page is misplaced: pointers to its page number mean a different page.
+    // A rejected page is misplaced: pointers to its page number mean the page that it has replaced.
     if census.rejected.contains(page) { return (page, .root) }
     for _ in 0..<Self.maxDepth {
       if roots[current] != nil { return (current, attribution) }
@@ -64,9 +66,9 @@ extension DamagedDatabase {
     return (current, attribution)
   }
 
-  /// Assigns each live leaf, and each page of a WITHOUT ROWID table, to a table: by its root, else by its rows, by
-  /// indexes or by row ids. Sets ``roots``, ``owners`` and the owners in the census, and adds findings where the schema
-  /// is contradicted.
+  /// Assigns each live leaf, and each page of a WITHOUT ROWID table, to a table. The root page decides; where it does
+  /// not, the rows, an index or the row ids decide. Sets ``roots``, ``owners`` and the owners in the census. Adds a
+  /// finding wherever the schema is contradicted.
   func attribute() throws(SQLiteFileError) {
     census.forgetOwners()
     narrowed = narrowedByKeys
@@ -106,9 +108,10 @@ extension DamagedDatabase {
     groups[current.root] = current.group
     groups[0] = nil
     var owners: [UInt32: (table: Int, attribution: Attribution)] = [:]
-    // B-trees without a root whose rows match no table.
+    // B-trees that the schema does not name and whose rows match no table.
     var unmatched: Set<UInt32> = []
-    // First the b-trees that the schema names: their rows show what rows of the other b-trees may look like.
+    // B-trees that the schema names come first, because their rows show what rows of the remaining b-trees may look
+    // like.
     var matches: [UInt32: TableMatch] = [:]
     for root in groups.keys.sorted() where roots[root] != nil {
       if let group = groups[root] { matches[root] = try tableMatch(of: group, roots[root]) }
@@ -123,7 +126,7 @@ extension DamagedDatabase {
         owners[root] = (other, .shape)
       }
     }
-    // The shapes learn from leaves without any fitting row only after misplaced leaves have been removed.
+    // The shapes learn from leaves without any fitting row only later, after misplaced leaves have been removed.
     try learn(from: groups, owners, matches, strictly: true)
     for (page, root) in try misfits(roots.filter { owners[$0.key]?.attribution == .root }) {
       walks[root]?.lose(try place(of: page))
@@ -147,7 +150,7 @@ extension DamagedDatabase {
     var alike: [UInt32: [Int]] = [:]
     for root in matches.keys.sorted() where alike.count < Self.maxTrees {
       guard let match = matches[root] else { continue }
-      // A table whose b-tree is whole lacks no pages.
+      // A table with a complete b-tree lacks no pages, so it cannot own a b-tree that the schema does not name.
       let tables = match.alike.filter {
         roots[root] != nil || self.tables[$0].rootPage.flatMap { walks[$0] }?.isWhole != true
       }
@@ -159,7 +162,7 @@ extension DamagedDatabase {
     if alike.count <= Self.maxAlike {
       let judged = try judgedByIndexes(alike, roots)
       for (root, table) in judged.sorted(by: { $0.key < $1.key }) {
-        // If the rows of two b-trees fit the table, the b-tree that the index matches belongs to the table.
+        // If the rows of two b-trees fit the table, the table owns the b-tree that the index agrees with.
         if let own = tables[table].rootPage, own != root, alike[own] != nil, judged[own] != table {
           owners[own] = nil
         }
@@ -208,8 +211,8 @@ extension DamagedDatabase {
     [.indexLeaf, .indexInterior].contains(census.kind(page))
   }
 
-  /// Whether a page is a table leaf inside a b-tree: the pointer map says so or, where it has no entry, an interior
-  /// page leads to the leaf with keys that agree with the leaf's row ids.
+  /// Whether a page is a table leaf that an interior page leads to. The pointer map decides. If the map has no entry
+  /// for the page, the keys of the interior page must agree with the row ids on the leaf.
   func isChild(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     let parent = census.parent(page)
     guard parent != 0, !census.free.contains(parent), census.kind(page) == .tableLeaf else {
@@ -240,7 +243,7 @@ extension DamagedDatabase {
     return least > floor && bytes.uint32(at: 8) == page
   }
 
-  /// The index of the table that an interior page belongs to; nil when the table is not known.
+  /// The index, in ``tables``, of the table that an interior page belongs to; nil if that table is not known.
   func owner(ofInterior page: UInt32) throws(SQLiteFileError) -> Int? {
     let root = try root(of: page, roots).page
     return owners[root] ?? roots[root]
@@ -279,8 +282,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a page whose header is unreadable is a table leaf according to what leads to it: the schema, an interior
-  /// page of a table, or the pointer map.
+  /// Whether a page with an unreadable header was a table leaf. It was one if the schema, an interior page of a table
+  /// or the pointer map leads to the page, and the page was not an interior page.
   private func isRuinedLeaf(_ page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> Bool
   {
     if census.free.contains(page) || mappedParents.contains(page) { return false }
@@ -297,9 +300,10 @@ extension DamagedDatabase {
     return try !isRuinedInterior(page)
   }
 
-  /// Whether a page that is not readable as a b-tree page was an interior page of a table. Either its header shows
-  /// this, or the page ends with a cell whose child proves it: the child has this page as parent in the pointer map, or
-  /// is a table page that nothing else leads to. Rows on such a page are left over from an earlier use.
+  /// Whether a page that cannot be read as a b-tree page was an interior page of a table. The header of the page may
+  /// prove this. Otherwise the page must end with a cell that names a child page, and one of two facts must confirm the
+  /// cell: the pointer map gives this page as the parent of the child, or the child is a table page without any known
+  /// parent. Rows on an interior page are left over from an earlier use of the page.
   private func isRuinedInterior(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     var buffer = ContiguousArray<UInt8>()
     guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
@@ -351,22 +355,22 @@ extension DamagedDatabase {
     }
   }
 
-  /// How well the rows of a b-tree, or of what is left of one, match the expected tables.
+  /// How well the rows of a b-tree, whether the b-tree is complete or only its remains, match the expected tables.
   private struct TableMatch {
-    /// How many rows were compared.
+    /// The number of rows that were compared.
     var rows = 0
-    /// `namedFits`: how many rows look like rows of the table that the schema names. `namedPossible`: how many rows
-    /// this table can hold at all.
+    /// `namedFits`: the number of rows that look like rows of the table that the schema names for the b-tree.
+    /// `namedPossible`: the number of rows that this table could hold, whatever the rows look like.
     var namedFits = 0
     var namedPossible = 0
-    /// The one table that matches best; nil when no table does, or several match equally well.
+    /// The table that matches best; nil if no table matches, or if several tables match equally well.
     var best: Int?
-    /// The tables that all compared rows fit.
+    /// The tables that every compared row fits.
     var alike: [Int] = []
-    /// Whether at least half of the rows fit one table; true also when there are too many tables to compare.
+    /// Whether at least half of the rows fit one table. Also true if there are too many tables for a comparison.
     var fitsAnyTable = false
 
-    /// Whether fewer than half of the rows fit `named`, and nearly all fit one other table.
+    /// Whether fewer than half of the rows fit the table `named`, and nearly all of them fit one other table.
     func contradicts(_ named: Int) -> Bool {
       rows > 0 && namedFits * 2 < rows && best != nil && best != named
     }
@@ -410,8 +414,8 @@ extension DamagedDatabase {
     if let best = good.max(by: { weight($0, fits) < weight($1, fits) }),
       good.count(where: { weight($0, fits) == weight(best, fits) }) == 1
     {
-      // Any row fits an unconstrained table. So an unconstrained table does not win over a table that lacks pages and
-      // can hold these rows too.
+      // Any row fits an unconstrained table. So an unconstrained table does not win over a constrained table that lacks
+      // pages and could hold these rows.
       let hasRival =
         named == nil && shapes[best].isUnconstrained
         && compared.contains { other in
@@ -423,17 +427,17 @@ extension DamagedDatabase {
     return match
   }
 
-  /// Whether a b-tree that the schema assigns to the table `named` belongs to `table` and not to `named`. It belongs to
-  /// `table` in three cases: the schema names the same root page for both tables; the root page of `table` is unusable,
-  /// and `named` can hold fewer than half of the rows; or tables have exchanged their root pages in a cycle. In SQLite
-  /// any column can hold anything, so the look of the rows alone does not overrule the schema.
+  /// Whether a b-tree belongs to `table`, although the schema assigns it to the table `named`. There are three such
+  /// cases: the schema names the same root page for both tables; the root page of `table` is unusable, and `named`
+  /// could hold fewer than half of the rows; or tables have exchanged their root pages in a cycle. In SQLite any column
+  /// can hold anything, so the schema is not overruled merely because the rows look like rows of `table`.
   private func owns(
     _ table: Int, _ root: UInt32, of named: Int, _ match: TableMatch, _ roots: [UInt32: Int],
     _ matches: [UInt32: TableMatch]
   ) -> Bool {
     guard let own = tables[table].rootPage, !tables[table].isDropped else { return false }
     if own == root { return true }
-    // From here on, only the look of the rows speaks for `table`.
+    // From here on, the only evidence for `table` is that the rows look like rows of `table`.
     let cannotBeNamed = match.namedPossible * 2 < match.rows
     if roots[own] == nil { return cannotBeNamed }
     switch census.kind(own) {
@@ -451,8 +455,8 @@ extension DamagedDatabase {
     return false
   }
 
-  /// Widens the shapes of tables by their own rows that do not fit: rows from before a column was added, and rows with
-  /// values of a storage class that the declaration does not suggest.
+  /// Widens the shape of each table so that unusual rows of the table fit: rows that were stored before a column was
+  /// added, and rows with values of a storage class that the declaration does not suggest.
   ///
   /// `strictly`: whether to skip leaves on which no row fits the table.
   private func learn(
@@ -497,9 +501,9 @@ extension DamagedDatabase {
     }
   }
 
-  /// Adds to `fits`, for each table in `compared`, how many of the cells look like rows of the table.
+  /// For each table in `compared`, adds to `fits` the number of cells that look like rows of that table.
   ///
-  /// - Returns: the number of cells that are valid rows.
+  /// - Returns: the number of cells that are valid rows of any table.
   func tally(
     _ cells: ContiguousArray<LeafCell>, _ page: RawSpan, _ compared: [Int],
     _ types: inout RecordTypes, _ fits: inout [Int]
@@ -519,14 +523,16 @@ extension DamagedDatabase {
     return rows
   }
 
-  /// Whether a table is stored in a table b-tree; a WITHOUT ROWID table is stored in an index b-tree.
+  /// Whether the rows of a table are stored in a table b-tree. Those of a WITHOUT ROWID table are stored in an index
+  /// b-tree.
   func hasRowIDs(_ table: Int) -> Bool { !tables[table].definition.isWithoutRowID }
 
   private func weight(_ table: Int, _ fits: [Int]) -> Int {
     fits[table] * 4 + shapes[table].weight
   }
 
-  /// Reads the serial types of a whole cell; false when they contradict its payload.
+  /// Reads the serial types of a cell's record into `types`. Returns false if the record header is not valid, or if it
+  /// contradicts the payload length.
   func parse(_ cell: LeafCell, _ page: RawSpan, _ types: inout RecordTypes) -> Bool {
     types.read(cell, page)
   }

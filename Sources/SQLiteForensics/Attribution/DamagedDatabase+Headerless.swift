@@ -1,16 +1,16 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// The most tables with an incomplete b-tree that pages without a header are compared with, and the most pages
-  /// without a header that are compared.
+  /// Limits on the comparison of pages without a header. `maxTornTables`: such pages are not compared at all if more
+  /// than 64 tables have an incomplete b-tree. `maxHeaderless`: the maximum number of such pages that are compared.
   private static let maxTornTables = 64
   private static let maxHeaderless = 1 << 10
 
-  /// Assigns orphan leaves that lost their first sector to tables. A leaf fits a table if cells that read as rows of
-  /// this table fill the page to its end, and the table's b-tree lacks their row ids. A leaf that fits several tables
-  /// is not assigned.
+  /// Finds the tables of orphan leaves that have lost their first sector. A leaf fits a table under two conditions:
+  /// cells that read as rows of the table fill the leaf to its end, and the b-tree of the table lacks the row ids of
+  /// these cells. A leaf that fits several tables is not assigned.
   ///
-  /// Does nothing in a file with a pointer map, because the pointer map says what these pages are.
+  /// Does nothing in a file with a pointer map, because the pointer map says what such pages are.
   func claimHeaderless() throws(SQLiteFileError) {
     guard !map.isPresent else { return }
     let torn = tables.indices.filter { table in
@@ -47,9 +47,9 @@ extension DamagedDatabase {
     }
   }
 
-  /// The range of row ids of the cells that fill a page to its end, read as rows of a table. Nil when the last cell
-  /// does not end at the end of the page, when a row id is unknown, when the cells hold fewer than 16 bytes of payload,
-  /// or when the table has two fields or fewer.
+  /// The range of row ids of the cells on a page without a header, if the cells are read as rows of `table`. Nil in any
+  /// of these cases: the last cell does not end at the end of the page; a row id is unknown; all payloads together have
+  /// fewer than 16 bytes; the table has at most two fields.
   private func rowIDs(toTheEndOf page: RawSpan, _ number: UInt32, as table: Int)
     -> ClosedRange<Int64>?
   {
@@ -64,7 +64,7 @@ extension DamagedDatabase {
     return least...most
   }
 
-  /// The ranges of row ids on the live leaves of the wanted tables, by table.
+  /// For each table in `wanted`, the ranges of row ids on the live leaves of that table.
   private func liveRowIDs(of wanted: [Int]) throws(SQLiteFileError) -> [Int: RowIDRanges] {
     var ranges: [Int: [ClosedRange<Int64>]] = [:]
     for table in wanted { ranges[table] = [] }

@@ -2,28 +2,28 @@ import SQLiteFile
 
 extension DamagedDatabase {
   private static let witnessCount = 32
-  /// The most indexes that ``tellOfForeignIndexes()`` looks at.
+  /// The maximum number of indexes that ``tellOfForeignIndexes()`` looks at.
   private static let maxIndexes = 1_000
 
-  /// How well the entries of a table's indexes agree with the rows of a b-tree.
+  /// The result of comparing entries of a table's indexes with the rows of a b-tree.
   private struct Agreement {
-    /// How many index entries name a row that the b-tree has.
+    /// The number of index entries whose row id exists in the b-tree.
     var trials = 0
-    /// For how many of the `trials` the row holds the value of the index entry.
+    /// The number of index entries whose row id exists in the b-tree, in a row with the value that the entry has.
     var agreeing = 0
 
     var isFull: Bool { trials > 0 && agreeing == trials }
     var isRefuted: Bool { trials > 0 && agreeing * 2 < trials }
   }
 
-  /// Decides by indexes which table a b-tree belongs to, where the rows fit several tables. An index pairs values with
-  /// row ids, so it shows which b-tree its table is stored in, whatever root the schema names.
+  /// Uses indexes to find the table of each b-tree whose rows fit several tables. An index pairs values of its table
+  /// with row ids. So it shows which b-tree holds the rows of this table, whatever root page the schema names.
   ///
-  /// Small numbers agree by chance. So a b-tree that the schema assigns to table A goes to table B only if an index of
-  /// B agrees with it and refutes the b-tree that the schema assigns to B.
+  /// Small numbers agree by chance. So a b-tree that the schema assigns to table A is assigned to table B only if an
+  /// index of B agrees with this b-tree and contradicts the b-tree that the schema assigns to B.
   ///
-  /// `alike`: the root pages in question, each with the possible tables. Returns: the table of each b-tree that the
-  /// schema assigns to a different table or to none, by root page. A b-tree that no index decides is left out.
+  /// `alike`: the possible tables of each undecided b-tree, by root page. Returns: by root page, the table of each
+  /// b-tree that indexes assign to a table other than the schema does. B-trees that no index decides are left out.
   func judgedByIndexes(_ alike: [UInt32: [Int]], _ roots: [UInt32: Int]) throws(SQLiteFileError)
     -> [UInt32: Int]
   {
@@ -64,9 +64,10 @@ extension DamagedDatabase {
     return found
   }
 
-  /// Adds a finding for each index whose checked entries match no row of its table. Does nothing in a file without
-  /// WITHOUT ROWID tables. Rows of a WITHOUT ROWID table look like index entries. When pages of such a table and of an
-  /// index have changed places, only a comparison of the index with the rows of its own table shows this.
+  /// Adds a finding for each index if none of its checked entries matches a row of the indexed table. Does nothing in a
+  /// file without WITHOUT ROWID tables. Rows of a WITHOUT ROWID table look like index entries, so pages of such a table
+  /// and of an index may change places unnoticed. Only a comparison of the index with the rows of the indexed table
+  /// shows the exchange.
   func tellOfForeignIndexes() throws(SQLiteFileError) {
     guard tables.contains(where: { $0.definition.isWithoutRowID }) else { return }
     let indexes = schemaEntries.lazy.filter { $0.type == "index" && $0.rootPage > 1 }
@@ -95,14 +96,13 @@ extension DamagedDatabase {
     }
   }
 
-  /// The position in the table of the first column of the index; nil when ``columns(of:_:)`` does not return any
-  /// column.
+  /// The number of the table's column that is the first column of an index; nil if ``columns(of:_:)`` returns nil.
   private func firstColumn(of index: SchemaEntry, _ table: Int) -> Int? {
     columns(of: index, table)?.first
   }
 
-  /// The columns of an index, as positions in the table; nil when one is an expression or a virtual column, which rows
-  /// do not hold, or when the statement cannot be read.
+  /// The columns of an index, as column numbers of the table. Nil if the statement of the index cannot be read, or if a
+  /// column is an expression or a virtual column, because rows store neither.
   func columns(of index: SchemaEntry, _ table: Int) -> [Int]? {
     let definition = tables[table].definition
     let columns: [Int?]?
@@ -119,8 +119,8 @@ extension DamagedDatabase {
     return known.count == columns.count ? known : nil
   }
 
-  /// The first value and the row id of up to 32 entries on the leftmost leaf of an index; empty when that leaf cannot
-  /// be read. Entries that continue on overflow pages are left out.
+  /// The first value and the row id of each of up to 32 entries on the leftmost leaf of an index. Empty if that leaf
+  /// cannot be read. Entries that continue on overflow pages are left out.
   private func entries(ofIndex root: UInt32) throws(SQLiteFileError) -> [(
     value: StoredValue, rowID: Int64
   )] {
@@ -146,14 +146,14 @@ extension DamagedDatabase {
     return found
   }
 
-  /// Whether a row and an index hold the same value. The index has a whole number of a REAL column as an integer, while
-  /// the row has it as a real.
+  /// Whether a value in a row and a value in an index are the same. The two values may differ in storage class: a whole
+  /// number in a REAL column is an integer in the index and a real in the row.
   private static func isSame(_ row: StoredValue, _ index: StoredValue) -> Bool {
     if case .real(let real) = row, case .integer(let whole) = index { return real == Double(whole) }
     return row == index
   }
 
-  /// What a b-tree has under a row id.
+  /// The result of looking up a row id in a b-tree.
   private enum Found {
     case value(StoredValue)
     /// The row continues on overflow pages, so its value is not read.
@@ -161,7 +161,7 @@ extension DamagedDatabase {
     case noRow
   }
 
-  /// The value of a column in the row with this row id, looked up from a root page.
+  /// The value of a column in the row with the given row id, looked up in the b-tree with the root page `root`.
   private func value(_ column: Int, _ rowID: Int64, in root: UInt32, _ table: Int)
     throws(SQLiteFileError) -> Found
   {

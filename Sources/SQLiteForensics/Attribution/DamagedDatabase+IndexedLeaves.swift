@@ -2,31 +2,31 @@ import SQLiteFile
 
 /// The entries of all indexes of one table.
 private struct IndexEntries {
-  /// An index entry: a row id, and the values that this row should hold.
+  /// An index entry: a row id, and a hash of the values that the row with this row id should hold.
   struct Entry {
     let rowID: Int64
     /// A hash of the indexed values.
     let hash: UInt64
-    /// The index page of the entry, numbered in reading order.
+    /// The number of the index page that has the entry, counted in reading order.
     let page: Int32
-    /// The index, numbered in reading order.
+    /// The number of the index, counted in reading order.
     let index: Int32
   }
 
-  /// The most entries that are kept for one table: 24 MiB.
+  /// The maximum number of entries that are kept for one table. So many entries take 24 MiB.
   static let maxEntries = 1 << 20
-  /// The most indexes of one table that are read.
+  /// The maximum number of indexes that are read for one table.
   static let maxIndexes = 16
 
-  /// The entries of all indexes of the table, sorted by row id once all have been read.
+  /// The entries of all indexes of the table. They are sorted by row id as soon as all of them have been read.
   var entries: [Entry] = []
-  /// For each index, the indexed fields of a row, in the index's order; -1 stands for the row id.
+  /// For each index, the fields of a row that the index stores, in the index's column order; -1 stands for the row id.
   var fields: [[Int]] = []
-  /// For each index page, whether its entries contradict most of the rows that they name. Then the index page itself is
+  /// For each index page, whether its entries contradict most of the rows that they name. Such an index page is itself
   /// misplaced.
   var isRefuted: [Bool] = []
 
-  /// The entries that name a row id, at most one for each index.
+  /// The entries with the given row id; at most as many as there are indexes.
   func entries(of rowID: Int64) -> ArraySlice<Entry> {
     let first = entries.firstPlace { $0.rowID >= rowID }
     var end = first
@@ -37,11 +37,12 @@ private struct IndexEntries {
 }
 
 extension DamagedDatabase {
-  /// Marks leaves as stale that replaced another leaf with the same row ids: pages of another store of the same app, or
-  /// of an earlier state of this store. The table's indexes contradict most rows of such a leaf.
+  /// Finds leaves with rows that the indexes of the leaf's table mostly contradict, and marks these leaves as stale.
+  /// Such a leaf has replaced the table's own leaf with the same row ids: it comes from another store of the same app,
+  /// or from an earlier state of this store.
   ///
-  /// Only looks at files with damaged or misplaced pages. Does not compare values that continue on overflow pages, nor
-  /// tables whose indexes have more than a million entries together.
+  /// Does nothing in a file without damaged or misplaced pages. Values that continue on overflow pages are not
+  /// compared. A table is skipped if its indexes together have more than a million entries.
   func judgeByIndexes() throws(SQLiteFileError) {
     guard !isWhole || !narrowed.isEmpty else { return }
     var leaves: [Int: [UInt32]] = [:]
@@ -60,7 +61,7 @@ extension DamagedDatabase {
       guard let pages = leaves[table] else { continue }
       var known = try indexEntries(table, &met)
       guard !known.entries.isEmpty else { continue }
-      // All leaves that b-trees lead to are compared first: they show which index pages can be believed.
+      // Leaves that b-trees lead to are compared first: they show which index pages can be trusted.
       var balance = [Int](repeating: 0, count: known.isRefuted.count)
       for page in pages where census.reached.contains(page) {
         _ = try compare(page, table, known) { entry, agrees in
@@ -69,13 +70,13 @@ extension DamagedDatabase {
       }
       known.isRefuted = balance.map { $0 < 0 }
       for page in pages {
-        // A single index that contradicts a leaf may itself have a page of another store. Two indexes that contradict
-        // the leaf are believed.
+        // If a single index contradicts a leaf, the index itself may have a page of another store. If two indexes
+        // contradict the leaf, they are trusted.
         var votes = [Int](repeating: 0, count: known.fields.count)
         let found = try compare(page, table, known) { entry, agrees in
           votes[Int(entry.index)] += agrees ? -1 : 1
         }
-        // A single row may be damaged, but hardly in the columns of two indexes.
+        // A single row may be damaged, but is unlikely to be damaged in the columns of two indexes.
         let least = found.confirmed == 0 && found.contradicted == 1 ? 0 : 1
         guard
           found.contradicted > 1 && found.contradicted > found.confirmed
@@ -86,14 +87,16 @@ extension DamagedDatabase {
         findings.add(
           Finding(
             .pageMisplaced,
-            "the indexes contradict most rows of this page; it comes from another store, or from an earlier state of this one",
+            "the indexes contradict most rows of this page; it comes from another store, or from an earlier state of this store",
             member: place.member, page: page, offset: place.offset, table: tables[table].name))
       }
     }
   }
 
-  /// Reads the entries of the first 16 indexes of a table, without indexes on expressions. Returns no entries when
-  /// there are more than ``IndexEntries/maxEntries``. `met`: the index pages read so far; none is read twice.
+  /// Reads the entries of the first 16 indexes of a table, not counting indexes on expressions. Returns no entries if
+  /// there are more than ``IndexEntries/maxEntries``.
+  ///
+  /// `met`: the index pages that have been read before; no page is read twice.
   private func indexEntries(_ table: Int, _ met: inout PageSet) throws(SQLiteFileError)
     -> IndexEntries
   {
@@ -112,8 +115,8 @@ extension DamagedDatabase {
     return known
   }
 
-  /// The fields of a row that an index holds, in the index's order, with -1 for the row id; nil when one is an
-  /// expression or the index's statement cannot be read.
+  /// The fields of a row that an index stores, in the index's column order; -1 stands for the row id. Nil if an indexed
+  /// column is an expression, or if the statement of the index cannot be read.
   private func fields(of index: SchemaEntry, _ table: Int) -> [Int]? {
     guard let columns = columns(of: index, table) else { return nil }
     return columns.map { column in
@@ -122,7 +125,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Appends all entries of an index to `known`. Returns false when there are more than ``IndexEntries/maxEntries``.
+  /// Appends all entries of an index to `known`. Returns false if `known` would get more than
+  /// ``IndexEntries/maxEntries`` entries.
   private func readEntries(
     _ root: UInt32, _ known: inout IndexEntries, _ met: inout PageSet
   ) throws(SQLiteFileError) -> Bool {
@@ -147,9 +151,9 @@ extension DamagedDatabase {
     }
   }
 
-  /// Compares the rows of a leaf with the index entries for their row ids. Returns how many rows are confirmed by all
-  /// entries and how many are contradicted by at least one; entries of refuted index pages do not count. `hear` is
-  /// called with every compared entry, also with those of refuted index pages.
+  /// Compares each row of a leaf with the index entries that have its row id. Returns the number of rows that all their
+  /// entries confirm, and the number of rows that at least one entry contradicts. Entries on refuted index pages do not
+  /// count, but `hear` is called with every compared entry, including those.
   private func compare(
     _ page: UInt32, _ table: Int, _ known: IndexEntries,
     _ hear: (IndexEntries.Entry, _ agrees: Bool) -> Void
@@ -183,8 +187,8 @@ extension DamagedDatabase {
     return (confirmed, contradicted)
   }
 
-  /// A hash of some fields of a record, in the given order; an integer and an equal real have the same hash. Nil when a
-  /// field is missing, or is not completely on the page.
+  /// A hash of the given fields of a record, in the given order. An integer and a real of the same value have the same
+  /// hash. Nil if a field is missing, or if it is not completely on the page.
   private static func hash(
     _ fields: [Int], _ types: borrowing RecordTypes, _ page: RawSpan, _ cell: LeafCell
   ) -> UInt64? {
@@ -219,7 +223,7 @@ extension DamagedDatabase {
     return hash
   }
 
-  /// The integer in a field; nil when the field holds anything else or is not completely on the page.
+  /// The integer in a field; nil if the field holds no integer or is not completely on the page.
   private static func integer(
     _ field: Int, _ types: borrowing RecordTypes, _ page: RawSpan, _ cell: LeafCell
   ) -> Int64? {

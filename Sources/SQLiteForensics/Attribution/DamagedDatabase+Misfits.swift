@@ -3,37 +3,38 @@ import SQLiteFile
 extension DamagedDatabase {
   /// How well the rows of a leaf fit a table.
   private enum Fit {
-    /// At least one row looks like a row of the table.
+    /// At least one row of the leaf looks like a row of the table.
     case own
-    /// The rows prove nothing: none can be read, or there is just one, which the table could hold.
+    /// The rows prove nothing: either no row can be read, or there is only one row, which the table could hold.
     case unknown
-    /// No row can be a row of the table: each has too many fields, or values that SQLite does not store in these
-    /// columns.
+    /// No row of the leaf can be a row of the table: each has too many fields, or has values that SQLite never stores
+    /// in the columns of the table.
     case never
-    /// None of several rows looks like a row of the table, but the table could hold some of them.
+    /// The leaf has several rows. None of them looks like a row of the table, but the table could hold some of them.
     case odd
   }
 
-  /// The most orphan leaves, and leaves with odd first rows, that are looked at.
+  /// Two limits: the maximum number of orphan leaves that are examined, and the maximum number of leaves with an odd
+  /// first row that are examined.
   private static let maxOrphans = 64
-  /// The most b-trees that orphan leaves are compared with.
+  /// The maximum number of b-trees that are compared with orphan leaves.
   private static let maxRoots = 64
-  /// The most leaves of one b-tree that are checked for an exchange with leaves of another b-tree.
+  /// The maximum number of leaves of one b-tree that are checked for an exchange with leaves of another b-tree.
   private static let maxExchanged = 4
 
-  /// Finds leaves that do not belong to the table of their b-tree although the keys that lead to them match. Returns
-  /// each of them with the root page of the b-tree.
+  /// Finds leaves that do not belong to the table of their b-tree, although the keys that lead to these leaves match
+  /// the row ids on them. Returns each such leaf with the root page of the b-tree.
   ///
-  /// In SQLite any column can hold anything, so odd rows alone do not show that a leaf is misplaced, unless other pages
-  /// of the file are. Where no other page is misplaced, a leaf must have rows with more fields than the table has
-  /// columns, or with values that SQLite does not store in these columns. In addition, rows of the table must be on
-  /// other leaves: on leaves of the same b-tree, on orphans, or on a leaf of another table, with which the leaf was
-  /// exchanged.
+  /// In SQLite any column can hold anything. So rows that merely look odd show that a leaf is misplaced only if other
+  /// pages of the file are misplaced too. If no other page is misplaced, two facts must come together. First, the leaf
+  /// has only rows with more fields than the table has columns, or with values that SQLite never stores in these
+  /// columns. Second, rows of the table are found on other leaves: on leaves of the same b-tree, on orphans, or on a
+  /// leaf of another table, with which the leaf has changed places.
   ///
   /// `roots`: the table of each root page.
   func misfits(_ roots: [UInt32: Int]) throws(SQLiteFileError) -> [(page: UInt32, root: UInt32)] {
     var candidates: [(page: UInt32, root: UInt32)] = []
-    // Leaves in use that nothing leads to: perhaps the page that led to them was overwritten.
+    // Leaves in use that no page leads to: the page that led to them may have been overwritten.
     var orphans: [UInt32] = []
     try forEachLeaf(roots) { page, root, _ in
       if roots[root] != nil, !census.rejected.contains(page) { candidates.append((page, root)) }
@@ -43,8 +44,8 @@ extension DamagedDatabase {
     }
     var types = RecordTypes()
     var fitting: Set<UInt32> = []
-    // For each table, the forms (``LeafOutline/form``) of first rows that fit the table. A leaf whose first row has one
-    // of these forms need not be read.
+    // For each table, the forms (``LeafOutline/form``) of first rows that fit the table. A leaf with a first row of
+    // such a form need not be read.
     var forms: [Int: Set<UInt16>] = [:]
     var sure: [(page: UInt32, root: UInt32)] = []
     var odd: [(page: UInt32, root: UInt32)] = []
@@ -79,7 +80,8 @@ extension DamagedDatabase {
         if census.rejected.contains(page) { rejected.append(page) }
       }
       if !rejected.isEmpty {
-        // A walk has rejected the leaves in `rejected` because of their row ids, so the walked b-tree lacks a leaf.
+        // The leaves in `rejected` did not fit a walked b-tree because of their row ids. So the b-tree that they come
+        // from lacks a leaf.
         let lacking = roots.filter { $0.value != table && walks[$0.key]?.isWhole == false }
         try noteExchange(of: own, with: rejected, lacking.sorted { $0.key < $1.key }.map(\.value))
       }
@@ -95,8 +97,8 @@ extension DamagedDatabase {
     return isCertain ? sure + odd : []
   }
 
-  /// Adds to ``exchanged`` each of `leaves` that holds rows of one of the tables, and with it all of `others`, the
-  /// leaves with which it may have changed places.
+  /// Looks in `leaves` for leaves with rows of any of the given tables. Adds each leaf that is found to ``exchanged``,
+  /// together with all pages in `others`, because the leaf may have changed places with any of these pages.
   private func noteExchange(
     of leaves: some Sequence<UInt32>, with others: [UInt32], _ tables: [Int]
   ) throws(SQLiteFileError) {
@@ -108,8 +110,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether the first row of a leaf looks like a row of a table; true also when the row cannot be read. Nearly all
-  /// first rows do, so this cheap check comes before all others.
+  /// Whether the first row of a leaf looks like a row of a table. Also true if the first row cannot be read. This check
+  /// is cheap and most leaves pass it, so it comes before all other checks.
   private static func beginsAs(
     _ shape: RowShape, _ page: UInt32, _ usable: Int, _ types: inout RecordTypes,
     _ reader: inout PageReader
@@ -134,7 +136,8 @@ extension DamagedDatabase {
     try fit(of: page, table) == .own
   }
 
-  /// Whether a leaf may belong to a table: one of its rows looks like the table's, or its rows prove nothing.
+  /// Whether a leaf may belong to a table: either at least one of its rows looks like a row of the table, or its rows
+  /// prove nothing.
   func mayHoldRows(of table: Int, _ page: UInt32) throws(SQLiteFileError) -> Bool {
     let fit = try fit(of: page, table)
     return fit == .own || fit == .unknown

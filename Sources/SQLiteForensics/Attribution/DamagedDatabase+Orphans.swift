@@ -1,24 +1,26 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// A leaf that may belong to a b-tree with holes.
+  /// A leaf that may belong to a b-tree that lacks leaves.
   private struct Candidate {
     let page: UInt32
-    /// The range of the leaf's row ids. The first and the last row id are not proven: they may be too low or too high.
+    /// The range of the leaf's row ids. Its two bounds are not proven: the first row id may be too low, and the last
+    /// row id may be too high.
     let rowIDs: ClosedRange<Int64>
-    /// The same range without the first and the last row id, if the leaf has more than two rows.
+    /// The range of the leaf's row ids without the first and the last row id. If the leaf has at most two rows, this is
+    /// the whole range.
     let inner: ClosedRange<Int64>
-    /// How strong the evidence for the leaf is: a sum to which each kind of evidence adds, and more trusted evidence
-    /// adds more.
+    /// The strength of the evidence that the leaf belongs to the b-tree. It is a sum over the kinds of evidence; a kind
+    /// that is trusted more adds a greater number.
     let rank: Int
-    /// How many leaves, this one included, have row ids in the range of this leaf.
+    /// The number of leaves, including this leaf, that have row ids in the range of this leaf.
     var rivalCount = 0
-    /// How many ends of the leaf's range (0, 1 or 2) adjoin the row ids of another leaf.
+    /// The number of bounds of this leaf's range, 0 to 2, that adjoin the row ids of another leaf.
     var joinCount = 0
 
-    /// Whether this leaf is kept rather than `other`, which has some of the same row ids. A leaf of another store
-    /// overlaps several leaves and adjoins none. Of two states of one leaf, the state with fewer row ids is newer,
-    /// because rows were deleted since.
+    /// Whether this leaf is kept rather than `other`, if both have some of the same row ids. A leaf from another store
+    /// overlaps several leaves and adjoins none. If the leaves are two states of one leaf, the state with fewer row ids
+    /// is newer, because rows have been deleted from it.
     func isBetter(than other: Candidate) -> Bool {
       if rank != other.rank { return rank > other.rank }
       if rivalCount != other.rivalCount { return rivalCount < other.rivalCount }
@@ -29,16 +31,17 @@ extension DamagedDatabase {
     private var span: UInt64 { UInt64(bitPattern: inner.upperBound &- inner.lowerBound) }
   }
 
-  /// The most leaves of one table that are compared with each other.
+  /// The maximum number of leaves of one table that are compared with each other.
   private static let maxCompared = 1 << 19
 
-  /// Marks leaves that no walk reached as stale when the b-tree of their table is whole, or when their row ids are on
-  /// other pages. See ``WalkedTree`` for the order in which evidence counts.
+  /// Marks leaves that no walk of a b-tree has reached as stale, if the b-tree of their table is complete or if other
+  /// pages have their row ids. ``WalkedTree`` describes which evidence outweighs which.
   ///
-  /// `unmatched`: the topmost pages of b-trees whose rows match no table.
+  /// `unmatched`: the topmost pages of the b-trees whose rows match no table.
   func judgeOrphans(unmatched: Set<UInt32>) throws(SQLiteFileError) {
     let schema = Set(schemaLeaves)
-    // The root page of each table's b-tree: the root page that the schema names, or one whose rows are the table's.
+    // The root page of each table's b-tree: either the root page that the schema names, or a root page of a b-tree with
+    // rows of the table.
     var trees: [Int: UInt32] = [:]
     for (index, table) in tables.enumerated() {
       if let root = table.rootPage, roots[root] == index { trees[index] = root }
@@ -46,8 +49,8 @@ extension DamagedDatabase {
     for root in owners.keys.sorted() where roots[root] != nil {
       if let table = owners[root], owners[trees[table] ?? 0] != table { trees[table] = root }
     }
-    // When the schema lacks tables, a leaf that does not fit into a whole b-tree may belong to a missing table, unless
-    // the file has pages of another store.
+    // When the schema lacks tables, a leaf that does not fit into a complete b-tree may belong to a missing table,
+    // unless the file has pages of another store.
     if !isSchemaWhole, isInPlace {
       for (root, table) in owners
       where roots[root] == nil && trees[table].flatMap({ walks[$0] })?.isWhole == true {
@@ -62,16 +65,16 @@ extension DamagedDatabase {
       && layout.header?.pageCount == pageCount && sides == nil
     var stale: [UInt32] = []
     var doubtful: [Int: [UInt32]] = [:]
-    // Leaves of no known table, by the form of their first row. `alone`: orphans. `led`: leaves that another page leads
-    // to. `misplacedCounts`: how many leaves are stale.
+    // Leaves of no known table, by the form of their first row. `alone`: leaves that no page leads to. `led`: leaves
+    // that another page leads to. `misplacedCounts`: the number of leaves that have been found to be stale.
     var alone: [UInt16: [UInt32]] = [:]
     var led: [UInt16: [UInt32]] = [:]
     var misplacedCounts: [UInt16: Int] = [:]
     try forEachLeaf(roots) { page, root, _ in
       guard !census.reached.contains(page) else { return }
       guard let table = owners[root] else {
-        // Rows of no known table are stale where no table can lack them, and on a page whose number belongs to another
-        // page.
+        // Rows of no known table are stale if no table lacks rows, or if another page should have the page number of
+        // their page.
         if isWhole || (root == 1 && isSchemaWhole) || (knowsTables && unmatched.contains(root))
           || isClaimed(page)
         {
@@ -101,8 +104,8 @@ extension DamagedDatabase {
         doubtful[table, default: []].append(page)
       }
     }
-    // Leaves that `misplacedCounts` counts come from another store. If `led` has no more leaves of the same form, these
-    // and the orphans of this form come from that store too.
+    // Leaves that `misplacedCounts` counts come from another store. If `led` has at most the same number of leaves of
+    // this form, then these leaves come from that store too, and so do the orphans of this form.
     for (form, count) in misplacedCounts where form != 0 {
       let others = led[form] ?? []
       if count >= others.count { stale += others + (alone[form] ?? []) }
@@ -130,16 +133,16 @@ extension DamagedDatabase {
     for page in stale { census.setStale(page) }
   }
 
-  /// Whether something other than a table's b-tree leads to an unreached page: an index, a b-tree that expects another
-  /// page there, or an overflow chain.
+  /// Whether an unreached page belongs to something other than the b-tree of a table: an index or an overflow chain
+  /// leads to the page, or a b-tree expects a different page at this page number.
   private func isClaimed(_ page: UInt32) -> Bool {
     let parent = census.parent(page)
     return census.followed.contains(page) || census.rejected.contains(page)
       || (census.reached.contains(parent) && parent != 0)
   }
 
-  /// Whether an index, an overflow chain or the pointer map says that a leaf's page number belongs to another kind of
-  /// page.
+  /// Whether the page at the leaf's page number should be a page of another kind, according to an index, an overflow
+  /// chain or the pointer map.
   private func isOthers(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     if census.followed.contains(page) { return true }
     let kind = try map.entry(of: page, &reader)?.kind
@@ -151,8 +154,8 @@ extension DamagedDatabase {
     return children.count { census.kind($0.page).isIndex } * 2 > children.count
   }
 
-  /// The leaves among `pages` that turn out to be stale. For example, the table's b-tree has no room for their row ids,
-  /// or a better leaf has these row ids.
+  /// The leaves among `pages` that are stale: for example, because the table's b-tree has no room for the row ids of a
+  /// leaf, or because another leaf with better evidence has these row ids.
   ///
   /// `mayBeElsewhere`: whether a misplaced leaf may belong to the b-tree.
   private func staleLeaves(
@@ -208,7 +211,7 @@ extension DamagedDatabase {
     return stale + worseCandidates(&candidates, beside: own)
   }
 
-  /// Whether a leaf has exactly the row ids that a b-tree lacks.
+  /// Whether the row ids of a leaf are exactly the row ids that a b-tree lacks.
   private func fills(_ tree: WalkedTree, _ page: UInt32) throws(SQLiteFileError) -> Bool {
     guard let rowIDs = try rowIDs(of: page) else { return false }
     var buffer = ContiguousArray<UInt8>()
@@ -227,10 +230,11 @@ extension DamagedDatabase {
       by: rowIDs, step: step, isEmptied: free * reading.cells.count > taken)
   }
 
-  /// The candidates to drop as stale: of leaves with the same row ids, the worse ones. A leaf that shares only its
-  /// first or last row id with other leaves keeps its other rows; ``narrowed`` then excludes the shared row id.
+  /// The pages of the candidates that are stale. Of leaves with overlapping ranges of row ids, only the leaf with the
+  /// best evidence is kept. If a leaf shares only its first or its last row id with another leaf, it keeps its
+  /// remaining rows; ``narrowed`` then excludes the shared row id.
   ///
-  /// `own`: the row ids of leaves that the b-tree leads to.
+  /// `own`: the ranges of row ids of the leaves that the b-tree leads to.
   private func worseCandidates(_ candidates: inout [Candidate], beside own: [ClosedRange<Int64>])
     -> [UInt32]
   {

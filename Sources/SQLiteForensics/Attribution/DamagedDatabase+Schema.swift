@@ -1,7 +1,7 @@
 import SQLiteFile
 
-/// Identifies a schema entry by its root page and the bytes of its texts. SQLite compares bytes. Swift's `==` would
-/// take two texts for equal that differ only in how their characters are composed.
+/// Identifies a schema entry by its root page and the bytes of its texts. The texts are not compared as strings,
+/// because Swift's `==` also treats differently composed characters as equal, and SQLite does not.
 private struct EntryKey: Hashable {
   let rootPage: UInt32
   let texts: [[UInt8]]
@@ -13,9 +13,9 @@ private struct EntryKey: Hashable {
 }
 
 extension DamagedDatabase {
-  /// The entries of the schema table. They come from page 1 and the leaves below it if these pages are sound, else from
-  /// any leaf that looks like a leaf of the schema table. Sets ``isSchemaWhole`` and adds a finding when entries are
-  /// missing.
+  /// Reads the entries of the schema table: from page 1 and the leaves below page 1 if these pages are sound, otherwise
+  /// from any leaf that looks like a leaf of the schema table. Sets ``isSchemaWhole``, and adds a finding if entries
+  /// are missing.
   func readSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     var entries: [SchemaEntry] = []
     var rowReader = RowReader(self)
@@ -28,8 +28,8 @@ extension DamagedDatabase {
     guard let expected = Self.schemaTable else { return [] }
     let shape = RowShape(expected, table: 0)
     let schemaLayout = RowLayout(expected.definition)
-    // A user table may hold a copy of a schema. So leaves outside the schema's b-tree are only looked at when leaves of
-    // the schema are missing.
+    // A user table may hold a copy of a schema. So leaves outside the schema's b-tree are examined only if leaves of
+    // the schema's b-tree are missing.
     let sound = try soundSchemaLeaves()
     var isWhole = sound != nil
     var isComplete = true
@@ -43,7 +43,7 @@ extension DamagedDatabase {
       else { continue }
       let available = try reader.copy(page, into: &buffer)
       guard available > 0, kind != .tableInterior else { continue }
-      // A cheap look first: a row of the schema begins with one of four words.
+      // A cheap check first: a row of the schema begins with one of four words.
       guard
         page == 1 || sound != nil
           || Self.mayBeSchema(buffer.rawSpan, usableSize: layout.usableSize)
@@ -60,7 +60,7 @@ extension DamagedDatabase {
             if value.of > 0, value.have == value.of, value.column < values.count {
               values[value.column] = .blob(value.bytes)
             } else if isOwn, value.column == 4, self.isUnknownTable(values) {
-              // Name and root page count even when the statement is lost.
+              // The name and the root page are used even if the statement is lost.
               isWhole = false
               isComplete = false
             } else {
@@ -76,7 +76,7 @@ extension DamagedDatabase {
       }
       let found = rows.compactMap { SchemaEntry(row: $0, encoding: layout.textEncoding) }.filter {
         entry in
-        // The root page counts even when the statement is lost.
+        // The root page is used even if the statement is lost.
         entry.isReadable || repair.repaired([entry])[0].isReadable
           || (isOwn && entry.type == "table" && entry.rootPage > 1)
       }
@@ -98,13 +98,13 @@ extension DamagedDatabase {
       findings.add(
         Finding(
           .schemaIncomplete,
-          "part of the schema table cannot be read; tables missing from the rest are recognised by their rows",
+          "part of the schema table cannot be read; tables that the readable part lacks are recognised by their rows",
           page: 1))
     }
     return entries
   }
 
-  /// Whether a row of the schema table names a table that the ordinary reader does not know.
+  /// Whether the values of a schema row name a table that the ordinary reader does not know.
   private func isUnknownTable(_ values: [StoredValue]) -> Bool {
     guard values.count == 5, values[0] == .text(StoredText("table")),
       case .text(let name) = values[1]
@@ -112,8 +112,8 @@ extension DamagedDatabase {
     return plain?.schema.table(named: name.string) == nil
   }
 
-  /// The leaves of the schema's b-tree in ascending order of page numbers; nil unless page 1 and all pages below it are
-  /// sound.
+  /// The leaves of the schema's b-tree in ascending order of page numbers; nil if page 1 or any page below it is
+  /// damaged.
   private func soundSchemaLeaves() throws(SQLiteFileError) -> [UInt32]? {
     var buffer = ContiguousArray<UInt8>()
     var reading = newReading()
@@ -140,11 +140,11 @@ extension DamagedDatabase {
     return leaves.sorted()
   }
 
-  /// The most pages of the schema's b-tree; a schema with more pages is treated as damaged.
+  /// The maximum number of pages of the schema's b-tree; a schema with more pages is treated as damaged.
   private static let maxSchemaPages = 1 << 16
 
-  /// The pages that an interior page leads to, the rightmost child first; nil when a cell lies outside the page, or a
-  /// child outside the file.
+  /// The page numbers of an interior page's children, the rightmost child first. Nil if a cell lies outside the page,
+  /// or if a child's page number lies outside the file.
   private func children(_ page: RawSpan, _ number: UInt32) -> [UInt32]? {
     let base = number == 1 ? DatabaseHeader.length : 0
     let count = Int(page.uint16(at: base + 3))
@@ -158,8 +158,8 @@ extension DamagedDatabase {
     return children.allSatisfy { $0 >= 2 && $0 <= pageCount && $0 != number } ? children : nil
   }
 
-  /// Table and index entries that were deleted from the schema table, from what is left on its pages. Also all entries
-  /// of older versions of page 1, deleted or not.
+  /// Reads entries of tables and indexes that were deleted from the schema table, from the remains on its pages. Also
+  /// returns all entries on older versions of page 1, whether deleted or not.
   func readDroppedSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     guard let expected = Self.schemaTable else { return [] }
     var shape = RowShape(expected, table: 0)
@@ -213,9 +213,9 @@ extension DamagedDatabase {
     return entries
   }
 
-  /// Whether the schema was changed more often than its entries and the deleted entries in `dropped` account for. Then
-  /// tables were dropped that nothing names any more. Each statement that changes the schema increments the schema
-  /// cookie (file format, section 1.3.9).
+  /// Whether the schema was changed more often than the remaining entries and the deleted entries in `dropped` explain.
+  /// Each statement that changes the schema increments the schema cookie (file format, section 1.3.9). So if the cookie
+  /// is higher, there were more tables, and no entry names them.
   func impliesUnknownTables(beside dropped: [SchemaEntry]) -> Bool {
     guard let header = layout.header, header.schemaCookie < 1 << 20 else { return false }
     let live = Set(schemaEntries.map { SQLName($0.name) })

@@ -3,11 +3,11 @@ import SQLiteFile
 extension DamagedDatabase {
   // MARK: - Records
 
-  /// Undoes one flipped bit at the start of each unreadable cell on a leaf of the schema table, if exactly one flip
-  /// makes the cell an entry: the lengths add up, the first text is one of the four types, and an entry of a table has
-  /// its name twice.
+  /// Repairs each unreadable cell on a leaf of the schema table by flipping one bit near the start of the cell, if
+  /// exactly one such flip makes the cell a valid entry. In a valid entry the lengths add up, the first text is one of
+  /// the four types, and an entry of a table has the table's name twice.
   ///
-  /// `attempts`: how many unreadable cells were tried so far in the whole file.
+  /// `attempts`: the number of unreadable cells that have been tried in the whole file.
   func repairCells(
     ofSchemaPage number: UInt32, _ page: inout ContiguousArray<UInt8>, _ attempts: inout Int
   ) {
@@ -34,21 +34,22 @@ extension DamagedDatabase {
           page[byte] ^= 1 << bit
         }
       }
-      // Unless entries were deleted, a cell ends where another cell begins, or where the usable part of the page ends.
+      // A cell ends where another cell begins, or at the end of the page's usable part, unless entries were deleted.
       if found.count > 1 { found.removeAll { !$0.isTight } }
-      // Two wrong lengths may compensate for each other; then the statement begins at the wrong offset.
+      // Two wrong lengths may compensate for each other. Then the statement begins at the wrong offset.
       if found.count > 1 { found.removeAll { !$0.isStated } }
       if found.count == 1 { page[found[0].byte] = found[0].value }
     }
   }
 
-  /// The most damaged cells that are tried in a file: pages of other tables may look like the schema's.
+  /// The maximum number of damaged cells that are tried in one file. Pages of other tables may look like pages of the
+  /// schema table.
   private static let maxRepairedCells = 1 << 12
-  /// How many bytes from the start of a cell are tried: the payload length, row id and record header of an entry of the
-  /// schema table take no more.
+  /// The number of bytes, from the start of a cell, in which flipped bits are looked for. The payload length, the row
+  /// id and the record header of a schema entry together take at most so many bytes.
   private static let longestCellHead = 20
 
-  /// Where the cell at `start` ends, and whether its statement is NULL or begins with CREATE; nil unless the cell is an
+  /// The end of the cell at `start`, and whether its statement is NULL or begins with CREATE. Nil if the cell is not an
   /// entry of the schema table.
   private func schemaCell(
     _ page: RawSpan, at start: Int, _ types: inout RecordTypes
@@ -61,7 +62,8 @@ extension DamagedDatabase {
     else { return nil }
     let body = cell.record + cell.payload - types.bodyLength
     let isWide = layout.textEncoding != .utf8
-    /// How many characters at `place` differ from `word`. Characters after the cell's local part count as different.
+    /// The number of characters, from the offset `place` on, that differ from `word`. Characters outside the part of
+    /// the record on this page count as different.
     func differences(_ place: Int, _ word: StaticString) -> Int {
       word.description.utf8.enumerated().count { index, character in
         let offset =
@@ -85,10 +87,11 @@ extension DamagedDatabase {
 
   // MARK: - Root pages
 
-  /// The entries, with a new root page for the only table that lacks a root page of its own: its entry names none, or
-  /// names a page of another table or of an index. The new root page is the only page that nothing leads to and that
-  /// has rows of the table. Its number differs in one bit from the number in the entry, unless the entry has none.
-  /// Where several tables lack a root page, the entries stay as they are, and rows and indexes decide later.
+  /// Returns the entries, with a new root page in at most one entry: the entry of a table that names no root page, or
+  /// names a page of another table or of an index. The new root page is the only page that has rows of the table and
+  /// that no page leads to. If the entry names a root page, the new page number must differ from it in one bit. If
+  /// several tables lack a root page, the entries are returned unchanged, and the tables are found later by rows and
+  /// indexes.
   func repairRoots(of entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
     var places: [UInt32: [Int]] = [:]
     for (place, entry) in entries.enumerated()
@@ -135,10 +138,12 @@ extension DamagedDatabase {
     return repaired
   }
 
-  /// How many pages, from the start of the file, are searched for a root page that the schema lacks.
+  /// If an entry names no root page: the number of pages, from the start of the file, among which a root page is
+  /// searched for.
   private static let maxCandidates: UInt32 = 1 << 16
 
-  /// Whether the root page of a table's entry is outside the file, or is an index page although the table has row ids.
+  /// Whether the root page that a table's entry names is outside the file, or is an index page although the table is
+  /// not a WITHOUT ROWID table.
   private func isNoTable(_ root: UInt32, _ entry: SchemaEntry) -> Bool {
     guard root <= pageCount else { return true }
     switch census.kind(root) {

@@ -1,31 +1,32 @@
 package import SQLiteFile
 
-/// A table that rows can be assigned to, known from the file's own schema, the cached model, a model or a healthy
-/// store.
+/// A table to which rows can be assigned. The table is known from the file's own schema, from the model that the store
+/// caches, from a model that the caller gives, or from a healthy store.
 public struct ExpectedTable: Sendable, Hashable {
-  /// The name of the table, as the schema or the model has it.
+  /// The name of the table, as the schema or the model spells it.
   public let name: String
   /// The CREATE statement; nil when it is not known.
   public let sql: String?
-  /// What the CREATE statement declares: columns, primary key, WITHOUT ROWID and STRICT. Without columns when the
+  /// What the CREATE statement declares: columns, primary key, WITHOUT ROWID and STRICT. It has no columns when the
   /// statement cannot be read.
   package let definition: TableDefinition
   /// The columns that are declared NOT NULL, as indexes into the columns of ``definition``.
   package var notNull: Set<Int> = []
-  /// The range of integers that a column can hold, by the index of the column. It is known only for Core Data's
-  /// `Z_ENT`, which holds entity numbers.
+  /// The range of integers that a column can hold, by the index of the column. Only Core Data's column `Z_ENT`, which
+  /// holds entity numbers, has a known range.
   package var integers: [Int: ClosedRange<Int64>] = [:]
-  /// Whether the table was dropped: only a deleted row of the schema table names it.
+  /// Whether the table was dropped. Then only a deleted row of the schema table names it.
   package internal(set) var isDropped = false
   /// The root page that the schema names; nil when it is not known.
   package var rootPage: UInt32?
 
-  /// A table by its CREATE statement; nil when the statement is not a readable CREATE TABLE.
+  /// Creates a table from its CREATE statement. Returns nil if the statement cannot be read as a CREATE TABLE
+  /// statement.
   ///
   /// - Parameters:
-  ///   - name: the name, as the schema has it.
+  ///   - name: the name of the table, as the schema spells it.
   ///   - sql: the CREATE statement.
-  ///   - rootPage: the root page that the schema names; nil when it is not known.
+  ///   - rootPage: the root page that the schema names; nil if it is not known.
   package init?(name: String, sql: String, rootPage: UInt32? = nil) {
     guard let definition = TableDefinition(sql: sql) else { return nil }
     self.name = name
@@ -35,8 +36,8 @@ public struct ExpectedTable: Sendable, Hashable {
     notNull = Set(definition.columns.indices.filter { definition.columns[$0].isNotNull })
   }
 
-  /// A table that the schema names but whose CREATE statement cannot be read. The fields of its rows are returned as
-  /// stored.
+  /// Creates a table from the name and the root page that the schema gives, because its CREATE statement cannot be
+  /// read. The fields of the table's rows are returned as stored.
   init(undescribed name: String, rootPage: UInt32, isWithoutRowID: Bool) {
     self.name = name
     sql = nil

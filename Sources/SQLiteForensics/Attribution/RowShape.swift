@@ -1,10 +1,11 @@
 import RowText
 import SQLiteFile
 
-/// What rows of a table look like: the storage classes that each stored field may have, and the range of its integers.
+/// What rows of a table look like: for each stored field, the storage classes that its values may have, and the range
+/// of its integers.
 ///
-/// Affinity alone forbids nothing in SQLite, so a shape is evidence for attribution and for carving; it never decides
-/// about a row that a b-tree leads to.
+/// In SQLite the affinity of a column forbids no value. So a shape is only evidence: it helps to assign rows to tables
+/// and to carve rows, but it never discards a row that a b-tree leads to.
 struct RowShape {
   struct Field: BitwiseCopyable {
     var classes: StorageClasses
@@ -16,14 +17,14 @@ struct RowShape {
   /// The index of the table in ``DamagedDatabase/tables``.
   let table: Int
   var fields: ContiguousArray<Field>
-  /// The fewest fields that a row has: older rows lack columns that were added later.
+  /// The minimum number of fields of a row. Rows that were stored before a column was added lack that column's field.
   var minFieldCount: Int
-  /// The index of the field that is stored as NULL because its value is the row id; nil when the table has no such
-  /// column.
+  /// The index of the field that is always stored as NULL because the value of its column is the row id; nil if the
+  /// table has no such column.
   let rowIDField: Int?
-  /// What SQLite itself demands of the fields.
+  /// What SQLite itself requires of the values of each field.
   let demands: FieldDemands
-  /// Whether the table is Core Data's, which stores in each column only what the declared type says.
+  /// Whether the table was created by Core Data, which stores in each column only values of the declared type.
   private let isCoreData: Bool
 
   /// The shape of a row whose table is not known; it has no fields.
@@ -66,9 +67,9 @@ struct RowShape {
     minFieldCount = fields.count
   }
 
-  /// The storage classes of a column's values. Core Data stores numbers in TIMESTAMP and DECIMAL columns; other
-  /// programs store anything in DATE, DATETIME or BOOLEAN columns, and NUMERIC affinity keeps text that is not a
-  /// number.
+  /// The storage classes that a column's values may have. Core Data stores only numbers in TIMESTAMP and DECIMAL
+  /// columns. Other programs store anything in DATE, DATETIME and BOOLEAN columns, and a column with NUMERIC affinity
+  /// keeps text that is not a number.
   private static func classes(
     of column: TableDefinition.Column, isStrict: Bool, isCoreData: Bool
   ) -> StorageClasses {
@@ -78,13 +79,13 @@ struct RowShape {
     case .integer: return [.null, .integer]
     case .real: return [.null, .integer, .real]
     case .numeric: return isCoreData ? [.null, .integer, .real] : [.null, .integer, .real, .text]
-    // Core Data declares BLOB and stores blobs; a column without a type may hold anything.
+    // Core Data declares BLOB and stores blobs. A column without a declared type may hold anything.
     case .blob: return column.declaredType.isEmpty ? .any : [.null, .blob]
     }
   }
 
-  /// Widens the shape so that a row of the table with these serial types fits. Ignores a row with more fields than the
-  /// table has.
+  /// Widens the shape so that a row with these serial types fits. The caller must know that the row belongs to the
+  /// table. A row with more fields than the table is ignored.
   mutating func learn(_ types: borrowing RecordTypes) {
     let count = types.types.count
     guard count <= fields.count else { return }
@@ -110,13 +111,14 @@ struct RowShape {
     return true
   }
 
-  /// Whether the table can hold a row with these serial types, even if the row does not look like the table's. In
-  /// SQLite nearly any column can hold anything; a table of Core Data holds only rows that fit.
+  /// Whether the table can hold a row with these serial types, even if the row does not look like a row of the table.
+  /// In SQLite nearly any column can hold anything, but a table of Core Data holds only rows that fit.
   func canHold(_ types: borrowing RecordTypes) -> Bool {
     fits(types) || !isCoreData && demands.allow(types)
   }
 
-  /// How many leading fields fit the serial types that start at `offset`; fields before `first` count as fitting.
+  /// Compares the serial types on the page, from `offset` on, with the fields of the shape, from the field `first` on.
+  /// Returns the index of the first field that does not fit.
   func fittingCount(_ page: RawSpan, at offset: Int, end: Int, from first: Int) -> Int {
     var offset = offset
     var field = first
@@ -130,11 +132,11 @@ struct RowShape {
     return field
   }
 
-  /// Whether the values on the page can be values of a row: integers are in their range, and text is valid. Values
-  /// beyond `end` are not judged.
+  /// Whether the values on the page can be values of a row: integers must be in the range of their field, and text must
+  /// be valid. Values beyond `end` are not checked.
   ///
   /// `body`: the offset of the first value on the page.
-  /// `end`: the offset where the part of the record on this page ends.
+  /// `end`: the offset at which the part of the record on this page ends.
   func fitsValues(
     _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int,
     encoding: DatabaseHeader.TextEncoding
@@ -165,14 +167,14 @@ struct RowShape {
     return true
   }
 
-  /// Whether every field may hold values of any storage class, so that every row fits.
+  /// Whether every field may hold values of any storage class, so that any row fits.
   var isUnconstrained: Bool { fields.allSatisfy { $0.classes == .any } }
 
-  /// Whether rows carry a number that identifies their table: Core Data's `Z_ENT`.
+  /// Whether each row carries a number that identifies its table: Core Data's `Z_ENT`.
   var hasEntityNumber: Bool { fields.contains { $0.minInteger != .min || $0.maxInteger != .max } }
 
-  /// How strong the evidence is when a row fits this shape: each field with prescribed storage classes counts, and
-  /// counts more when NULL is excluded or integers are limited.
+  /// How strongly a row that fits this shape suggests that it belongs to the table. Each field with prescribed storage
+  /// classes counts; it counts more if NULL is excluded or if integers are limited.
   var weight: Int {
     fields.reduce(0) { sum, field in
       sum + (field.classes == .any ? 0 : field.classes.contains(.null) ? 2 : 3)
@@ -181,12 +183,12 @@ struct RowShape {
   }
 }
 
-/// Tells whether bytes are plausible text.
+/// Decides whether bytes can be text.
 enum TextCheck {
-  /// Whether bytes can be text: UTF-8 must be well-formed, and no control characters other than tab and line ends may
-  /// occur.
+  /// Whether bytes can be text. UTF-8 must be well-formed. In any encoding, no control characters other than tab and
+  /// line ends may occur.
   ///
-  /// `whole`: false when the text continues on another page, so that its last character may be incomplete.
+  /// `whole`: false if the text continues on another page, so that its last character may be incomplete.
   static func isText(_ bytes: RawSpan, whole: Bool, _ encoding: DatabaseHeader.TextEncoding) -> Bool
   {
     guard encoding == .utf8 else {

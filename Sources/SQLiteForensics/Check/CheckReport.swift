@@ -1,22 +1,23 @@
 public import SQLiteFile
 
-/// How much a check looks at.
+/// How thorough a check is.
 public enum CheckDepth: String, Sendable, Hashable, Codable, CaseIterable {
-  /// Looks at pages, b-trees, freelist and records, and counts the entries of indexes.
+  /// Checks pages, b-trees, freelist and records, and compares the number of entries of each index with the number of
+  /// rows.
   case quick
-  /// Looks at all that a quick check looks at, at whether the entries of each index match the rows, and at whether
-  /// index entries and rows without row ids are in order.
+  /// Checks everything that a quick check does. Also checks that the entries of each index match the rows, and that the
+  /// entries of indexes and the rows of WITHOUT ROWID tables are in order.
   case full
 }
 
-/// Something that a check did not look at: a part that `PRAGMA integrity_check` checks, a Core Data rule, or a file
-/// beside the store.
+/// A part of a complete examination that a check left out: a part of SQLite's `PRAGMA integrity_check`, a rule of Core
+/// Data, or the reading of files beside the store.
 public struct UncheckedPart: Sendable, Hashable, Codable {
-  /// Which part was not looked at: `index.entries`, `index.order`, `table.checks`, `table.virtual` or
-  /// `schema.expressions`; for rules of Core Data `coredata.keys`, `coredata.tables`, `coredata.hashes` or
-  /// `coredata.values`; for files beside the store `store.filesUnread`.
+  /// The id of the part that was left out. For a part of SQLite's check: `index.entries`, `index.order`,
+  /// `table.checks`, `table.virtual` or `schema.expressions`. For a rule of Core Data: `coredata.keys`,
+  /// `coredata.tables`, `coredata.hashes` or `coredata.values`. For files beside the store: `store.filesUnread`.
   public var id: Finding.ID
-  /// What was not looked at, worded to follow "not looked at:".
+  /// A description of the part that was left out, worded so that it can follow "not looked at:".
   public var message: String
 
   /// Creates an unchecked part.
@@ -26,22 +27,23 @@ public struct UncheckedPart: Sendable, Hashable, Codable {
   }
 }
 
-/// What a check found and what it looked at.
+/// What a check has found, and what it has examined.
 public struct CheckReport: Sendable, Equatable {
-  /// What is wrong or noteworthy, in the order in which it was found.
+  /// Whatever is wrong or worth knowing, in the order in which the check found it.
   public internal(set) var findings = FindingList()
-  /// The number of pages of the database: those that the last commit counts, and pages in use after the last of them.
+  /// The number of pages of the database: the page count that the last commit states, plus the number of pages in use
+  /// with higher page numbers.
   public internal(set) var pageCount = 0
-  /// The number of pages that were checked, free pages and pointer-map pages included.
+  /// The number of pages that were checked, including free pages and pointer-map pages.
   public internal(set) var checkedPageCount = 0
   /// The number of pages on the freelist.
   package internal(set) var freePageCount = 0
-  /// The number of overflow pages, which hold the rest of long payloads.
+  /// The number of overflow pages, on which long payloads continue.
   package internal(set) var overflowPageCount = 0
-  /// The number of b-trees of tables, the schema table's included.
+  /// The number of b-trees of tables, including the b-tree of the schema table.
   package internal(set) var tableCount = 0
-  /// The number of b-trees, and of pieces of b-trees, that the schema does not name. They are only searched for when
-  /// the schema is lost.
+  /// The number of b-trees, and of pieces of b-trees, that the check found without the schema. The check searches for
+  /// such b-trees only if the schema is lost.
   package internal(set) var unnamedTreeCount = 0
   /// The number of b-trees of indexes.
   package internal(set) var indexCount = 0
@@ -52,12 +54,12 @@ public struct CheckReport: Sendable, Equatable {
   /// The number of entries in all indexes.
   package internal(set) var indexEntryCount = 0
 
-  /// The number of CREATE statements with parts that only SQLite itself can judge: expressions, queries, bodies of
+  /// The number of CREATE statements with parts that only SQLite itself can judge: expressions, queries and bodies of
   /// triggers.
   package internal(set) var unjudgedStatementCount = 0
 
-  /// What `PRAGMA integrity_check` or a rule of Core Data covers, but this check did not look at. A check without
-  /// findings proves that the file is sound only if this list is empty.
+  /// The parts of SQLite's `PRAGMA integrity_check`, and the rules of Core Data, that this check left out. If there are
+  /// no findings, the file is proven sound only if this list is empty.
   public internal(set) var unchecked: [UncheckedPart] = []
 
   mutating func note(
@@ -72,9 +74,9 @@ public struct CheckReport: Sendable, Equatable {
       UncheckedPart(id: id, message: "\(before) \(subject)\(words) (\(list))"))
   }
 
-  /// Adds a finding that a further check of the same file made.
+  /// Adds a finding of a further check of the same file.
   package mutating func add(_ finding: Finding) { findings.add(finding) }
 
-  /// Adds a part that a further check of the same file did not look at.
+  /// Adds a part that a further check of the same file left out.
   package mutating func add(_ part: UncheckedPart) { unchecked.append(part) }
 }

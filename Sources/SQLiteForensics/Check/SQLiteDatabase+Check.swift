@@ -1,20 +1,21 @@
 public import SQLiteFile
 
-/// The result of a check with demands on values.
+/// The result of a check that also compares the values of columns with demands.
 package struct DemandingCheck {
-  /// The report that every check makes.
+  /// The report of the check.
   package var report: CheckReport
   /// The demands that some values do not meet.
   package var breaches: [DemandBreach]
-  /// The highest row id of each table with row ids and at least one row.
+  /// The highest row id of each table that has row ids and at least one row.
   package var highestRowIDs: [SQLName: Int64]
 }
 
 extension SQLiteDatabase {
-  /// Checks the whole file: header, freelist, pointer map, every b-tree, cell and record, index counts.
+  /// Checks the whole file: the header, the freelist, the pointer map, every b-tree, cell and record, and whether each
+  /// index has the right number of entries.
   ///
   /// - Parameters:
-  ///   - depth: how much the check looks at.
+  ///   - depth: how thorough the check is.
   ///   - progress: called periodically with the number of pages checked so far.
   /// - Returns: the report; damage is a finding in it.
   /// - Throws: ``SQLiteFileError`` when the device fails.
@@ -24,7 +25,8 @@ extension SQLiteDatabase {
     try check(depth: depth, demands: [], progress: progress).report
   }
 
-  /// Checks the whole file as ``check(depth:progress:)`` does, and also whether the values of columns meet demands.
+  /// Checks the whole file as ``check(depth:progress:)`` does, and checks whether the values of columns meet the given
+  /// demands.
   package func check(
     depth: CheckDepth, demands: [ColumnDemand], progress: ((Int) -> Void)? = nil
   ) throws(SQLiteFileError) -> DemandingCheck {

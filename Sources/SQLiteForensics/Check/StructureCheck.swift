@@ -1,12 +1,13 @@
 import SQLiteFile
 import SafeText
 
-/// Checks a whole database: header, freelist, b-trees and their records, pointer map, orphans, index counts.
+/// Checks a whole database: the header, the freelist, the b-trees and their records, the pointer map, the orphan pages,
+/// and the number of entries of each index.
 ///
-/// The memory needed is 9 bytes per page for the page map, plus the key sets of tables that other tables refer to
-/// (``KeySet``), plus the current payload.
+/// The check needs memory for the page map (9 bytes per page), for the key sets of tables that other tables refer to
+/// (``KeySet``), and for one payload at a time.
 struct StructureCheck: ~Copyable {
-  /// A b-tree that the schema names, or the schema table's own.
+  /// A b-tree that the schema names, or the b-tree of the schema table itself.
   struct Owner {
     var name: String
     /// The name of the table that an index belongs to; for a table, the same as `name`.
@@ -27,17 +28,17 @@ struct StructureCheck: ~Copyable {
   /// The number of the key set of each table that other tables refer to.
   private var keySets: [SQLName: Int] = [:]
   private var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
-  /// The demands on each table, as indexes into ``demands``.
+  /// The demands on the columns of each table, as indexes into ``demands``.
   private var demandsByTable: [SQLName: [Int]] = [:]
-  /// `undecided`: indexes whose order is not known because some values are too long to be compared, as positions among
-  /// the schema's entries. `undecidedTables`: WITHOUT ROWID tables whose order is not known for the same reason.
+  /// `undecided`: indexes whose order is unknown because some values are too long to be compared, as numbers among the
+  /// schema's entries. `undecidedTables`: WITHOUT ROWID tables whose order is unknown for the same reason.
   private var undecided: Set<Int> = []
   private var undecidedTables: Set<SQLName> = []
-  /// Indexes whose entries differ from the rows but may be equal to them by collation, as positions among the schema's
-  /// entries.
+  /// Indexes with entries that differ from the rows byte by byte, but may be equal to them under a collation. They are
+  /// given as numbers among the schema's entries.
   private var unsettled: Set<Int> = []
   private let pageLimit: UInt32
-  /// Whether the schema has no entries and is damaged, so that nothing names the tables.
+  /// Whether the schema is damaged and no entry of it can be read, so that nothing names the tables.
   private let isSchemaLost: Bool
 
   init(
@@ -71,7 +72,8 @@ struct StructureCheck: ~Copyable {
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
   mutating func run() throws(SQLiteFileError) {
     report.pageCount = Int(database.pageCount)
-    // Opening the database also found faults of pages and rows; the walk of the b-trees finds these again.
+    // Opening the database has already found some faults of pages and rows, but the walk of the b-trees finds these
+    // again.
     let families = ["file.", "header.", "wal.", "journal."]
     for finding in database.findings.kept
     where finding.id != .headerBadCount
@@ -96,7 +98,7 @@ struct StructureCheck: ~Copyable {
     try walkTrees()
     try checkUnreachedPages()
     checkCount()
-    // Causes come before their consequences.
+    // Findings about causes come before findings about their consequences.
     report.findings.add(tree.findings)
     tree.findings = FindingList()
     checkOrphans()
@@ -107,10 +109,11 @@ struct StructureCheck: ~Copyable {
     report.findings.add(tree.findings)
   }
 
-  /// The highest row id of each table with row ids and at least one row.
+  /// The highest row id of each table that has row ids and at least one row.
   var highestRowIDs: [SQLName: Int64] { rowCounts.compactMapValues(\.highestRowID) }
 
-  /// The page map and the b-trees by their numbers in it, for a listing of pages. Ends the check.
+  /// Ends the check. Returns the page map, and the b-trees in the order of their numbers in the page map; a listing of
+  /// pages needs both.
   consuming func finished() -> (map: PageMap, owners: [Owner]) { (tree.map, owners) }
 
   private mutating func claimFixedPages() {
@@ -137,10 +140,10 @@ struct StructureCheck: ~Copyable {
     var results: [TreeResult]?
     if pageLimit >= ParallelTrees.minPageCount {
       results = try ParallelTrees.run(jobs, &tree, reader)
-      // The b-trees share pages: walk all b-trees again, one after the other.
+      // The b-trees share pages, so all b-trees are walked again, one after the other.
       if results == nil { try startAgain() }
     }
-    // The results are gathered in one value with a single owner, so that nothing is copied for each b-tree.
+    // The results are gathered in one value with a single owner, so that they are not copied for each b-tree.
     var gathered = Gathered()
     for (number, job) in jobs.enumerated() {
       if let results, number < results.count {
@@ -162,8 +165,8 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// The b-trees to walk: first the schema table's, then those of the tables, then those of the indexes. Also plans the
-  /// sums that `plan` compares.
+  /// The b-trees to walk: first the b-tree of the schema table, then those of the tables, then those of the indexes.
+  /// Also plans the sums of hashes by which `plan` compares indexes with tables.
   private mutating func jobs(_ plan: inout IndexPlan) -> [TreeJob] {
     var rules = RecordRules(Schema.definition)
     rules.maxFields = .max
@@ -213,7 +216,7 @@ struct StructureCheck: ~Copyable {
       isTable: false, rules: rules)
   }
 
-  /// Forgets all claims of a walk, and claims the fixed pages and the freelist again.
+  /// Discards all claims of an abandoned walk, and then claims the fixed pages and the freelist pages again.
   private mutating func startAgain() throws(SQLiteFileError) {
     let onPages = tree.onPages
     var fresh = tree.another()
@@ -239,8 +242,8 @@ struct StructureCheck: ~Copyable {
     report.indexEntryCount = gathered.indexEntries
   }
 
-  /// Compares the number of entries of an index with the number of rows of its table and, where the plan has sums for
-  /// the index, the two sums. `number`: the position of the index among the schema's entries.
+  /// Compares the number of entries of an index with the number of rows of its table. If `plan` has sums for the index,
+  /// also compares the two sums. `number`: the number of the index among the schema's entries.
   private mutating func checkIndex(_ number: Int, _ plan: IndexPlan, _ gathered: inout Gathered) {
     let entry = database.schema.entries[number]
     let isPartial = entry.sql.flatMap { IndexDefinition(sql: $0) }?.isPartial ?? false
@@ -258,7 +261,7 @@ struct StructureCheck: ~Copyable {
       !tree.records.incompleteSums.contains(sum.entries),
       tree.records.sums[sum.rows] != tree.records.sums[sum.entries]
     {
-      // An entry may be equal to the row's value by collation. A sum of hashes cannot show that.
+      // Under a collation, an entry may be equal to the row's value although the hashes differ.
       if plan.folding.contains(number) {
         unsettled.insert(number)
         return
@@ -270,8 +273,8 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Checks the order of index entries, and of rows of WITHOUT ROWID tables. SQLite searches by this order, so it does
-  /// not find what is out of order. Reads the b-trees a second time.
+  /// Checks the order of index entries, and the order of rows in WITHOUT ROWID tables. SQLite searches by this order,
+  /// so it does not find an entry or a row that is out of order. This check reads the b-trees a second time.
   private mutating func checkOrders(
     _ jobs: [TreeJob], _ plan: IndexPlan, _ gathered: inout Gathered
   ) throws(SQLiteFileError) {
@@ -286,7 +289,7 @@ struct StructureCheck: ~Copyable {
       case .index(let place): (order, counts) = (plan.orders[place], gathered.indexCounts[place])
       }
       guard let order, let counts, counts.isWhole, counts.entries > 1 else { continue }
-      // Text is taken as stored, in any encoding.
+      // Text is read as stored, whatever its encoding.
       var scan = BTreeScan(
         of: Table(name: job.owner.name, rootPage: job.owner.root, definition: nil, sql: nil),
         isRowIDTable: false, encoding: .utf8, mainPageCount: database.mainPageCount,
@@ -324,7 +327,7 @@ struct StructureCheck: ~Copyable {
     add(.indexNotUnique, fault.repeated, "equal to the previous entry of a unique index")
   }
 
-  /// Adds to the report what `PRAGMA integrity_check` looks at and this check does not.
+  /// Adds to the report the parts of `PRAGMA integrity_check` that this check left out.
   private mutating func noteUnchecked(_ plan: IndexPlan, _ gathered: Gathered) {
     var entries: [String] = []
     var orders: [String] = []
@@ -399,8 +402,8 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Reports a schema entry without a root page, unless the entry is a view, a trigger or a virtual table (file format,
-  /// section 2.6).
+  /// Reports a schema entry without a root page, unless it is the entry of a view, a trigger or a virtual table (file
+  /// format, section 2.6).
   private mutating func checkRootless(_ entry: SchemaEntry) {
     let isVirtual =
       entry.sql.map {
@@ -416,8 +419,8 @@ struct StructureCheck: ~Copyable {
 
   // MARK: - The whole
 
-  /// Searches for free pages if the header with the start of the freelist is lost, and for b-trees if the schema is
-  /// lost.
+  /// If the header is lost, which names the first freelist trunk, searches for free pages. If the schema is lost,
+  /// searches for b-trees.
   private mutating func checkUnreachedPages() throws(SQLiteFileError) {
     guard database.isHeaderLost || isSchemaLost else { return }
     var unreached = UnreachedPages(upTo: pageLimit)
@@ -435,7 +438,7 @@ struct StructureCheck: ~Copyable {
       report.indexEntryCount += unreached.indexEntries
       report.unnamedTreeCount = unreached.trees
     }
-    // Pages before the file's first byte are missing, not orphans.
+    // Pages before the file's first byte are missing. They are not orphans.
     var page: UInt32 = 1
     while page <= pageLimit, reader.location(of: page).offset < 0 {
       _ = tree.map.claim(page, as: .unreadable, owner: PageMap.noOwner, parent: 0)
@@ -443,7 +446,8 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Reports pages in use after the last page that the database counts. SQLite does not read them.
+  /// Reports pages that are in use although their page numbers are higher than the page count of the database. SQLite
+  /// does not read such pages.
   private mutating func checkCount() {
     // Frames of an unfinished transaction may lead past the pages of the last commit.
     guard database.votedLayout == nil, !database.isHeaderLost, database.logView != .all,
@@ -497,8 +501,8 @@ struct StructureCheck: ~Copyable {
     return "nothing leads to \(subject)\(free)"
   }
 
-  /// Finds values that refer to missing rows. The key sets show whether there are such values; the tables are read a
-  /// second time only if there are.
+  /// Finds values that refer to missing rows. The key sets show whether such values exist. The tables are read a second
+  /// time only if they do.
   private mutating func checkReferences() throws(SQLiteFileError) {
     var broken: Set<Int> = []
     for (target, set) in keySets.sorted(by: { $0.value < $1.value }) {

@@ -1,13 +1,15 @@
 import SQLiteFile
 
-/// Carved rows, in 48 bytes each. That is enough to tell which of them equal a live row or a row that was found before,
-/// and to read the remaining rows again.
+/// A list of carved rows that needs 48 bytes for each row. An entry is enough to find out whether its row equals a live
+/// row or a row that was found earlier, and to read the row again if it does not.
 struct CarvedIndex {
   struct Entry: BitwiseCopyable {
-    /// The hash of the record's content, without the first field if its type is doubtful or its value is the row id.
+    /// The hash of the record's content. The first field is left out if its serial type is doubtful, or if its value is
+    /// the row id.
     var content: UInt64
     var rowID: Int64
-    /// The page number, or the index in the list of page versions, depending on ``source``.
+    /// The page number; for a row on an older version of a page, the index of that version in the list of page
+    /// versions. ``source`` tells which of the two this is.
     var page: UInt32
     var start: UInt16
     var record: UInt16
@@ -20,13 +22,14 @@ struct CarvedIndex {
     var headerLength: UInt8
     var source: UInt8
     var place: UInt8
-    /// The offset on the page at which a newer cell overwrites this one; 0 when none does.
+    /// The offset on the page at which a newer cell overwrites this cell; 0 if no newer cell does.
     var newer: UInt16
-    /// The first page of the cell's overflow chain; 0 when there is none, or when its number may be overwritten.
+    /// The first page of the cell's overflow chain; 0 if the cell has no chain, or if the page number may have been
+    /// overwritten.
     var overflow: UInt32
   }
 
-  /// The most entries that are held at a time.
+  /// The maximum number of entries that are kept at the same time.
   static let limit = 300_000
 
   static let hasRowID: UInt8 = 1
@@ -38,14 +41,14 @@ struct CarvedIndex {
   static let isPointed: UInt8 = 128
 
   private(set) var entries: ContiguousArray<Entry> = []
-  /// Bits with which most live rows are ruled out without a lookup. `filter`: by the highest bits of the content hash.
-  /// `lengths`: by the total length of the values without the first.
+  /// Bitmaps that rule out most live rows without a search in ``entries``. The index into `filter` is the highest bits
+  /// of the content hash. The index into `lengths` is the total length of all values except the first.
   private var filter = ContiguousArray<UInt64>(repeating: 0, count: 1 << 14)
   private var lengths = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
 
   var isFull: Bool { entries.count >= Self.limit }
 
-  /// Adds an entry. `length`: the bytes of all its values but the first.
+  /// Adds an entry. `length`: the total length, in bytes, of all values of the entry's row except the first.
   mutating func append(_ entry: Entry, length: Int) {
     entries.append(entry)
     lengths[length >> 6 & 0x3ff] |= 1 << UInt64(length & 63)
@@ -57,8 +60,9 @@ struct CarvedIndex {
     for index in lengths.indices { lengths[index] = 0 }
   }
 
-  /// Sorts the entries by content and row id, and drops rows that are in `seen` or occur twice: of equal rows, the most
-  /// completely known one stays. An entry without a row id stays only when no other entry has the same content.
+  /// Sorts the entries by content and row id, drops entries of rows that are in `seen`, and drops duplicates. Of
+  /// several entries with the same content and row id, only the entry with the highest confidence is kept. An entry
+  /// without a row id is dropped if an entry with a row id has the same content.
   mutating func settle(_ seen: inout SeenRows) {
     entries.sort { one, two in
       if one.content != two.content { return one.content < two.content }
@@ -88,14 +92,15 @@ struct CarvedIndex {
   @inline(__always)
   private static func bit(_ content: UInt64) -> Int { Int(content >> 44) }
 
-  /// Whether an entry may have values of this total length in bytes, the first value excluded. Also true for some
-  /// lengths that no entry has.
+  /// Whether any entry may have values with this total length, in bytes, not counting the first value. Also true for
+  /// some lengths that no entry has.
   @inline(__always)
   func mayHold(length: Int) -> Bool {
     lengths[length >> 6 & 0x3ff] & 1 << UInt64(length & 63) != 0
   }
 
-  /// Marks in `live` the entries that have the content of a live row and, where their row id is known, its row id.
+  /// Marks in `live` each entry that equals a live row. An entry equals the row if it has the same content and, if the
+  /// row id of the entry is known, the same row id.
   @inline(__always)
   func meet(_ content: UInt64, rowID: Int64, _ live: inout LiveEntries) {
     let bit = Self.bit(content)
@@ -121,7 +126,7 @@ struct CarvedIndex {
     live.bits[low >> 6] |= 1 << UInt64(low & 63)
   }
 
-  /// A bit for each entry of an index: whether a live row equals the entry.
+  /// A bit for each entry of an index, set if a live row equals the entry.
   struct LiveEntries {
     fileprivate var bits: ContiguousArray<UInt64>
 
@@ -130,7 +135,7 @@ struct CarvedIndex {
     }
   }
 
-  /// The entries that equal no live row, according to all parts of a search.
+  /// The entries that equal no live row. `live`: the marked entries, one value for each part of the search.
   func entries(without live: [LiveEntries]) -> ContiguousArray<Entry> {
     var kept: ContiguousArray<Entry> = []
     for index in entries.indices
@@ -141,8 +146,8 @@ struct CarvedIndex {
   }
 }
 
-/// Hashes of rows already sent to the sink, so that no row is sent twice when one batch cannot hold all rows. Keeps at
-/// most 500,000 different contents.
+/// Hashes of the rows that were already sent to the sink. They prevent a row from being sent twice if the rows do not
+/// fit into one batch. At most 500,000 different contents are stored.
 struct SeenRows {
   private var withRowID: Set<UInt64> = []
   private var withoutRowID: Set<UInt64> = []
@@ -169,13 +174,14 @@ struct SeenRows {
   }
 }
 
-/// A hash of the content of a record, equal for a whole cell and for the remains of a freed one.
+/// Computes a hash of the content of a record. The hash of a complete cell equals the hash of the remains of that cell
+/// after it was freed.
 enum ContentHash {
   /// The hash of a record's serial types and values.
   ///
-  /// `skipsFirst`: whether to leave out the first field, whose type a freed cell may have lost.
-  /// `body`: where the values begin.
-  /// `end`: where the cell ends on the page, after the number of the first overflow page.
+  /// `skipsFirst`: whether to leave out the first field, because a freed cell may have lost its type.
+  /// `body`: the offset at which the values begin.
+  /// `end`: the offset at which the cell ends on the page, after the number of the first overflow page.
   static func of(
     _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int, skipsFirst: Bool
   ) -> UInt64 {

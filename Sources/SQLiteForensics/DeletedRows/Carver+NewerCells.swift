@@ -1,19 +1,21 @@
 import SQLiteFile
 
-/// The search for newer cells that were written into the bytes of older cells.
+/// The search for newer cells that overwrite a part of an older cell.
 extension Carver {
-  /// The offset on the page at which a newer cell of the same table was written into `cell`, and later freed; nil when
-  /// there is none. `limit`: the end of the free space.
+  /// Searches for a newer cell of the same table that was written over a part of `cell` and was itself freed later.
+  /// Returns the offset on the page of the newer cell; nil if there is no such cell. `limit`: the end of the free
+  /// space.
   ///
-  /// SQLite takes the space of a new cell from the end of a freeblock (`pageFindSlot`), and so from the end of an older
-  /// cell, whose start stays as it was. The end of the newer cell may be overwritten in the same way, and its first
-  /// four bytes by the header of a freeblock. Any bytes may look like the types of a record. So the lengths of the
-  /// newer cell must lead to the end of the older cell.
+  /// SQLite takes the space for a new cell from the end of a freeblock (`pageFindSlot`). So the new cell overwrites the
+  /// end of an older cell and leaves the start of the older cell unchanged. The newer cell may in turn have lost its
+  /// end in this way, and its first four bytes to the header of a freeblock. Any bytes may look like the serial types
+  /// of a record. So a newer cell is accepted only if its lengths lead to the end of the older cell.
   mutating func newer(
     in cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape
   ) -> Int? {
     guard !shape.isUnconstrained else { return nil }
-    // A newer cell that begins in the last bytes of the older cell has its record after the older cell.
+    // If a newer cell begins in the last bytes of the older cell, the record of the newer cell lies after the older
+    // cell.
     for offset in cell.start + 5..<max(cell.start + 5, min(cell.end + Self.longestPrefix, limit)) {
       if let whole = newerWhole(page, record: offset, cell, limit, shape) { return whole }
       guard offset < cell.end else { continue }
@@ -27,9 +29,9 @@ extension Carver {
     return nil
   }
 
-  /// The approximate page offset at which a newer cell began, inside the older cell. `record`: the offset of a possible
-  /// record header of the newer cell. Nil when no plausible record begins there. The bytes before the record header
-  /// belong to a third cell: cells of several states overlap where SQLite moved them within the page.
+  /// Looks for a newer cell that has its record header at `record`, inside the older cell. Returns the approximate
+  /// offset on the page of this newer cell; nil if no plausible record begins at `record`. The bytes before the record
+  /// header belong to a third cell: if SQLite moved cells within the page, cells of several states overlap.
   private mutating func strayRecord(
     _ page: RawSpan, at record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
@@ -49,16 +51,17 @@ extension Carver {
     guard
       shape.fitsValues(types, page, body: record + header, end: end, encoding: encoding)
     else { return nil }
-    // The length of the payload and the row id take about as many bytes as the older cell's.
+    // The payload length and the row id of the newer cell take about the same number of bytes as those of the older
+    // cell.
     let lead = older.isStartLost ? 4 : max(4, older.record - older.start)
     return max(older.start + 5, record - lead)
   }
 
-  /// The offset of a whole newer cell whose record begins at `record`; nil when there is none.
+  /// The offset of a complete newer cell with its record at `record`; nil if there is no such cell.
   private mutating func newerWhole(
     _ page: RawSpan, record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
-    // The lengths of header and payload are only read where the first two bytes of a header are plausible.
+    // The lengths of header and payload are read only if the first two bytes of a header are plausible.
     let header = Int(page.byte(at: record))
     guard header > shape.minFieldCount, header < 128, record + header < limit,
       let field = shape.fields.first
@@ -69,7 +72,7 @@ extension Carver {
     }
     let least = max(older.start + 5, record - Self.longestPrefix)
     for start in least..<max(least, min(older.end, record - 1)) {
-      // SQLite never writes a varint that begins with 0x80, so such a byte is the last one of the older cell.
+      // SQLite never writes a varint that begins with 0x80, so such a byte is the last byte of the older cell.
       guard page.byte(at: start) != 0x80, let payload = Varint.read(page, at: start, end: record),
         let key = Varint.read(page, at: start + payload.length, end: record),
         start + payload.length + key.length == record,
@@ -84,11 +87,11 @@ extension Carver {
     return nil
   }
 
-  /// The most bytes of a cell before its record: four for the payload length and nine for the row id.
+  /// The maximum number of bytes of a cell before its record: four for the payload length and nine for the row id.
   private static let longestPrefix = 13
 
-  /// A newer cell at `start` whose first four bytes were overwritten by the header of a freeblock; nil when there is
-  /// none. `goal`: the end of the older cell.
+  /// The newer cell at `start` that has lost its first four bytes to the header of a freeblock; nil if there is no such
+  /// cell. `goal`: the end of the older cell.
   private mutating func newerCellWithoutStart(
     _ page: RawSpan, _ start: Int, _ goal: Int, _ limit: Int, _ shape: RowShape
   ) -> LeafCell? {
@@ -98,7 +101,7 @@ extension Carver {
       let most = fieldCount(page, start, header, limit, shape)
       guard most >= shape.minFieldCount else { continue }
       for count in shape.minFieldCount...most {
-        // A freeblock is longer than its cell where it was joined with freeblocks after it, or with fragments.
+        // A freeblock is longer than its cell if it was joined with later freeblocks or with fragments.
         guard
           let cell = cellWithoutStart(page, header, space, fieldCount: count, mayBeCut: true),
           cell.length <= size, types.bodyLength >= 6, areTelling(3, shape),
@@ -113,8 +116,8 @@ extension Carver {
     return nil
   }
 
-  /// Whether the record at `header` belongs to a whole cell that begins within three bytes after `end`. Then the bytes
-  /// before the record are not a freeblock's header.
+  /// Whether the record at `header` belongs to a complete cell that begins at `end` or up to three bytes later. If so,
+  /// the bytes before the record are not the header of a freeblock.
   private mutating func isRecord(_ page: RawSpan, at header: Int, ofCellBehind end: Int) -> Bool {
     (end...end + 3).contains { start in
       LeafCell.parse(
@@ -123,8 +126,8 @@ extension Carver {
     }
   }
 
-  /// Whether the values of the current ``types`` can be values of a row, as far as they are on the page before `limit`.
-  /// `body`: the offset of the first value.
+  /// Whether the values of the record in ``types`` can be values of a row. Only values on the page before `limit` are
+  /// checked. `body`: the offset of the first value.
   private mutating func holds(
     _ page: RawSpan, _ body: Int, _ cell: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Bool {
@@ -133,7 +136,8 @@ extension Carver {
     return shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
   }
 
-  /// Whether cells follow each other without gaps from `end` to `goal`, the end of the older cell.
+  /// Whether cells fill the space from `end` to `goal` without gaps of more than three bytes. `goal`: the end of the
+  /// older cell.
   private mutating func leads(
     _ page: RawSpan, from end: Int, to goal: Int, _ limit: Int, _ shape: RowShape
   ) -> Bool {
@@ -158,6 +162,6 @@ extension Carver {
     return false
   }
 
-  /// The most newer cells that may follow each other in the space of one older cell.
+  /// The maximum number of newer cells that may follow each other in the space of one older cell.
   private static let maxSteps = 64
 }

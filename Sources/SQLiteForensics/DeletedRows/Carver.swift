@@ -1,34 +1,36 @@
 import SQLiteFile
 
-/// Finds cells in space that no live cell uses: freeblocks, gaps, trunk pages, pages that nothing leads to.
+/// Finds cells in space that no live cell uses: in freeblocks, in gaps, on trunk pages, and on pages that no page leads
+/// to.
 ///
-/// A freed cell keeps all bytes but its first four: SQLite writes the freeblock's header over these (file format,
-/// section 1.6). Where freeblocks were joined, only the header of the lowest one counts. So inside a freeblock, whole
-/// cells and cells without their start follow each other without gaps.
+/// When SQLite frees a cell, it overwrites only the first four bytes, with the header of a freeblock (file format,
+/// section 1.6). When SQLite joins freeblocks, the headers of all but the first remain as bytes inside the joined
+/// freeblock. So a freeblock contains complete cells and cells without their start, one after the other without gaps.
 struct Carver {
   /// A cell found in free space.
   struct Find {
     var cell: LeafCell
-    /// The index of the shape that the cell fits best; each table has one shape.
+    /// The index of the shape that the cell fits best. Each table has one shape.
     var shape: Int
-    /// Whether the cell may be a row of other tables too.
+    /// Whether the cell may instead be a row of another table.
     var isAmbiguous = false
     /// How certain it is that the cell was a row, from 0 to 100.
     var confidence: Int
-    /// The offset on the page at which a newer cell, freed later, overwrites this cell; nil when none does.
+    /// The offset on the page at which a newer cell overwrites this cell; nil if no newer cell does. The newer cell was
+    /// itself freed later.
     var newer: Int?
   }
 
   let usableSize: Int
   let maxPayload: Int
   let encoding: DatabaseHeader.TextEncoding
-  /// For each table, the serial types that its rows begin with, the most frequent first.
+  /// For each table, the serial types that the first field of its rows has, in order of falling frequency.
   var firstTypes: [[UInt64]] = []
   var types = RecordTypes()
-  /// The types for the search for newer cells. This search has a budget of its own, so that it takes nothing from the
-  /// budget of the search for rows.
+  /// The serial types that the search for newer cells reads. The search for newer cells has its own budget, so that it
+  /// does not use up the budget of the search for rows.
   private var newerTypes = RecordTypes()
-  /// The most fields that a cell without its start can have, for each possible start of the record's header: 2 to 7
+  /// The maximum number of fields of a cell without its start, for each possible start of the record header: 2 to 7
   /// bytes after the start of the cell.
   private var maxFieldCounts = ContiguousArray<Int>(repeating: 0, count: 6)
   private(set) var finds: [Find] = []
@@ -41,11 +43,10 @@ struct Carver {
 
   /// Searches a region of a page for cells, and appends them to ``finds`` in the order of their offsets.
   ///
-  /// `freeBlocks`: the freeblocks inside the region, in the order of their starts.
-  /// `shapes`: what the rows of each table look like.
-  /// `wholeOnly`: skips cells without their start, for pages that were not leaves.
-  /// `own`: the index of the page's table; nil when the table is not known. Rows of this table are searched for first,
-  /// and small rows count only for this table.
+  /// `freeBlocks`: the freeblocks inside the region, in the order of their offsets. `shapes`: what the rows of each
+  /// table look like. `own`: the index of the table that the page belongs to; nil if that table is not known. Rows of
+  /// this table are searched for first, and small rows are accepted only for this table. `wholeOnly`: whether to skip
+  /// cells without their start, for pages that were not leaves.
   mutating func carve(
     _ page: RawSpan, _ region: Range<Int>, freeBlocks: [Range<Int>], shapes: [RowShape], own: Int?,
     wholeOnly: Bool = false
@@ -55,7 +56,7 @@ struct Carver {
     newerTypes.renewBudget(usableSize: usableSize)
     var offset = region.lowerBound
     var block = 0
-    // Whether a cell must begin here if the cells have no gaps between them.
+    // Whether a cell must begin at `offset`, if the cells have no gaps between them.
     var isBoundary = false
     let firstFind = finds.count
     while offset + 4 <= region.upperBound {
@@ -94,18 +95,18 @@ struct Carver {
     confirm(page, region, freeBlocks, from: firstFind)
   }
 
-  /// Decides which doubtful ends and first types of the finds are confirmed. An end is confirmed by what begins there:
-  /// a find, a freeblock, the end of the region, or the header of a former freeblock.
+  /// Decides for each new find whether its doubtful end and its doubtful first type are confirmed. An end is confirmed
+  /// if a find, a freeblock or the header of a former freeblock begins there, or if the region ends there.
   ///
-  /// Bytes that look like a freeblock's header may be anywhere. So the header of a former freeblock counts only if the
-  /// freeblock ends where something begins too.
+  /// Bytes that look like the header of a freeblock may be anywhere. So the header of a former freeblock counts only if
+  /// the end of that freeblock is confirmed too.
   private mutating func confirm(
     _ page: RawSpan, _ region: Range<Int>, _ freeBlocks: [Range<Int>], from first: Int
   ) {
     var borders: Set<Int> = [region.upperBound]
     for block in freeBlocks { borders.formUnion([block.lowerBound, block.upperBound]) }
     for find in finds[first...] { borders.insert(find.cell.start) }
-    // Up to three bytes after a cell are in no freeblock (file format, section 1.6).
+    // Up to three bytes after a cell belong to no freeblock (file format, section 1.6).
     func isBorder(_ end: Int) -> Bool { (end...end + 3).contains { borders.contains($0) } }
     func leadsToBorder(_ start: Int) -> Bool {
       start + 4 <= region.upperBound
@@ -130,7 +131,8 @@ struct Carver {
     }
   }
 
-  /// Whether the header of a former freeblock, the last of its chain, may begin in the last bytes of a cell.
+  /// Whether the header of a former freeblock may begin in the last bytes of a cell. Only a header that ends its chain
+  /// of freeblocks counts.
   private func mayEndInBlock(_ page: RawSpan, _ cell: LeafCell, _ limit: Int) -> Bool {
     (max(cell.record, cell.end - 3)..<max(cell.record, cell.end)).contains { start in
       start + 4 <= limit && page.uint16(at: start) == 0
@@ -138,8 +140,8 @@ struct Carver {
     }
   }
 
-  /// Whether an integer of a cell has more bytes than it needs. SQLite writes the shortest form
-  /// (`sqlite3VdbeSerialType`), so part of such a value is overwritten.
+  /// Whether an integer of a cell has more bytes than its value needs. SQLite writes the shortest form
+  /// (`sqlite3VdbeSerialType`), so a part of such an integer has been overwritten.
   private mutating func hasWideInteger(_ page: RawSpan, _ cell: LeafCell) -> Bool {
     guard !cell.spills, cell.end <= page.byteCount else { return false }
     var offset: Int
@@ -165,8 +167,9 @@ struct Carver {
     return false
   }
 
-  /// Appends a find to ``finds``, after a search for a newer cell inside it.
-  /// - Returns: the offset at which the next cell may begin: after this find, or where a newer cell overwrites it.
+  /// Searches for a newer cell inside a find, and appends the find to ``finds``.
+  /// - Returns: the offset at which the next cell may begin: the end of this find, or the start of the newer cell that
+  ///   overwrites it.
   private mutating func keep(
     _ find: Find, _ page: RawSpan, _ limit: Int, _ exact: Int?, _ shapes: [RowShape]
   ) -> Int {
@@ -175,7 +178,7 @@ struct Carver {
     swap(&types, &newerTypes)
     find.newer = newer(in: find.cell, page, limit, shape)
     swap(&types, &newerTypes)
-    // A freeblock as long as the cell confirms the end of the cell.
+    // A freeblock with the length of the cell confirms the end of the cell.
     let size = exact ?? 0
     find.cell.isEndDoubtful =
       find.newer == nil && !(find.cell.length...find.cell.length + 3).contains(size)
@@ -183,8 +186,8 @@ struct Carver {
     return find.newer ?? find.cell.end
   }
 
-  /// The size in bytes of a former freeblock whose header is still at `offset`, in space that is now free as a whole.
-  /// Nil when the bytes at `offset` are not a freeblock's header, or state a size below `least`.
+  /// The size, in bytes, of a former freeblock whose header is at `offset`, in space that is now entirely free. Nil if
+  /// the bytes at `offset` are not the header of a freeblock, or if they state a size below `least`.
   func staleBlock(_ page: RawSpan, _ offset: Int, least: Int = 8) -> Int? {
     let next = Int(page.uint16(at: offset))
     let size = Int(page.uint16(at: offset + 2))
@@ -210,7 +213,8 @@ struct Carver {
     let body = cell.record + cell.payload - bodyLength
     let end = min(cell.record + cell.local, limit)
     guard let (shape, count) = best(page, body, end, shapes, own) else { return nil }
-    // A few small integers or NULLs prove nothing outside the page's own table, or where no cell is expected.
+    // A few small integers or NULLs prove nothing if they fit only a table other than the page's own, or if no cell is
+    // expected at this offset.
     guard
       shape == own
         ? atBoundary || types.types.contains(where: { $0 != 0 })
@@ -221,8 +225,8 @@ struct Carver {
       confidence: (atBoundary ? 95 : 85) - (shape == own ? 0 : 10))
   }
 
-  /// Whether enough of the current ``types`` are not NULL: `count` types, or all where the table has fewer columns.
-  /// NULLs prove nothing, because zero bytes look like NULLs.
+  /// Whether enough of the current ``types`` are not NULL: at least `count` types, or every column's type if the table
+  /// has fewer columns than that. NULLs prove nothing, because zero bytes look like NULLs.
   func areTelling(_ count: Int, _ shape: RowShape) -> Bool {
     let columns = shape.fields.count - (shape.rowIDField == nil ? 0 : 1)
     return types.types.count(where: { $0 != 0 }) >= min(count, columns)
@@ -230,8 +234,8 @@ struct Carver {
 
   // MARK: - Tables
 
-  /// The index of the shape that the current ``types`` fit, and how many shapes fit equally well; nil when none fits.
-  /// The page's own table wins, else the shape with the greatest weight.
+  /// The index of the shape that the current ``types`` fit best, and the number of shapes that fit equally well; nil if
+  /// no shape fits. The shape of the page's own table comes first, then the shape with the greatest weight.
   private mutating func best(
     _ page: RawSpan, _ body: Int, _ end: Int, _ shapes: [RowShape], _ own: Int?
   ) -> (shape: Int, count: Int)? {
@@ -261,21 +265,22 @@ struct Carver {
 
   // MARK: - Cells without their start
 
-  /// A cell at `start` whose first four bytes are lost; nil when the bytes fit no shape.
+  /// Returns a cell at `start` that has lost its first four bytes; nil if the bytes fit no shape.
   ///
-  /// `exact`: the size of the freeblock that starts at `start`; nil when none does. It is the size of the cell unless
-  /// the freeblock was joined with others.
+  /// `exact`: the size of the freeblock that starts at `start`; nil if no freeblock starts there. The cell has this
+  /// size, unless the freeblock was joined with other freeblocks.
   private mutating func findWithoutStart(
     _ page: RawSpan, _ start: Int, _ limit: Int, _ exact: Int?, isStale: Bool = false,
     _ shapes: [RowShape], _ own: Int?
   ) -> Find? {
     var fallback: Find?
-    // Where the page's own table is not known, only shapes with several columns are distinctive enough.
+    // If the page's own table is not known, only shapes with several columns are distinctive enough.
     let order = own.map { [$0] } ?? shapes.indices.filter { shapes[$0].fields.count > 2 }
     for index in order {
       let shape = shapes[index]
       let space = Space(start: start, limit: limit, exact: exact, shape: shape)
-      // The record's header follows payload length and row id, and so begins 2 to 7 bytes after the cell's start.
+      // The record header follows the payload length and the row id, so it begins 2 to 7 bytes after the start of the
+      // cell.
       for place in 0..<6 {
         maxFieldCounts[place] = fieldCount(page, start, start + 2 + place, limit, shape)
       }
@@ -285,13 +290,13 @@ struct Carver {
           guard
             let cell = cellWithoutStart(page, start + 2 + place, space, fieldCount: count)
           else { continue }
-          // A few bytes often look like a row of small integers. Such a row counts only where a freeblock confirms it.
+          // A few bytes often look like a row of small integers. Such a row counts only if a freeblock confirms it.
           if cell.payload - cell.headerLength < (own == nil ? 16 : exact == nil || isStale ? 6 : 0)
           {
             continue
           }
-          // Zeros look like a row of NULLs, and any bytes look like rows of a table whose columns take anything. Then
-          // only a freeblock of exactly this length proves that there was a cell.
+          // Zeros look like a row of NULLs, and any bytes look like rows of a table whose columns accept anything. In
+          // both cases only a freeblock of exactly this length proves that there was a cell.
           if Self.isBlank(page, start + 4..<cell.end)
             || (shape.isUnconstrained && exact.map { cell.end != start + $0 } ?? true)
           {
@@ -300,7 +305,7 @@ struct Carver {
           let find = Find(
             cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1, confidence: 70)
           if lands(page, cell.end, space) { return find }
-          // Two small numbers, like a row of a join table, occur anywhere, for example in old cell pointers.
+          // Two small numbers, as in a row of a join table, occur anywhere, for example in old cell pointers.
           let body = cell.record + cell.headerLength - 1 - cell.lostTypes
           if fallback == nil, shape.fields.count > 2, body < cell.end,
             !Self.isBlank(page, body..<cell.end)
@@ -319,35 +324,34 @@ struct Carver {
     range.allSatisfy { page.byte(at: $0) == 0 }
   }
 
-  /// How many leading fields of a shape fit the serial types of a cell without its start.
+  /// The number of leading fields of a shape that fit the serial types of a cell without its start.
   ///
-  /// `start`: the offset of the cell.
-  /// `header`: the offset at which the header of its record began.
+  /// `start`: the offset at which the cell begins. `header`: the offset at which the record header of the cell began.
   func fieldCount(
     _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ shape: RowShape
   ) -> Int {
-    // When payload length and row id are short, the header's length is among the four lost bytes too; when they are
-    // shortest, so is the first type.
+    // If the payload length and the row id are short, the header length is among the four lost bytes. If both have only
+    // one byte, the first type is lost too.
     shape.fittingCount(
       page, at: max(start + 4, header + 1), end: limit, from: header == start + 2 ? 1 : 0)
   }
 
-  /// Where a cell without its start is searched for.
+  /// The space in which a cell without its start is searched for.
   struct Space {
     /// The offset on the page at which the cell begins.
     let start: Int
     /// The highest offset at which the cell can end.
     let limit: Int
-    /// The size of the freeblock that starts at `start`; nil when none does, or when the freeblock may have been joined
-    /// with others.
+    /// The size of the freeblock that starts at `start`; nil if no freeblock starts there, or if the freeblock may have
+    /// been joined with other freeblocks.
     let exact: Int?
     let shape: RowShape
   }
 
-  /// Whether anything confirms that a cell ends at `end`: another cell or a freeblock begins there, or the cell's own
+  /// Whether a cell's end at the offset `end` is confirmed: another cell or a freeblock begins there, or the cell's own
   /// freeblock or the free space ends there.
   ///
-  /// `mayBeCut`: whether the next cell may have lost its end, or everything except its freeblock header.
+  /// `mayBeCut`: whether the cell or freeblock that begins at `end` may have lost its later bytes.
   mutating func lands(
     _ page: RawSpan, _ end: Int, _ space: borrowing Space, mayBeCut: Bool = false
   ) -> Bool {
@@ -360,17 +364,18 @@ struct Carver {
       maxPayload: maxPayload, &types) != nil && space.shape.fits(types)
   }
 
-  /// Whether a cell or a freeblock begins, or the space ends, at `end` or up to three bytes later. SQLite leaves up to
-  /// three bytes after a cell in no freeblock (file format, section 1.6).
+  /// Whether a cell or a freeblock begins at `end` or up to three bytes later, or whether the space ends there. After a
+  /// cell, up to three bytes may belong to no freeblock (file format, section 1.6).
   mutating func isFollowed(_ page: RawSpan, _ end: Int, _ space: borrowing Space) -> Bool {
     for left in 0...3 where lands(page, end + left, space, mayBeCut: true) { return true }
     return false
   }
 
-  /// The cell without its start that `space` holds, if its record has `fieldCount` fields and the record's header began
-  /// at the offset `header`; nil when the bytes do not fit this. Afterwards ``types`` has the types of the cell.
+  /// Reads the cell in `space` that has lost its start, on the assumption that its record has `fieldCount` fields and
+  /// that its record header began at the offset `header`. Returns nil if the bytes contradict the assumption.
+  /// Afterwards ``types`` has the serial types of the cell.
   ///
-  /// `mayBeCut`: whether the end of the cell may lie past the space; then the values are not checked.
+  /// `mayBeCut`: whether the end of the cell may lie outside the space. If so, the values are not checked.
   mutating func cellWithoutStart(
     _ page: RawSpan, _ header: Int, _ space: borrowing Space, fieldCount: Int,
     mayBeCut: Bool = false
@@ -380,7 +385,7 @@ struct Carver {
     let lost = start + 4
     switch header - start {
     case 2:
-      // Payload length, row id, header length and the first type are one byte each, and all lost.
+      // The payload length, the row id, the header length and the first type have one byte each, and all four are lost.
       guard fieldCount > 1,
         let body = types.read(page, at: lost, count: fieldCount - 1, end: limit)
       else { return nil }
@@ -410,7 +415,7 @@ struct Carver {
           break
         }
       }
-      // Other candidates may have replaced the types of the found cell: read them again.
+      // Later candidates may have replaced the types of the found cell, so they are read again.
       guard let found, types.read(page, at: lost, count: fieldCount - 1, end: limit) != nil else {
         return nil
       }
@@ -420,7 +425,7 @@ struct Carver {
       guard let body = types.read(page, at: lost, count: fieldCount, end: limit) else { return nil }
       return sized(page, header, body, types: lost, space, mayBeCut: mayBeCut)
     default:
-      // The record may be that of a whole cell, directly after a freeblock that consists of its header only.
+      // The record may belong to a complete cell that directly follows a freeblock of four bytes.
       for whole in start + 4..<max(start + 4, header - 1)
       where LeafCell.parse(
         page, at: whole, limit: usableSize, usableSize: usableSize, maxPayload: maxPayload,
@@ -436,15 +441,15 @@ struct Carver {
     }
   }
 
-  /// A cell without its start that has kept all its serial types; nil when its lengths do not fit the space. `header`:
-  /// where the record's header began. `body`: where the values begin.
+  /// Returns a cell that has lost its start but none of its serial types; nil if the lengths of the cell do not fit the
+  /// space. `header`: the offset at which the record header began. `body`: the offset at which the values begin.
   private mutating func sized(
     _ page: RawSpan, _ header: Int, _ body: Int, types typesStart: Int, _ space: borrowing Space,
     mayBeCut: Bool
   ) -> LeafCell? {
     let start = space.start
     let payload = body - header + types.bodyLength
-    // The payload's length takes one to four bytes, and the row id at least one.
+    // The payload length takes one to four bytes, and the row id takes at least one.
     let prefix = header - start
     let payloadBytes = payload < 128 ? 1 : payload < 16_384 ? 2 : payload < 2_097_152 ? 3 : 4
     guard payload >= 2, payload <= maxPayload, prefix > payloadBytes, body - header < 128,
@@ -467,16 +472,16 @@ struct Carver {
       hasRowID: false, lostTypes: 0, isStartLost: true, headerLength: body - header)
   }
 
-  /// The candidates for the lost first serial type, in the order in which they are tried.
+  /// The possible serial types of a first field whose type is lost, in the order in which they are tried.
   ///
-  /// `rest`: the bytes of the other values.
-  /// `header`: the length of the record's header in bytes.
+  /// `rest`: the total length, in bytes, of all values except the first.
+  /// `header`: the length, in bytes, of the record header.
   private func firstCandidates(_ space: borrowing Space, rest: Int, header: Int) -> [UInt64] {
     guard let field = space.shape.fields.first else { return [] }
     if field.classes == .null { return [0] }
     var candidates: [UInt64] = []
     if let exact = space.exact {
-      // The freeblock is the cell, so the length of the first value follows from its size.
+      // The freeblock is the cell, so the length of the first value follows from the size of the freeblock.
       let length = exact - 2 - header - rest
       switch length {
       case 1, 2, 3, 4: candidates = [UInt64(length)]

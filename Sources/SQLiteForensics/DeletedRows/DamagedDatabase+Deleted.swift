@@ -1,14 +1,14 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Where a page that is searched for deleted rows comes from.
+  /// The source of a page that is searched for deleted rows.
   private enum Source: UInt8 {
     case live = 0
     case version = 1
     case shadowed = 2
   }
 
-  /// The deleted rows found so far, and what the search for them needs.
+  /// The deleted rows that have been found and not yet sent, and the working data of the search.
   private struct Collection {
     var index = CarvedIndex()
     var seen = SeenRows()
@@ -17,11 +17,11 @@ extension DamagedDatabase {
     var types = RecordTypes()
   }
 
-  /// Sends deleted rows to the sink: rows in free space, on free pages and in older versions of pages. Each row is sent
-  /// once. Rows that equal a live row are not sent.
+  /// Searches free space, free pages and older versions of pages for deleted rows, and sends them to the sink. Each row
+  /// is sent once. Rows that equal a live row are not sent.
   ///
-  /// `wanted`: the tables whose rows are sent, as indexes; nil for all rows, also those of no known table.
-  /// `withContradicted`: whether to send also rows that SQLite reads although their row ids belong to another page.
+  /// `wanted`: the indexes of the tables whose rows are sent; nil for all rows, including rows of no known table.
+  /// `withContradicted`: whether to send rows that SQLite reads although their row ids belong to another page.
   func emitDeleted<Sink: RecoverySink & ~Copyable>(
     _ wanted: Set<Int>?, withContradicted: Bool, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -51,8 +51,8 @@ extension DamagedDatabase {
     try flush(&collection, wanted, withContradicted, &sink)
   }
 
-  /// Reads the bytes of a page version into `buffer`. Returns false when its file is not there, or ends inside the
-  /// page.
+  /// Reads the bytes of a page version into `buffer`. Returns false if the file with the version does not exist, or if
+  /// this file ends inside the page.
   func load(_ version: PageVersion, _ buffer: inout ContiguousArray<UInt8>)
     throws(SQLiteFileError) -> Bool
   {
@@ -63,10 +63,10 @@ extension DamagedDatabase {
     return buffer.count == layout.pageSize
   }
 
-  /// Widens the shapes of the tables by what their live rows hold. Returns, for each table, up to six serial types
-  /// below 128 that its rows begin with, the most frequent first.
+  /// Widens the shape of each table so that the table's live rows fit. Returns, for each table, up to six serial types
+  /// below 128 that the first field of its rows has, in order of falling frequency.
   func learn() throws(SQLiteFileError) -> [[UInt64]] {
-    // How many rows of each table begin with each type below 128.
+    // For each table, the number of its rows that begin with each serial type below 128.
     var counts = [Int](repeating: 0, count: tables.count * 128)
     var looked = [Int](repeating: 0, count: tables.count)
     var buffer = ContiguousArray<UInt8>()
@@ -128,8 +128,8 @@ extension DamagedDatabase {
         let displaced = collection.reading.displaced(page)
         for (index, cell) in collection.reading.cells.enumerated() {
           let isOfOtherTable = ofOtherTables.contains(index)
-          // The row belongs to an earlier state of the page. If the page contradicts itself, the ordinary reader
-          // already returns such a row.
+          // The row belongs to an earlier state of the page. If the page contradicts itself, the ordinary reader has
+          // already returned such a row.
           let isEarlier =
             (collection.reading.method == .pointers || plainInPlace == nil)
             && narrowed[number].map { !$0.contains(cell.rowID) } ?? false
@@ -145,7 +145,7 @@ extension DamagedDatabase {
         let own = vote(page, number, available, &collection) ?? formerOwner(number)
         let place = census.free.contains(number) ? RowOrigin.Place.freePage : .orphan
         let isAmbiguous = own.map { mayBeUnknown($0) && $0 != formerOwner(number) } ?? false
-        // The ordinary reader may have returned these rows, marked as contradicted.
+        // The ordinary reader may have returned these rows and marked them as contradicted.
         let rows = contradicted.contains(number) ? [] : collection.reading.cells
         for cell in rows {
           add(
@@ -195,22 +195,24 @@ extension DamagedDatabase {
     }
   }
 
-  /// The index of the dropped table that had a page as its root page; nil when there is none.
+  /// The index of the dropped table that once had this page as its root page; nil if there is no such table.
   private func formerOwner(_ page: UInt32) -> Int? {
     tables.firstIndex { $0.isDropped && $0.rootPage == page }
   }
 
-  /// Whether rows that look like rows of a table may belong to a dropped table that nothing names any more.
+  /// Whether rows that look like rows of `table` may instead belong to a dropped table that no remaining schema entry
+  /// names.
   private func mayBeUnknown(_ table: Int) -> Bool {
     hasUnknownTables && !shapes[table].hasEntityNumber
   }
 
-  /// Whether the bytes below the cells of a page may date from an earlier owner of the page.
+  /// Whether the rows that were found at lower offsets than the live cells of a page may belong to a table that used
+  /// the page earlier.
   ///
-  /// SQLite does not clear a page when another table reuses it. New rows fill the page from its end in order, and the
-  /// last of them begins in the middle of an older row. Deleted rows of the page's own table end where the live rows
-  /// begin, or left freeblocks between live rows. Where SQLite has rearranged the cells of a page, copies of the cells
-  /// remain below them.
+  /// SQLite does not clear a page when another table reuses it. New rows fill the page from its end, so the row that
+  /// was written last begins in the middle of an older row of the other table. Deleted rows of the page's own table
+  /// look different: they end where the live rows begin, or they have left freeblocks between live rows. If SQLite has
+  /// rearranged the cells of a page, copies of these cells remain at lower offsets.
   private func mayBeFormer(
     _ gap: Range<Int>, _ finds: [Carver.Find], _ page: RawSpan, _ reading: borrowing LeafReading
   ) -> Bool {
@@ -234,7 +236,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a whole cell looks like a row of a table with row ids. `types`: the serial types of the cell.
+  /// Whether a complete cell looks like a row of a table with row ids. `types`: the serial types of the cell.
   private func fits(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
   ) -> Bool {
@@ -244,11 +246,12 @@ extension DamagedDatabase {
         end: cell.record + cell.local, encoding: layout.textEncoding)
   }
 
-  /// Reads a leaf that belongs to no b-tree, and decides by its rows which table it belonged to: the index of the table
-  /// that at least 90% of the rows fit; nil when there is no such table, or no single best one.
+  /// Reads a leaf that belongs to no b-tree, and finds out from its rows which table the leaf belonged to. Returns the
+  /// index of the table that at least 90% of the rows fit. If several tables fit, the table whose shape proves most is
+  /// chosen. Nil if no table fits, or if several such shapes prove equally much.
   ///
-  /// `former`: the table to which the current version of the page belongs; nil when it belongs to none. This table wins
-  /// if the rows fit it.
+  /// `former`: the table that the current version of the page belongs to; nil if it belongs to no table. If the rows
+  /// fit this table, it is chosen.
   private func vote(
     _ page: RawSpan, _ number: UInt32, _ available: Int, former: Int? = nil,
     _ collection: inout Collection
@@ -286,27 +289,28 @@ extension DamagedDatabase {
     }
   }
 
-  /// The page, and the kind of space on it, in which cells were found.
+  /// The page on which a cell was found, and the kind of space there.
   private struct Site {
-    /// The page number; for an older version of a page, the index in the list of versions.
+    /// The page number; for an older version of a page, the index of this version in the list of page versions.
     let number: UInt32
     var source = Source.live
     let place: RowOrigin.Place
-    /// Whether the space is the gap of a page that has no other free space.
+    /// Whether the space is the gap between pointers and cells, on a page without any other free space.
     var isTight = false
     /// Whether cells without their start are left out.
     var takesWholeOnly = false
   }
 
-  /// A cell of a deleted row, and what is known of it.
+  /// The cell of a deleted row, and what is known about it.
   private struct Found {
     let cell: LeafCell
     let table: Int?
     let confidence: Int
     var isAmbiguous = false
-    /// Whether a cell pointer of a page in use leads to the cell. SQLite reads such a row, so the row was not deleted.
+    /// Whether a cell pointer of a page in use leads to the cell. SQLite reads the row of such a cell, so the row was
+    /// not deleted.
     var isPointed = false
-    /// The offset on the page at which a newer cell overwrites this cell; nil when none does.
+    /// The offset on the page at which a newer cell overwrites this cell; nil if no newer cell does.
     var newer: Int?
   }
 
@@ -343,8 +347,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a cell on a page of one table also fits another table whose shape proves at least as much. False when the
-  /// table's rows carry an entity number. `types`: the serial types of the cell.
+  /// Whether a cell on a page of one table also fits another table whose shape proves at least as much. Always false if
+  /// the rows of `table` have an entity number. `types`: the serial types of the cell.
   private func fitsOtherTable(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
   ) -> Bool {
@@ -357,7 +361,7 @@ extension DamagedDatabase {
     return false
   }
 
-  /// The most tables that a row is compared with.
+  /// The maximum number of tables with which a row is compared.
   private static let maxComparedTables = 64
 
   private func add(
@@ -390,7 +394,7 @@ extension DamagedDatabase {
     .cell, .freeBlock, .gap, .freePage, .trunk, .orphan,
   ]
 
-  /// The hash of a cell's content; nil when the cell cannot be read. Afterwards `types` has the types of the cell.
+  /// The hash of a cell's content; nil if the cell cannot be read. Afterwards `types` has the serial types of the cell.
   private func hash(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ types: inout RecordTypes
   ) -> UInt64? {
@@ -519,7 +523,7 @@ extension DamagedDatabase {
 }
 
 extension RecordTypes {
-  /// The total length of all values but the first, in bytes.
+  /// The total length, in bytes, of all values except the first.
   fileprivate var lengthWithoutFirst: Int {
     bodyLength - (types.first.map(RecordDecoder.length(ofType:)) ?? 0)
   }

@@ -1,37 +1,37 @@
 import SQLiteFile
 
-/// A version of a page other than the live one, and where its bytes are.
+/// A version of a page that is not the live version, and the location of its bytes.
 struct PageVersion: Equatable {
   /// Why a version of a page is not the live version.
   enum Origin: Equatable {
-    /// A committed version that a later commit of the log replaced. The first commit of the log is 1; 0 stands for the
-    /// main file's own page, which the log overlays.
+    /// A committed version that a later commit in the log replaced. Commits in the log are counted from 1; 0 stands for
+    /// the page in the main file, which a page in the log replaced.
     case superseded(commit: Int)
-    /// A version from a transaction of the log that was never committed.
+    /// A version from a transaction in the log that was never committed.
     case uncommitted
-    /// A version from a frame that an earlier generation of the log left, or that follows the last valid frame.
+    /// A version in a frame that remains from an earlier generation of the log, or that follows the last valid frame.
     case stale
-    /// The page as it was before a transaction, from a rollback journal.
+    /// A version that a rollback journal has stored: the page as it was before a transaction.
     case beforeImage
   }
 
-  /// The page's number, from 1.
+  /// The page number, from 1 on.
   let page: UInt32
   /// The file that holds the bytes of this version.
   let member: Finding.Member
-  /// Where the bytes of this version start, in bytes from the start of ``member``.
+  /// The offset at which the bytes of this version start, in bytes from the start of ``member``.
   let offset: Int64
   /// Why this version is not the live one.
   package let origin: Origin
-  /// Whether this version agrees with its checksum; false for pages of the main file, which have no checksum.
+  /// Whether this version agrees with its checksum. Always false for a page of the main file, which has no checksum.
   package let isVerified: Bool
 }
 
-/// A list of page versions, in 16 bytes each.
+/// A list of page versions that needs 16 bytes for each version.
 struct PageVersions: RandomAccessCollection, Equatable {
   private struct Packed: BitwiseCopyable, Equatable {
     let page: UInt32
-    /// From the highest bit: three bits for the kind, one bit for verified, 28 bits for the commit number.
+    /// From the highest bit: three bits for the origin, one bit for "verified", 28 bits for the commit number.
     let state: UInt32
     /// From the highest bit: two bits for the member, 62 bits for the offset.
     let place: UInt64

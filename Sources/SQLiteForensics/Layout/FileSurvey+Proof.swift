@@ -3,8 +3,8 @@ import SQLiteFile
 extension FileSurvey {
   private static let maxSamples: UInt32 = 4096
 
-  /// Whether the file is certainly a database: at least two records are on leaves whose every cell is a whole record.
-  /// In text, images or noise, the chance of finding such leaves is one in many millions.
+  /// Whether the file is certainly a database. The proof is at least two records on leaves on which every cell is a
+  /// complete record. In text, images or noise, the chance of finding such leaves is one in many millions.
   func isProven() throws(SQLiteFileError) -> Bool {
     var reader = reader()
     var types = RecordTypes()
@@ -24,8 +24,8 @@ extension FileSurvey {
     return false
   }
 
-  /// How many records a leaf holds; 0 for a page that is not a leaf, and for a leaf with a cell that is not a whole
-  /// record.
+  /// The number of records on a leaf. It is 0 for a page that is not a leaf, and for a leaf on which any cell is not a
+  /// complete record.
   private static func wholeRecords(
     _ page: RawSpan, _ number: UInt32, _ usableSize: Int, _ types: inout RecordTypes
   ) -> Int {

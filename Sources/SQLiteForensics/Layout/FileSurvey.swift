@@ -1,22 +1,22 @@
 import SafeText
 import SQLiteFile
 
-/// The files of a database, and the layout that they show together.
+/// The files of a database, and the file layout (page size, encoding, offset of page 1) that they show together.
 struct FileSurvey {
   let main: ByteFile
   let layout: FileLayout
-  /// The log and the journal beside the main file; nil when they are to be ignored.
+  /// The log and the journal beside the main file; nil if they are to be ignored.
   let sides: SideFiles?
-  /// The number of pages of the main file, including pages lost before the file's first byte, and an incomplete last
-  /// page.
+  /// The number of pages of the main file, including pages that were lost before the file's first byte and an
+  /// incomplete last page.
   let mainPageCount: UInt32
   /// The highest page number in the main file, the log and the journal.
   let pageCount: UInt32
 
-  /// Decides the layout of a file by a vote of its pages, and opens log and journal; nil when nothing in the file looks
-  /// like a database.
+  /// Opens the log and the journal, and decides the layout of the file by a vote of the file's pages. Returns nil if
+  /// nothing in the file looks like a database.
   ///
-  /// - Throws: ``SQLiteFileError`` when the file or one beside it cannot be read.
+  /// - Throws: ``SQLiteFileError`` when the main file, the log or the journal cannot be read.
   init?(_ main: ByteFile, _ logView: SQLiteDatabase.LogView) throws(SQLiteFileError) {
     if let mistaken = try MistakenFile.error(for: main) { throw mistaken }
     let sidePageSize =
@@ -32,7 +32,7 @@ struct FileSurvey {
     self.main = main
     self.sides = sides
     let overlays = sides?.overlays ?? []
-    // A page 1 in the log or the journal takes precedence over the main file's.
+    // If the log or the journal has page 1, that page 1 takes precedence over page 1 of the main file.
     for overlay in overlays.reversed() {
       guard let offset = overlay.offset(of: 1) else { continue }
       let bytes = ContiguousArray(
@@ -41,7 +41,7 @@ struct FileSurvey {
         header.pageSize == voted.pageSize
       else { continue }
       voted.header = header
-      // When the main file has no pages, only this header tells how many bytes of each page are reserved.
+      // If the main file has no pages, only this header states the number of reserved bytes of each page.
       if voted.pageSizeSource == .log { voted.reservedBytes = header.reservedBytes }
       voted.hasPointerMap = header.hasPointerMap
       voted.textEncoding = header.textEncoding
@@ -53,7 +53,8 @@ struct FileSurvey {
     pageCount = overlays.reduce(mainPageCount) { max($0, $1.highestPage) }
   }
 
-  /// A new reader of all pages, with the pages of log and journal laid over those of the main file.
+  /// Makes a new reader of all pages. If the log or the journal has a version of a page, that version is read instead
+  /// of the version in the main file.
   func reader() -> PageReader {
     PageReader(
       main: main, pageSize: layout.pageSize, usableSize: layout.usableSize, pageLimit: pageCount,
@@ -62,7 +63,7 @@ struct FileSurvey {
 
   // MARK: - Findings
 
-  /// A number in decimal digits, with commas between groups of thousands, as the commands print numbers.
+  /// The number in decimal digits, with commas between groups of three digits, in the way the commands print numbers.
   private static func grouped(_ number: some BinaryInteger) -> String {
     let digits = Array(String(number))
     return digits.indices.reduce(into: "") { text, index in
@@ -77,7 +78,7 @@ struct FileSurvey {
       .schemaLost, "the schema table cannot be read; tables are recognised by their rows", page: 1)
   }
 
-  /// The finding that bytes were lost or inserted: how many, where, and which pages are affected.
+  /// The finding that bytes were lost or inserted. It states the number of bytes, their offset, and the affected pages.
   private static func shifted(_ shift: PageShift) -> Finding {
     let isOne = abs(shift.distance) == 1
     let bytes = isOne ? "1 byte" : "\(grouped(abs(shift.distance))) bytes"

@@ -1,7 +1,7 @@
 import RowText
 import SQLiteFile
 
-/// Decides the ``FileLayout`` of a file by samples of pages from the whole file.
+/// Decides the ``FileLayout`` of a file by examining a sample of pages from all over the file.
 struct LayoutVote {
   private let file: ByteFile
   private static let sampleCount = 600
@@ -9,13 +9,13 @@ struct LayoutVote {
 
   init(_ file: ByteFile) { self.file = file }
 
-  /// The layout of the file; nil when nothing in the file looks like a database.
+  /// The layout of the file; nil if nothing in the file looks like a database.
   ///
-  /// `sidePageSize`: the page size of the log or the journal; nil when neither shows one.
+  /// `sidePageSize`: the page size that the log or the journal states; nil if neither states a page size.
   func decide(sidePageSize: Int?) throws(SQLiteFileError) -> FileLayout? {
     let first = ContiguousArray(try file.bytes(at: 0, count: DatabaseHeader.length))
     let header = try? DatabaseHeader(parsing: first.rawSpan)
-    // Reserved bytes are rare: the number in the header counts only when the pages agree.
+    // Reserved bytes are rare: the number in the header counts only if the pages agree with it.
     let reserved = min(header?.reservedBytes ?? 0, 255)
     var base: Int64 = 0
     var best: Score?
@@ -39,14 +39,14 @@ struct LayoutVote {
         encodingSource: .header)
     }
     if (best?.score ?? 0) < 0.5, header == nil {
-      // Few pages begin at multiples of the page size: look for another beginning.
+      // Few pages begin at multiples of the page size: look for another offset at which pages begin.
       if let shifted = try findBase(), shifted.score.score > (best?.score ?? 0) * 1.5 {
         base = shifted.base
         best = shifted.score
       }
     }
     var layout: FileLayout
-    // Several pages that agree overrule the header; a single page that happens to look like a larger one does not.
+    // Several pages that agree overrule the header. A single page that happens to look like a larger page does not.
     let isOverruled =
       best.map { $0.count >= 3 && $0.score > 2 * (own?.score ?? 0) && $0.score >= 0.02 } ?? false
     if let header, !isOverruled {
@@ -96,18 +96,19 @@ struct LayoutVote {
 
   private struct Score {
     var size: Int
-    /// The share of sampled pages that are whole b-tree pages of this size and leave ``reserved`` bytes free, from 0 to
-    /// 1.
+    /// The proportion, from 0 to 1, of the sampled pages that are complete b-tree pages of this size and leave
+    /// ``reserved`` bytes free at their end.
     var score = 0.0
-    /// `reserved`: how many bytes most of the whole pages leave free at their end. `ends`: for each number of free
-    /// bytes at the end, the number of pages that leave this many.
+    /// `reserved`: the number of bytes that most of the complete pages leave free at their end. `ends`: the number of
+    /// pages that leave a certain number of bytes free at their end, by that number of bytes.
     var reserved = 0
     var ends: [Int: Int] = [:]
-    /// How many pages leave `reserved` bytes free.
+    /// The number of pages that leave `reserved` bytes free at their end.
     var count = 0
   }
 
-  /// The better of two scores: without reserved bytes, and with the number that the header names.
+  /// The better of two scores for a page size: one score for pages without reserved bytes, the other for pages with the
+  /// number of reserved bytes that the header states.
   private func score(_ size: Int, _ base: Int64, orReserved reserved: Int) throws(SQLiteFileError)
     -> Score
   {
@@ -130,7 +131,7 @@ struct LayoutVote {
       let offset = base + index * Int64(size)
       let isFirst = index == 0 && base == 0
       index += step
-      // Most blocks that are not pages show it in their first byte.
+      // Most blocks that are not pages can be ruled out by their first byte.
       guard try file.read(at: offset, into: &bytes, 0..<128) == 128 else { continue }
       sampled += 1
       let start = isFirst && Self.isPageOne(bytes.rawSpan) ? 100 : 0
@@ -149,10 +150,12 @@ struct LayoutVote {
       count: most.value)
   }
 
-  /// How many bytes of a block are read first. Most blocks that are not pages show it in these bytes.
+  /// The number of bytes of a block that are read first. Most blocks that are not pages can be ruled out by these
+  /// bytes.
   private static let headLength = 4096
 
-  /// Whether ``contentEnd(_:_:reserved:)`` may accept a page of this size, judging by its first bytes.
+  /// Whether a block of `size` bytes may be a page that ``contentEnd(_:_:reserved:)`` accepts, as far as the first
+  /// bytes of the block show.
   private static func mayBePage(_ head: RawSpan, _ base: Int, _ size: Int, reserved: Int) -> Bool {
     guard base + 12 <= size, let kind = BTreePage.Kind(rawValue: head.byte(at: base)) else {
       return false
@@ -161,13 +164,13 @@ struct LayoutVote {
     let pointers = base + (kind.isLeaf ? 8 : 12)
     let floor = pointers + 2 * count
     guard count > 0, floor + 4 * count <= size else { return false }
-    // Without free space among or after the cells, the content ends where the last cell does.
+    // If there is no free space among the cells or after them, the content ends where the last cell ends.
     guard size > head.byteCount, floor <= head.byteCount, head.uint16(at: base + 1) == 0,
       head.byte(at: base + 7) == 0
     else { return true }
     var last = 0
     for index in 0..<count { last = max(last, Int(head.uint16(at: pointers + 2 * index))) }
-    // What precedes a payload in a cell takes at most 22 bytes.
+    // In a cell, at most 22 bytes precede the payload.
     guard last + 22 <= head.byteCount else { return true }
     guard let end = cellEnd(head, at: last, kind, size, reserved: reserved) else { return false }
     return end <= size && size - end <= 255
@@ -177,10 +180,10 @@ struct LayoutVote {
     BTreePage.Kind(rawValue: page.byte(at: 0)) == nil
   }
 
-  /// The offset at which the content of a b-tree page ends, in bytes from the start of the page; nil when `page` is not
-  /// a b-tree page. Only the length of the last cell is read, unless fragments may follow this cell.
+  /// The offset at which the content of a b-tree page ends, in bytes from the start of the page; nil if `page` is not a
+  /// b-tree page. Of all cells, only the last is measured, unless fragments may follow the last cell.
   ///
-  /// `base`: the offset of the b-tree header: 100 on page 1, else 0.
+  /// `base`: the offset of the b-tree header: 100 on page 1, otherwise 0.
   /// `reserved`: the number of reserved bytes at the end of the page.
   static func contentEnd(_ page: RawSpan, _ base: Int, reserved: Int) -> Int? {
     let size = page.byteCount
@@ -210,20 +213,21 @@ struct LayoutVote {
       blocks += block.size
     }
     if chain.isBackwards { return nil }
-    // When no payload spills, cells, freeblocks and fragments fill the page; fragments may be at its end.
+    // If no payload continues on overflow pages, cells, freeblocks and fragments fill the page. Fragments may be at its
+    // end.
     if kind == .leafTable, end < size, lastEnd < size, page.byte(at: base + 7) > 0,
       let cells = cellsLength(page, pointers, count)
     {
       let whole = content + cells + blocks + Int(page.byte(at: base + 7))
       if whole >= end, whole <= size { end = whole }
     }
-    // The header keeps the reserved bytes in one byte (file format, section 1.3.4).
+    // The header stores the number of reserved bytes in one byte (file format, section 1.3.4).
     guard end <= size, size - end <= 255 else { return nil }
     return end
   }
 
-  /// The offset at which the cell at `start` ends, on a page of `size` bytes whose first bytes are `page`; nil when no
-  /// cell begins at `start`.
+  /// The offset at which the cell at `start` ends; nil if no cell begins at `start`. `page` holds the whole page of
+  /// `size` bytes, or only its first bytes.
   private static func cellEnd(
     _ page: RawSpan, at start: Int, _ kind: BTreePage.Kind, _ size: Int, reserved: Int
   ) -> Int? {
@@ -238,7 +242,7 @@ struct LayoutVote {
         offset += key.length
       }
       guard payload.value <= 1 << 31 else { return nil }
-      // The local part of a spilling payload depends on the usable size, so it proves nothing when the number of
+      // The length of a spilling payload's local part depends on the usable size, so it proves nothing if the number of
       // reserved bytes is different.
       let total = Int(payload.value)
       let local = BTreePage.localLength(
@@ -250,8 +254,8 @@ struct LayoutVote {
     }
   }
 
-  /// Searches the first 4 MiB of the file, at every offset, for a database header with a b-tree header behind it.
-  /// Returns the first one with its offset; nil when there is none.
+  /// Searches the first 4 MiB of the file, at every offset, for a database header that is followed by a b-tree header.
+  /// Returns the first such header with its offset; nil if there is no such header.
   private func findHeader() throws(SQLiteFileError) -> (offset: Int64, header: DatabaseHeader)? {
     let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
     let bytes = block.rawSpan
@@ -267,7 +271,7 @@ struct LayoutVote {
     return nil
   }
 
-  /// The total length of all cells of a table leaf, in bytes; nil when a cell continues on overflow pages or is not
+  /// The total length of all cells of a table leaf, in bytes. Nil if any cell continues on overflow pages or is not
   /// valid.
   private static func cellsLength(_ page: RawSpan, _ pointers: Int, _ count: Int) -> Int? {
     let size = page.byteCount
@@ -285,8 +289,8 @@ struct LayoutVote {
     return sum
   }
 
-  /// Searches the first 4 MiB of the file, at every offset, for starts of pages. Returns the offset of the first page
-  /// and the best score of a page size; nil when no page size has three pages.
+  /// Searches the first 4 MiB of the file, at every offset, for places at which pages begin. Returns the offset of the
+  /// first page, and the best score of any page size; nil if no page size has at least three pages.
   private func findBase() throws(SQLiteFileError) -> (base: Int64, score: Score)? {
     let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
     let bytes = block.rawSpan
@@ -313,8 +317,8 @@ struct LayoutVote {
 
   // MARK: - Encoding
 
-  /// The encoding of the text on sampled table leaves; nil when these leaves have no text, or when their text does not
-  /// decide.
+  /// The encoding of the text on the sampled table leaves; nil if these leaves have no text, or if their text fits
+  /// several encodings.
   private func votedEncoding(_ layout: FileLayout) throws(SQLiteFileError)
     -> DatabaseHeader.TextEncoding?
   {
@@ -323,11 +327,12 @@ struct LayoutVote {
     let count = (file.size - base) / size
     let step = max(1, count / Int64(Self.sampleCount))
     var types = RecordTypes()
-    // Zero bytes at even and at odd offsets of texts, and the total of bytes.
+    // The number of zero bytes at even offsets of texts, the same number for odd offsets, and the number of all bytes
+    // of texts.
     var even = 0
     var odd = 0
     var total = 0
-    // The number of texts, and of those that are valid UTF-8; whether any has an odd number of bytes.
+    // The number of texts, the number of texts that are valid UTF-8, and whether any text has an odd number of bytes.
     var texts = 0
     var valid = 0
     var hasOddLength = false
@@ -366,28 +371,30 @@ struct LayoutVote {
       }
     }
     guard total > 0 else { return nil }
-    // UTF-16 text in scripts other than Latin has few zero bytes, so its byte order is not known. It may be valid UTF-8,
-    // but only with an even number of bytes.
+    // UTF-16 text in scripts other than Latin has few zero bytes, so they do not show the byte order. Such text may
+    // also be valid UTF-8, but only if its number of bytes is even.
     guard (even + odd) * 10 > total else {
       return valid * 2 > texts && hasOddLength ? .utf8 : nil
     }
-    // Zeros at even and odd offsets alike are characters (U+0000): believe a header that says UTF-8.
+    // If there are zeros at even and odd offsets alike, the zeros are characters (U+0000), and a header that states
+    // UTF-8 is right.
     if layout.header?.textEncoding == .utf8, max(even, odd) <= 4 * min(even, odd) { return nil }
     return odd > even ? .utf16LittleEndian : .utf16BigEndian
   }
 
   // MARK: - Position of page 1
 
-  /// The most pages that may be missing before the first of `count` pages of a file.
+  /// In a file that has `count` pages, the maximum number of pages that may be missing before them.
   private static func maxLostPages(_ count: Int64) -> Int64 { 16 * count + 1024 }
 
-  /// Sets the origin of a layout: the offset at which page 1 is, or was, in a file that may not begin with page 1. The
-  /// page numbers in the file decide by vote; without enough votes, the origin stays as it is.
+  /// Sets the origin of a layout, which is the offset of page 1. The origin is negative if pages are missing at the
+  /// beginning of the file, and greater than 0 if other bytes come before page 1. The page numbers in the file decide
+  /// by vote. If there are too few votes, the origin does not change.
   private func placeHead(_ layout: inout FileLayout) throws(SQLiteFileError) {
     let size = Int64(layout.pageSize)
     let base = layout.origin
     let count = (file.size - base) / size
-    // How many pages may be missing at the beginning. Each missing page costs time and memory, so page numbers in the
+    // The numbers of missing pages that are accepted. Each missing page costs time and memory, so page numbers in the
     // file are believed only up to a limit that depends on the size of the file.
     let believed = -count...Self.maxLostPages(count)
     var votes: [Int64: Int] = [:]
@@ -406,8 +413,8 @@ struct LayoutVote {
       if bytes.byte(at: 0) == DatabaseHeader.magic[0],
         let header = try? DatabaseHeader(parsing: bytes), header.pageSize == layout.pageSize
       {
-        // This is page 1 itself. A database inside a value of a row also has a page 1, but hardly ever at a page
-        // boundary.
+        // This is page 1 itself. A database that is stored as a value in a row also has a page 1, but hardly ever at a
+        // page boundary.
         votes[-index, default: 0] += 1000
       }
       if kind == .leafTable, cells > 0, 8 + 2 * cells <= layout.usableSize, keys.count < 200_000 {
@@ -429,7 +436,7 @@ struct LayoutVote {
           children.append((Int64(bytes.uint32(at: place)), Int64(bitPattern: key.value)))
         }
       } else if kind == nil {
-        // The next page of an overflow chain usually follows directly.
+        // The next page of an overflow chain is usually the next page of the file.
         let next = Int64(bytes.uint32(at: 0))
         if next >= 2, believed.contains(next - (index + 2)) {
           votes[next - (index + 2), default: 0] += 1
@@ -445,20 +452,22 @@ struct LayoutVote {
     if votes.values.allSatisfy({ $0 < 8 }), let found = overflow.distance() {
       votes[found.distance, default: 0] += found.count
     }
-    // Of two equal votes at the same distance, missing pages are likelier than foreign bytes before the database.
+    // If two distances differ only in sign and have the same number of votes, missing pages are more likely than
+    // foreign bytes before the database.
     guard
       let winner = votes.max(by: {
         ($0.value, -abs($0.key), $0.key) < ($1.value, -abs($1.key), $1.key)
       }), winner.value >= 3
     else { return }
-    // When more pages are lost than are left, a few votes may agree by chance.
+    // If the file has lost more pages than it still has, a few votes may agree by chance.
     guard winner.key <= count || winner.value >= 8 else { return }
     layout.origin = base - winner.key * size
   }
 
   // MARK: - Pointer map
 
-  /// Whether most of the first 50 pages at the positions of pointer-map pages look like pointer-map pages.
+  /// Whether the file has pointer-map pages. Of the first 50 pages at the positions of pointer-map pages, most must
+  /// look like pointer-map pages.
   private func votedPointerMap(_ layout: FileLayout) throws(SQLiteFileError) -> Bool {
     let stride = Int64(layout.usableSize / 5 + 1)
     let most = (file.size - layout.origin) / Int64(layout.pageSize)

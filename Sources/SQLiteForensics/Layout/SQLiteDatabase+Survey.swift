@@ -1,12 +1,13 @@
 package import SQLiteFile
 
 extension SQLiteDatabase {
-  /// Opens a database by its header, or by its pages when the header is lost or contradicts the pages.
+  /// Opens a database as its header describes it. If the header is lost, or if it contradicts the pages, opens the
+  /// database as a vote of its pages describes it.
   ///
-  /// ``votedLayout`` is nil when the header was used. What is wrong with the header is in ``findings``.
+  /// If the header was used, ``votedLayout`` is nil. The faults of the header are in ``findings``.
   ///
   /// - Throws: ``SQLiteFileError`` when the file cannot be opened, or when none of its pages is certainly a database
-  /// page; then the error is that of ``init(path:logView:)``.
+  ///   page. In the second case, the error is the error that ``init(path:logView:)`` throws.
   package static func surveyed(path: String, logView: LogView = .committed) throws(SQLiteFileError)
     -> SQLiteDatabase
   {
@@ -27,8 +28,8 @@ extension SQLiteDatabase {
     return voted
   }
 
-  /// Whether anything contradicts the header's page size, reserved bytes or encoding. This test is cheap enough for
-  /// every file; the vote reads pages from the whole file.
+  /// Whether anything contradicts the page size, the number of reserved bytes or the encoding that the header states.
+  /// This test is cheap enough for every file; a vote must read pages from all over the file.
   private func isLayoutDoubtful() throws(SQLiteFileError) -> Bool {
     var reader = anotherReader()
     guard try reader.kind(of: 1) != nil, header.reservedBytes == 0, try !hasOddEncoding(&reader)
@@ -62,12 +63,12 @@ extension SQLiteDatabase {
     return header.cellCount
   }
 
-  /// Whether a file that cannot be opened by its header is a database by its pages.
+  /// Whether the pages of a file show that it is a database, although the file cannot be opened by its header.
   package static func isRuinedDatabase(path: String) -> Bool {
     ((try? voted(path, .committed)) ?? nil) != nil
   }
 
-  /// The database as its pages show it; nil when nothing proves that the file is a database.
+  /// Opens the database as a vote of its pages describes it. Returns nil if nothing proves that the file is a database.
   private static func voted(_ path: String, _ logView: LogView) throws(SQLiteFileError)
     -> SQLiteDatabase?
   {
@@ -88,20 +89,18 @@ extension SQLiteDatabase {
     for finding in survey.findings { findings.add(finding) }
     if let sides = survey.sides { findings.add(sides.findings) }
     return try SQLiteDatabase(
-      Parts(
-        path: path, logView: logView, main: main,
-        header: DatabaseHeader(layout, remains: bytes.rawSpan),
-        overlays: survey.sides?.overlays ?? [],
-        pageCount: survey.sides?.databasePageCount ?? survey.pageCount, log: nil, journal: nil,
-        findings: findings, origin: layout.origin, votedLayout: layout,
-        isHeaderLost: remains == nil))
+      path: path, logView: logView, main: main,
+      header: DatabaseHeader(layout, remains: bytes.rawSpan),
+      overlays: survey.sides?.overlays ?? [],
+      pageCount: survey.sides?.databasePageCount ?? survey.pageCount, findings: findings,
+      origin: layout.origin, votedLayout: layout, isHeaderLost: remains == nil)
   }
 }
 
 extension FileSurvey {
-  /// The bytes of a header that is not valid as a whole but whose fields can still be believed; else nil. The fields
-  /// that are the same in every database must have their value (file format, sections 1.3.5 and 1.3.17), and the
-  /// freelist that the header names must fit into the file.
+  /// The bytes of the header, if the header as a whole is not valid but its fields can be trusted; otherwise nil.
+  /// Fields that have the same value in every database must have this value (file format, sections 1.3.5 and 1.3.17),
+  /// and the freelist that the header describes must fit into the file.
   fileprivate func headerRemains() throws(SQLiteFileError) -> ContiguousArray<UInt8>? {
     var place = (file: main, offset: layout.origin)
     for overlay in sides?.overlays ?? [] {

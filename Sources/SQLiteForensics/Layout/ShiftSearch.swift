@@ -1,12 +1,13 @@
 import SQLiteFile
 
-/// Finds out whether bytes were lost from the middle of a file, or inserted there.
+/// Finds out whether bytes were lost from the middle of a file, or were inserted there.
 ///
-/// Only looks at files whose length does not match the page count of the header, or is not a multiple of the page size.
-/// The row ids of a leaf, and the keys on interior pages, show which page the leaf is. A shift is accepted when the
-/// leaves before some offset are where they should be, all leaves after it have moved by the same distance, and hardly
-/// any leaf contradicts this. When leaves do not decide, and whole pages are missing or extra, the root pages that the
-/// schema names decide.
+/// A file is examined only if its length does not match the page count of the header, or is not a multiple of the page
+/// size. The row ids of a leaf show its page number, because the keys on interior pages tell which row ids each page
+/// has. A shift is accepted under three conditions: the leaves before some offset are where they should be, the leaves
+/// after it have all moved by the same distance, and hardly any leaf contradicts this. If the leaves do not decide, but
+/// the number of missing or additional bytes is a multiple of the page size, then the root pages that the schema names
+/// decide.
 struct ShiftSearch {
   private let file: ByteFile
   private let layout: FileLayout
@@ -18,11 +19,12 @@ struct ShiftSearch {
     size = Int64(layout.pageSize)
   }
 
-  /// How many leaves must have moved when the file's length differs by exactly the distance moved.
+  /// The minimum number of leaves that must have moved, if the file's length differs from the expected length by
+  /// exactly the distance that they moved.
   private static let minProofs = 3
-  /// How many leaves must have moved when the file's length does not confirm the distance.
+  /// The minimum number of leaves that must have moved, if the length of the file does not confirm the distance.
   private static let minProofsAlone = 12
-  /// How many leaves must agree for each one that contradicts.
+  /// The minimum number of leaves that must agree with the shift for each leaf that contradicts it.
   private static let majority = 8
   private static let maxDistances = 4
 
@@ -53,17 +55,17 @@ struct ShiftSearch {
       doubtful: bounds.lastOld + 1..<bounds.firstNew, torn: [:])
   }
 
-  /// The last page known to be at its old offset, and the first page known to be at its new offset; nil when the leaves
-  /// do not agree. `distance`: how far the later pages have moved, in bytes. `minimum`: how many leaves must have
-  /// moved.
+  /// The last page that is known to be at its old offset, and the first page that is known to be at its new offset; nil
+  /// if the leaves do not agree on these pages. `distance`: the number of bytes by which the later pages have moved.
+  /// `minimum`: the minimum number of leaves that must have moved.
   private func split(by distance: Int64, _ witnesses: ShiftWitnesses, minimum: Int) -> (
     lastOld: UInt32, firstNew: UInt32
   )? {
     let leaves = witnesses.leaves
     let old = leaves.map { witnesses.confirms($0, at: 0) }
     let new = leaves.map { witnesses.confirms($0, at: distance) }
-    // The split with the most agreement: leaves before the split are at their old offsets, leaves after the split at
-    // their new offsets.
+    // The split that most leaves agree with: leaves before the split are at their old offsets, and leaves after the
+    // split are at their new offsets.
     var agreeing = new.count { $0 }
     var best = (agreeing: agreeing, first: 0)
     for index in leaves.indices {
@@ -76,8 +78,8 @@ struct ShiftSearch {
     guard proofs >= minimum, proofs >= Self.majority * contrary,
       old[..<best.first].count(where: { $0 }) >= Self.majority * early
     else { return nil }
-    // Of the pages after the split whose last row ids interior pages give, about half must have been found at their new
-    // offsets.
+    // Interior pages give the last row ids of some pages after the split. About half of these pages must have been
+    // found at their new offsets.
     guard let first = new[best.first...].firstIndex(of: true),
       let firstNew = UInt32(exactly: (leaves[first].offset - distance) / size + 1)
     else { return nil }

@@ -1,17 +1,17 @@
 import SQLiteFile
 
-/// What leaves and interior pages show about where pages are: each leaf has a last row id, and the keys of interior
-/// pages name the page for that row id.
+/// The row ids of leaves and the keys on interior pages, which together show the offsets of pages. A leaf at some
+/// offset has a last row id, and a key on an interior page gives the number of the page with this last row id.
 struct ShiftWitnesses {
   /// A child of an interior page, and the row ids that the child may have.
   struct Link {
     let page: UInt32
     let rowIDs: ClosedRange<Int64>
-    /// Whether the page is the rightmost child, so that no key gives the page's last row id.
+    /// Whether the page is the rightmost child of its parent. If it is, no key gives the page's last row id.
     let isLast: Bool
   }
 
-  /// A whole leaf of a table: its offset in the file and its row ids.
+  /// A complete table leaf: its offset in the file and the range of its row ids.
   struct Leaf {
     let offset: Int64
     let rowIDs: ClosedRange<Int64>
@@ -20,15 +20,15 @@ struct ShiftWitnesses {
   private(set) var links: [UInt32: Link] = [:]
   /// The leaves in file order.
   private(set) var leaves: [Leaf] = []
-  /// The numbers of pages by the last row id that an interior page gives for them.
+  /// The numbers of the pages that have a certain last row id according to an interior page, by this row id.
   private var pages: [Int64: [UInt32]] = [:]
   private let size: Int64
 
   private static let maxLinks = 1 << 20
-  /// The most pages with the same last row id.
+  /// The maximum number of pages that are stored for one last row id.
   private static let maxAlike = 16
 
-  /// `starts`: the possible offsets of page starts modulo the page size.
+  /// `starts`: the offsets at which pages may begin, each modulo the page size.
   init(_ file: ByteFile, _ layout: FileLayout, starts: [Int64]) throws(SQLiteFileError) {
     size = Int64(layout.pageSize)
     var buffer = ContiguousArray<UInt8>(repeating: 0, count: layout.pageSize)
@@ -36,7 +36,7 @@ struct ShiftWitnesses {
       var offset = start
       while offset + size <= file.size {
         defer { offset += size }
-        // Most blocks that are not table pages show it in their first byte.
+        // Most blocks that are not table pages can be ruled out by their first byte.
         guard try file.read(at: offset, into: &buffer, 0..<1) == 1,
           buffer[0] == BTreePage.Kind.leafTable.rawValue
             || buffer[0] == BTreePage.Kind.interiorTable.rawValue,
@@ -71,8 +71,9 @@ struct ShiftWitnesses {
     links[interior.right] = Link(page: interior.right, rowIDs: least ... .max, isLast: true)
   }
 
-  /// How far leaves have moved, in bytes, with the number of leaves for each distance. A leaf is compared with the old
-  /// offset of each page that should have its last row id.
+  /// The distances, in bytes, by which leaves may have moved, with the number of leaves for each distance. Each leaf is
+  /// compared with the pages that should have its last row id. The distance is the offset of the leaf minus the old
+  /// offset of such a page.
   func distances() -> [Int64: Int] {
     var votes: [Int64: Int] = [:]
     for leaf in leaves {
@@ -83,13 +84,13 @@ struct ShiftWitnesses {
     return votes
   }
 
-  /// Whether a leaf has the last row id that is expected at its offset, if pages have moved by `distance` bytes.
+  /// Whether a leaf has the last row id that is expected at the leaf's offset, if pages have moved by `distance` bytes.
   func confirms(_ leaf: Leaf, at distance: Int64) -> Bool {
     guard let link = link(to: leaf.offset, distance) else { return false }
     return link.rowIDs.upperBound == leaf.rowIDs.upperBound
   }
 
-  /// Whether a leaf with these row ids can be `page`.
+  /// Whether a leaf with these row ids can be the page with the number `page`.
   func allows(_ rowIDs: ClosedRange<Int64>, on page: UInt32) -> Bool {
     guard let link = links[page] else { return false }
     return link.rowIDs.contains(rowIDs.lowerBound) && link.rowIDs.contains(rowIDs.upperBound)

@@ -1,7 +1,7 @@
 import SQLiteFile
 
 extension TornLeaf {
-  /// An intact cell of a torn page, and where its bytes are in the file.
+  /// An intact cell of a torn page, and the location of its bytes in the file.
   struct Cell: Equatable {
     /// The byte range of the cell on its page.
     let place: Range<Int>
@@ -13,8 +13,9 @@ extension TornLeaf {
     var end: Int64 { offset + Int64(place.count) }
   }
 
-  /// A table leaf that has only these cells, each at its place; the rest of the page is free space. Nil when there are
-  /// no cells, or when they do not fit on one page. `content` returns the bytes of a cell.
+  /// Creates a table leaf that has only the given cells, each at its own offset on the page. The rest of the page is
+  /// free space. Returns nil if `cells` is empty, or if the cells do not fit on one page. `content` returns the bytes
+  /// of a cell.
   init?(
     _ cells: [Cell], pageSize: Int, usableSize: Int,
     content: (Cell) throws(SQLiteFileError) -> ContiguousArray<UInt8>
@@ -30,12 +31,13 @@ extension TornLeaf {
     }
     var last = first.place.lowerBound
     var fragments = 0
-    // Where the offset of the next freeblock is written: in the page header, then in the previous freeblock.
+    // The offset at which the offset of the next freeblock is written: first in the page header, then in the previous
+    // freeblock.
     var link = 1
     for index in 0...placed.count {
       let next = index < placed.count ? placed[index].place.lowerBound : usableSize
       guard next >= last else { return nil }
-      // Space too short for a freeblock is a fragment (file format, section 1.6).
+      // Space that is too short for a freeblock is a fragment (file format, section 1.6).
       if next - last >= 4 {
         put(last, at: link)
         put(next - last, at: last + 2)

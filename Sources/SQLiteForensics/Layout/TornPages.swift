@@ -1,10 +1,11 @@
 import SQLiteFile
 
-/// Decides which pages around lost or inserted bytes are whole, and which cells are left of the torn pages.
+/// Decides which pages near lost or inserted bytes are complete, and which cells remain of the torn pages.
 ///
-/// The page with the cut has its first part at its old offset and its last part at its new offset. Nothing marks where
-/// the first part ends. So cells are followed from both sides as long as they are valid. Bytes that both sides claim
-/// are not believed. The last cell before the cut may have lost its end, which its lengths do not show.
+/// If bytes were lost or inserted inside a page, the first part of the page is at the page's old offset, and its last
+/// part is at the page's new offset. Nothing marks the end of the first part. So cells are read from both ends of the
+/// page, towards the middle, as long as they are valid. Bytes that belong to cells from both ends are not trusted. The
+/// last cell of the first part may have lost its end, and its lengths do not show that.
 struct TornPages {
   private let file: ByteFile
   private let layout: FileLayout
@@ -24,16 +25,16 @@ struct TornPages {
 
   // MARK: - Which pages are whole
 
-  /// What is found at one of the two possible offsets of a page.
+  /// The content that is found at one of the two possible offsets of a page.
   private enum Standing {
     case none
-    /// The first bytes are those of the expected page; the rest is not known.
+    /// The first bytes are the first bytes of the expected page; the rest is unknown.
     case head
     case whole
   }
 
-  /// The shift, after a closer look at the pages between `lastKnown`, the last page known to be at its old offset, and
-  /// `firstKnown`, the first page known to be at its new offset.
+  /// Returns the shift, after examining the pages between `lastKnown`, which is the last page known to be at its old
+  /// offset, and `firstKnown`, which is the first page known to be at its new offset.
   func shift(between lastKnown: UInt32, and firstKnown: UInt32) throws(SQLiteFileError)
     -> PageShift
   {
@@ -49,7 +50,7 @@ struct TornPages {
       page -= 1
     }
     if start(of: first, distance) <= start(of: last.page, 0) {
-      // The two pages overlap in the file, so one of them is wrong: keep the known bounds.
+      // The two pages overlap in the file, so one of them is wrong, and the known bounds are kept.
       last = (lastKnown, .whole)
       first = firstKnown
     }
@@ -64,7 +65,7 @@ struct TornPages {
     let bytes = try self.bytes(of: page, distance)
     guard bytes.count == layout.pageSize else { return .none }
     guard let kind = BTreePage.Kind(rawValue: bytes[0]) else {
-      // An overflow chain mostly continues on the next page.
+      // An overflow chain usually continues on the next page.
       return bytes.rawSpan.uint32(at: 0) == page + 1 ? .head : .none
     }
     guard LayoutVote.contentEnd(bytes.rawSpan, 0, reserved: layout.reservedBytes) != nil else {
@@ -72,8 +73,8 @@ struct TornPages {
     }
     let rowIDs = Self.rowIDs(ofWhole: bytes.rawSpan, layout)
     if kind == .leafTable, rowIDs == nil { return .none }
-    // When the distance is not a multiple of the page size, no offset is both an old and a new one, so a whole page is
-    // enough. Otherwise only the interior page that leads to a page shows which page this is.
+    // If the distance is not a multiple of the page size, no offset is both an old and a new offset, so it is enough
+    // that the page is complete. Otherwise only the interior page that leads to a page shows which page it is.
     if self.distance % size != 0 { return .whole }
     guard let rowIDs else { return .none }
     return witnesses.allows(rowIDs, on: page) ? .whole : .none
@@ -87,7 +88,8 @@ struct TornPages {
     return ContiguousArray(try file.bytes(at: offset, count: layout.pageSize))
   }
 
-  /// The row ids of a table leaf whose every cell is a whole record, in ascending order; nil for any other page.
+  /// The range of row ids on a table leaf, if every cell of the leaf is a complete record and the row ids ascend; nil
+  /// for any other page.
   static func rowIDs(ofWhole page: RawSpan, _ layout: FileLayout) -> ClosedRange<Int64>? {
     guard page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue,
       LayoutVote.contentEnd(page, 0, reserved: layout.reservedBytes) != nil
@@ -115,7 +117,7 @@ struct TornPages {
     throws(SQLiteFileError) -> PageShift
   {
     let lastEnd = start(of: last, 0) + size
-    // When `end` is before `lastEnd`, the last page at its old offset has lost its own end.
+    // If `end` is before `lastEnd`, the last page at its old offset has lost its end.
     let end = start(of: first, distance)
     var torn: [UInt32: TornLeaf] = [:]
     var doubtful = last + 1..<max(last + 1, first)
@@ -123,16 +125,16 @@ struct TornPages {
     var old = TornRun()
     if end > lastEnd, head < first { old = try run(of: head, before: end) }
     if !old.knowsPointers {
-      // No later page is at its old offset, so the last page there may have lost its own end.
+      // No later page is at its old offset, so the last page there may have lost its end.
       head = last
       old = try run(of: last, before: min(end, lastEnd))
       doubtful = last..<doubtful.upperBound
     }
-    // What is left of the page before the first whole page at its new offset.
+    // The remains of the page before the first complete page at its new offset.
     let tail = max(first - 1, head)
     let begin = old.cells.first?.offset ?? min(lastEnd, end)
     var new = try run(upTo: tail, behind: begin, pointers: tail == head ? old.pointers : [])
-    // Bytes that both sides claim are not believed.
+    // Bytes that belong to cells from both ends are not trusted.
     let (oldEnd, newStart) = (old.cells.last?.end ?? 0, new.cells.first?.offset ?? .max)
     let isContested = newStart < oldEnd
     if isContested {
@@ -143,7 +145,7 @@ struct TornPages {
     // A cell directly after the last old cell may consist of the beginning of one cell and the end of another cell.
     if isContested || newStart == oldEnd, !new.cells.isEmpty { new.cells.removeFirst() }
     if tail == head {
-      // Each row id is on a page once.
+      // A row id occurs only once on a page.
       let ids = Set(old.cells.map(\.rowID))
       if new.cells.contains(where: { ids.contains($0.rowID) }) { new.cells = [] }
       torn[head] = try leaf(old.cells + new.cells)
@@ -152,7 +154,7 @@ struct TornPages {
       torn[tail] = try leaf(new.cells)
     }
     if head == last, last < 2 || standing == .whole && !old.knowsPointers {
-      // Page 1 and interior pages are checked by the pages that they lead to.
+      // Page 1 and interior pages are checked by comparing them with the pages that they lead to.
       doubtful = last + 1..<doubtful.upperBound
       torn[head] = nil
     }
@@ -167,18 +169,19 @@ struct TornPages {
     }
   }
 
-  /// The valid cells of a page at one of its two possible offsets, in file order.
+  /// The valid cells at one of the two possible offsets of a page, in file order.
   private struct TornRun {
     var cells: [TornLeaf.Cell] = []
     /// The cell pointers of the page, in the order of row ids.
     var pointers: [Int] = []
-    /// Whether another cell begins after the last one, so that the last one is whole.
+    /// Whether another cell begins after the last of ``cells``, so that the last cell is complete.
     var isEndKnown = false
 
     var knowsPointers: Bool { !pointers.isEmpty }
   }
 
-  /// The cells of a page whose start is at its old offset, from the first cell on as long as they are valid.
+  /// Reads the cells of a page whose start is at the page's old offset, from the first cell up to the first invalid
+  /// cell.
   private func run(of page: UInt32, before end: Int64) throws(SQLiteFileError) -> TornRun {
     var run = TornRun()
     let bytes = try self.bytes(of: page, 0)
@@ -206,11 +209,11 @@ struct TornPages {
     return run
   }
 
-  /// The last cells of a page whose end is at its new offset, backwards from the end of the page as long as they are
-  /// valid.
+  /// Reads the cells of a page whose end is at the page's new offset, from the last cell backwards up to the first
+  /// invalid cell.
   ///
   /// `begin`: the lowest offset in the file at which these cells may be.
-  /// `pointers`: the offsets of the cells on the page; empty when the cell pointers are lost.
+  /// `pointers`: the offsets of the cells on the page; empty if the cell pointers are lost.
   private func run(upTo page: UInt32, behind begin: Int64, pointers: [Int])
     throws(SQLiteFileError) -> TornRun
   {
@@ -243,11 +246,11 @@ struct TornPages {
     return run
   }
 
-  /// The longest run of adjoining cells that ends where the page does, for a page without a header.
+  /// For a page that has lost its header: the longest sequence of adjoining cells that ends at the end of the page.
   private func cellsInARow(
     _ page: RawSpan, _ floor: Int, _ number: UInt32, _ types: inout RecordTypes
   ) -> [TornLeaf.Cell] {
-    // For each offset, how many adjoining cells there are from there to the end of the page.
+    // For each offset, the number of adjoining cells from that offset to the end of the page.
     var counts: [Int: Int] = [layout.usableSize: 0]
     var best = layout.usableSize
     for start in stride(from: layout.usableSize - 4, through: floor, by: -1) {
@@ -265,13 +268,14 @@ struct TornPages {
           rowID: cell.rowID, columnCount: types.types.count))
       best = cell.end
     }
-    // The end of a cell that was cut may look like a cell.
+    // The end of a cell that was cut may itself look like a cell.
     if let last = cells.last, cells[0].columnCount != last.columnCount { cells.removeFirst() }
     guard cells.count > 1, Set(cells.map(\.rowID)).count == cells.count else { return [] }
     return cells
   }
 
-  /// The cell pointers of a table leaf, which must all be before `limit`; nil when they are not valid.
+  /// The cell pointers of a table leaf; nil if they are not valid. `limit`: the offset at or before which the cell
+  /// pointer array must end.
   private func pointers(_ page: RawSpan, _ limit: Int) -> [Int]? {
     guard limit > 12, page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue else { return nil }
     let count = Int(page.uint16(at: 3))
@@ -287,7 +291,7 @@ struct TornPages {
     return starts
   }
 
-  /// A whole cell with valid text; nil when there is none at `start`.
+  /// The complete cell with valid text at `start`; nil if there is no such cell.
   private func cell(_ page: RawSpan, at start: Int, _ limit: Int, _ types: inout RecordTypes)
     -> LeafCell?
   {
@@ -305,7 +309,8 @@ struct TornPages {
     witnesses.links[page]?.rowIDs.contains(rowID) ?? true
   }
 
-  /// Whether the row id of a cell fits among the known ones: row ids ascend in the order of the pointers.
+  /// Whether the row id of a cell is in order among the row ids of the known cells: row ids must ascend in the order of
+  /// the cell pointers.
   private func isInOrder(
     _ rowID: Int64, at index: Int, _ cells: [TornLeaf.Cell], _ pointers: [Int], _ page: UInt32
   ) -> Bool {
@@ -318,7 +323,8 @@ struct TornPages {
     }
   }
 
-  /// Whether an invalid cell begins with a plausible payload length and row id, so that the cell before it is whole.
+  /// Whether an invalid cell begins with a plausible payload length and row id. If it does, the cell before it is
+  /// complete.
   private func isHead(
     _ page: RawSpan, at start: Int, _ limit: Int, _ index: Int, _ cells: [TornLeaf.Cell],
     _ pointers: [Int], _ number: UInt32

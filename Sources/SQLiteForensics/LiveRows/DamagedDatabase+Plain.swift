@@ -1,10 +1,12 @@
 import SQLiteFile
 
-/// The rows that page-by-page reading sent for one page. They are recognised again when the ordinary reader returns
-/// them: complete rows by content, rows with values in doubt by offset.
+/// The rows of one page that ``RowReader`` has already sent. When `SQLiteDatabase` returns a row of the page, this list
+/// tells whether the row was sent before. Complete rows are recognised by their content, rows with values in doubt by
+/// their offset.
 private final class GivenRows {
   private var contents: [Int: Int] = [:]
-  /// By offset of the cell in its file: the columns in doubt, and the hash of all other values.
+  /// For each row with values in doubt, by the file offset of its cell: the columns in doubt, and the hash of all other
+  /// values.
   private var doubtful: [Int64: (hasRowID: Bool, columns: Set<Int>, content: Int)] = [:]
   private var read: Set<Int64> = []
 
@@ -14,8 +16,8 @@ private final class GivenRows {
     read.removeAll(keepingCapacity: true)
   }
 
-  /// Notes a cell that the ordinary reader reads; false when it has read the cell before, because two pointers lead
-  /// to it.
+  /// Notes a cell that `SQLiteDatabase` has read. Returns false if `SQLiteDatabase` has read this cell before, which
+  /// happens when two cell pointers lead to the cell.
   func begin(at offset: Int64) -> Bool { read.insert(offset).inserted }
 
   func add(_ row: borrowing RecoveredRowBuffer) {
@@ -30,7 +32,8 @@ private final class GivenRows {
     }
   }
 
-  /// Whether the row at `offset` was sent before. A complete row is then removed from the list, so that it counts once.
+  /// Whether the row at `offset` was sent before. If the row is complete and was sent, it is removed from the list, so
+  /// that each sent row matches only one row of `SQLiteDatabase`.
   func take(_ row: borrowing RecoveredRowBuffer, at offset: Int64) -> Bool {
     if let other = doubtful[offset] {
       return row.contentHash(without: other.columns, hasRowID: other.hasRowID) == other.content
@@ -42,7 +45,7 @@ private final class GivenRows {
   }
 }
 
-/// Receives rows from the ordinary reader, each with the start of its cell.
+/// Receives rows from `SQLiteDatabase`, each with the page offset at which the row's cell starts.
 private struct PlainRowSink: RowGathering, ~Copyable {
   private let receive: (_ row: borrowing RecoveredRowBuffer, _ cellStart: Int) -> Bool
   var row = RecoveredRowBuffer()
@@ -56,31 +59,30 @@ private struct PlainRowSink: RowGathering, ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// Reads the pages that were in any doubt once more as SQLite does, with the ordinary reader, and takes over its rows
-  /// and findings.
+  /// Reads a second time the pages on which anything was in doubt. This time `SQLiteDatabase` reads them, as SQLite
+  /// does. Sends the rows that only `SQLiteDatabase` finds, and adds the findings of `SQLiteDatabase` to ``findings``.
   ///
-  /// `wanted`: the indices of the wanted tables; nil for all tables.
-  /// `comparesRows`: whether rows are wanted, not only findings.
-  /// `isForFreshFile`: whether the rows go into a new file. Then rows from an earlier state of a page are sent, too,
-  /// which otherwise come with the deleted rows. Rows that are sent as rows of another table are left out.
-  /// `give`: receives each row of the ordinary reader that page-by-page reading did not send, because the rest of the
-  /// file contradicts the row. `lost` are the row's values that are in a lost sector or may be wrong. `give` returns
-  /// false to stop.
+  /// `wanted`: the indexes of the wanted tables; nil for all tables. `comparesRows`: false if only the findings are
+  /// wanted, not the rows. `isForFreshFile`: whether the rows go into a new file. If so, rows from an earlier state of
+  /// a page are sent too; they otherwise come with the deleted rows. Rows that are already sent as rows of another
+  /// table are left out. `give`: receives each row of `SQLiteDatabase` that ``RowReader`` did not send because the rest
+  /// of the file contradicts the row. `lost` lists the values of the row that are in a lost sector or may be wrong.
+  /// `give` returns false to stop.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func readPlainly(
     _ wanted: Set<Int>?, comparesRows: Bool = true, isForFreshFile: Bool = false,
     give: (_ row: borrowing RecoveredRowBuffer, _ origin: RowOrigin, _ lost: [PartialValue]) -> Bool
   ) throws(SQLiteFileError) {
     guard let plain else { return }
-    // When only one of the two readers applies the log, their rows are of different states; then only findings are
-    // compared.
+    // If only one of the two readers applies the log, their rows belong to different states of the database. In that
+    // case only findings are compared.
     let isSameState = plain.hasOverlays == (sides?.overlays.isEmpty == false)
     let comparesRows = comparesRows && isSameState
     let isSameLayout =
       isSameState && plain.header.pageSize == layout.pageSize
       && plain.header.usableSize == layout.usableSize
       && plain.header.textEncoding == layout.textEncoding
-    // A damaged schema may name a table twice.
+    // A damaged schema may contain the same table name twice.
     let names = tables.map { SQLName($0.name) }
     let places = Dictionary(
       tables.indices.filter { !tables[$0].isDropped }.map { (names[$0], $0) },
@@ -93,7 +95,7 @@ extension DamagedDatabase {
     }
     var origin = RowOrigin()
     origin.state = .contradicted
-    // The rest of the page contradicts the row, and nothing confirms the row.
+    // The rest of the page contradicts the row, and nothing else in the file confirms it.
     origin.confidence = 0
     var isDone = false
     for table in plain.schema.tables where !isDone {
@@ -108,7 +110,7 @@ extension DamagedDatabase {
       var isOthers = false
       func take(_ row: borrowing RecoveredRowBuffer, _ start: Int) -> Bool {
         guard comparesRows, !isOthers else { return true }
-        // A row from an earlier state of the page is handed out as a deleted row, unless it is live on another page.
+        // A row from an earlier state of the page is sent with the deleted rows, unless it is live on another page.
         if !isForFreshFile, let own = earlier, let rowID = row.rowID, !own.contains(rowID) {
           return true
         }
@@ -123,7 +125,7 @@ extension DamagedDatabase {
         }
         return !isDone
       }
-      // Both readers find the same rows on a leaf that was read without any doubt.
+      // If this reader had no doubt about a leaf, both readers find the same rows on the leaf.
       let isKnown = { [sound, census, falselyKeyed] (page: UInt32) in
         guard isSameLayout, let page = self.numberHere(of: page), sound.contains(page),
           !falselyKeyed.contains(page)
@@ -143,8 +145,8 @@ extension DamagedDatabase {
           guard comparesRows else { return }
           let here = numberHere(of: page)
           if let here {
-            // The ordinary reader's page may have the bytes of a page of another table. The rows on it are sent as rows
-            // of that table.
+            // The page that `SQLiteDatabase` has read may contain the bytes of a page of another table. The rows on it
+            // are then sent as rows of that other table.
             isOthers =
               isForFreshFile && (here != page || exchanged.contains(here))
               && census.owner(here).map { names[$0.table] != names[number] } ?? false
@@ -153,7 +155,7 @@ extension DamagedDatabase {
             if earlier != nil, try rowIDs(of: here) == nil { earlier = nil }
             if !census.isLiveLeaf(here) { _ = contradicted.insert(here) }
           }
-          // A torn page beside the place of the missing bytes may hold a part of this page's bytes.
+          // A torn page at the offset where bytes are missing may contain some of this page's bytes.
           let torn = layout.shift?.torn.keys.sorted() ?? []
           for page in (here.map { [$0] } ?? []) + torn {
             guard isSameLayout, let owner = census.owner(page)?.table,
@@ -164,9 +166,9 @@ extension DamagedDatabase {
         }
       }
     }
-    // In a shifted file, most findings of the ordinary reader only repeat that the pages are shifted.
+    // In a shifted file, most findings of `SQLiteDatabase` only repeat that the pages are shifted.
     guard layout.shift == nil else { return }
-    // A page that has a finding already needs no second one for the same damage.
+    // If a page already has a damage finding, a second finding for the same damage is not needed.
     let told = Set(findings.kept.filter { $0.severity == .damage }.map(\.page))
     for finding in plain.findings.kept {
       if finding.severity == .note || told.isEmpty
@@ -177,8 +179,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// The number under which page-by-page reading finds the bytes of the ordinary reader's page `page`; nil when it does
-  /// not read these bytes. The two numbers only differ in a shifted file.
+  /// The page number under which ``RowReader`` reads the bytes that `SQLiteDatabase` reads as page `page`; nil when
+  /// ``RowReader`` skips these bytes. The two numbers differ only in a shifted file.
   private func numberHere(of page: UInt32) -> UInt32? {
     guard let shift = layout.shift, reader.location(of: page).member == .main else { return page }
     // A damaged cell may lead to page 0, which does not exist.
@@ -191,13 +193,15 @@ extension DamagedDatabase {
     }
   }
 
-  /// How far after ``PageShift/place`` a cell that is cut by the displacement may begin, in bytes; the place is
-  /// approximate.
+  /// If a cell starts at most this number of bytes after ``PageShift/place``, the shift may have cut the cell. The
+  /// distance is needed because ``PageShift/place`` is approximate.
   private static let maxDistance: Int64 = 1024
 
-  /// The texts and blobs of a row of a shifted file that may contain wrong bytes. The ordinary reader continues a value
-  /// with wrong bytes in overflow pages, whose numbers no longer fit, and in a cell that is cut where bytes are
-  /// missing. Empty for a row without overflow pages and away from that place.
+  /// The texts and blobs of a row of a shifted file that may contain wrong bytes. Empty for a row that has no overflow
+  /// pages and is not near the offset where bytes are missing.
+  ///
+  /// `SQLiteDatabase` continues a value with wrong bytes in two cases: on overflow pages, because page numbers no
+  /// longer match the shifted pages; and in a cell in which bytes are missing.
   private static func strayValues(
     _ row: borrowing RecoveredRowBuffer, at offset: Int64, _ layout: FileLayout
   ) -> [PartialValue] {
@@ -213,7 +217,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// The values of a cell that are in doubt because their bytes or their serial types touch a lost sector.
+  /// The values of a cell that are in doubt because some of their bytes, or some bytes of the record header, are in a
+  /// lost sector.
   ///
   /// `rowLayout`: the layout of the table's rows.
   private static func lostValues(
@@ -221,7 +226,8 @@ extension DamagedDatabase {
   ) -> [PartialValue] {
     let usable = min(layout.usableSize, page.byteCount)
     guard start < usable else { return [] }
-    // The cells of a WITHOUT ROWID table have no row id; those of its interior pages lead to another page.
+    // Cells of a WITHOUT ROWID table have no row id. On an interior page of such a table, each cell begins with a page
+    // number.
     let kind = BTreePage.Kind(rawValue: page.byte(at: 0))
     let isIndex = kind == .leafIndex || kind == .interiorIndex
     let lead = kind == .interiorIndex ? 4 : 0

@@ -1,23 +1,25 @@
 import RowText
 import SQLiteFile
 
-/// Statistics of the sound rows of a page, field by field: serial types, text lengths, the first and last characters of
-/// texts, integers and reals.
+/// Statistics about the sound rows of a page. For each field they contain the serial types, the text and blob lengths,
+/// the first and last characters of texts, and the ranges of integers and reals.
 ///
-/// The statistics measure how surprising a value would be in the next row, in sixteenths of a bit: 0 for what most rows
-/// have.
+/// From the statistics follows the surprise of a value in another row, in sixteenths of a bit. A value like those of
+/// most rows has a surprise of 0.
 struct FieldHabits {
-  /// One bit of surprise, in sixteenths of a bit.
+  /// One bit of surprise, expressed in sixteenths of a bit.
   static let bit = 16
-  /// A cost, in sixteenths of a bit, above the cost of any reading that ``HeaderDeduction`` accepts.
+  /// A cost that is higher than the cost of every reading that ``HeaderDeduction`` accepts, in sixteenths of a bit.
   static let impossible = 1 << 20
 
   /// A summary of the characters of a text.
   struct Look: BitwiseCopyable {
-    /// The classes of the first and the last character, such as ``capital``; 0 for an empty text.
+    /// The class of the text's first character, and the class of its last one, for example ``capital``. Both are 0 for
+    /// an empty text.
     var first: UInt8 = 0
     var last: UInt8 = 0
-    /// A bit mask: 1 when a capital follows a small letter, 2 for digits, 4 for spaces, 8 for characters beyond ASCII.
+    /// A bit mask: 1 when a capital letter follows a small letter, 2 when there are digits, 4 when there are spaces, 8
+    /// when there are characters beyond ASCII.
     var marks: UInt8 = 0
 
     static let capital: UInt8 = 1
@@ -27,7 +29,7 @@ struct FieldHabits {
     private static let sign: UInt8 = 5
     private static let other: UInt8 = 6
 
-    /// Adds the next character; any number above 127 stands for all characters beyond ASCII.
+    /// Adds the next character of the text. Any number above 127 stands for a character beyond ASCII.
     mutating func append(_ scalar: UInt16) {
       let kind: UInt8 =
         switch scalar {
@@ -47,9 +49,10 @@ struct FieldHabits {
     }
   }
 
-  /// The statistics of one field.
+  /// The statistics about one field.
   private struct Field: BitwiseCopyable {
-    /// Row counts by serial type: 0 to 9 by the type itself, 10 for texts, 11 for blobs.
+    /// The number of rows with each serial type. The index is the serial type itself for 0 to 9; it is 10 for all texts
+    /// and 11 for all blobs.
     var types = SIMD16<UInt32>()
     var commonest: UInt32 = 0
     var lengths = (least: Int.max, most: 0)
@@ -58,7 +61,7 @@ struct FieldHabits {
     var exponents = (least: Int.max, most: 0)
     var firsts = SIMD8<UInt32>()
     var lasts = SIMD8<UInt32>()
-    /// Text counts by bit of ``Look/marks``.
+    /// For each bit of ``Look/marks``, the number of texts in which the bit is set.
     var marks = SIMD4<UInt32>()
   }
 
@@ -73,21 +76,22 @@ struct FieldHabits {
     fields = ContiguousArray(repeating: Field(), count: shape.fields.count)
   }
 
-  /// The storage classes that the table's shape allows a field; `.any` for a field that the table does not have.
+  /// The storage classes that the table's shape allows in a field; `.any` for a field that the shape does not contain.
   func classes(_ field: Int) -> StorageClasses {
     field < shape.fields.count ? shape.fields[field].classes : .any
   }
 
-  /// The longest text or blob that is considered for a field, in bytes.
+  /// When the length of a text or blob in a field is deduced, the maximum length that is tried, in bytes.
   func maxLength(_ field: Int) -> Int {
     max(64, 4 * max(fields[field].lengths.most, fields[field].blobLengths.most))
   }
 
   // MARK: - Learning
 
-  /// Adds the values of a sound row to the statistics. `body`: the page offset of the row's first value.
+  /// Adds the values of a sound row to the statistics.
   ///
-  /// `end`: the page offset where the row's bytes on the page end.
+  /// `types`: the serial types of the row. `body`: the page offset of the row's first value. `end`: the page offset at
+  /// which the row's bytes on the page end.
   mutating func learn(_ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int) {
     rowCount += 1
     var offset = body
@@ -140,7 +144,7 @@ struct FieldHabits {
 
   // MARK: - Surprise
 
-  /// How surprising a value is, in sixteenths of a bit. The characters of a text count, too.
+  /// The surprise of a value, in sixteenths of a bit. For a text, its characters are taken into account.
   func surprise(
     _ field: Int, _ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int
   ) -> Int {
@@ -150,7 +154,7 @@ struct FieldHabits {
     var look = Look()
     var place = offset
     while place < offset + length {
-      // SQLite stores any bytes as text, so some are not characters.
+      // SQLite stores any bytes as text, so some bytes are not valid characters.
       guard let next = next(page, place, offset + length) else {
         return surprise(field, length, look) + 10 * Self.bit
       }
@@ -160,7 +164,8 @@ struct FieldHabits {
     return surprise(field, length, look)
   }
 
-  /// How surprising a text of this length in bytes and this look is, in sixteenths of a bit.
+  /// The surprise of a text whose length is `length` bytes and whose characters are summarised in `look`, in sixteenths
+  /// of a bit.
   func surprise(_ field: Int, _ length: Int, _ look: Look) -> Int {
     let habits = fields[field]
     var cost = Self.surprise(habits.types[10], habits.commonest) + forbidden(field, .text)
@@ -168,7 +173,7 @@ struct FieldHabits {
     guard count > 0 else { return cost }
     cost += Self.surprise(ofLength: length, habits.lengths, count)
     cost += Self.surprise(habits.firsts[Int(look.first)], habits.firsts.max())
-    // The marks depend on each other and on the last character, so only the most surprising one counts.
+    // The marks depend on each other and on the last character, so only the highest of these surprises counts.
     var most = Self.surprise(habits.lasts[Int(look.last)], habits.lasts.max())
     for mark in 0..<4 {
       let with = habits.marks[mark]
@@ -181,7 +186,7 @@ struct FieldHabits {
     return cost + most
   }
 
-  /// How surprising a NULL, a number or a blob is, in sixteenths of a bit.
+  /// The surprise of a NULL, a number or a blob, in sixteenths of a bit.
   func surpriseOfOther(
     _ field: Int, _ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int
   ) -> Int {
@@ -193,7 +198,7 @@ struct FieldHabits {
     switch kind {
     case 1...6, 8, 9:
       let value = Self.integer(type, page, offset, length)
-      // SQLite uses the shortest serial type that an integer fits into.
+      // SQLite uses the shortest serial type that can store the integer.
       if !Self.isShortest(type, value) { cost += 8 * Self.bit }
       let known = shape.fields[field]
       if value < known.minInteger || value > known.maxInteger { cost += 8 * Self.bit }
@@ -246,7 +251,8 @@ struct FieldHabits {
     return logarithm(count &+ 1) / 2 + min(6 * bit, logarithm(UInt32(clamping: away)))
   }
 
-  /// The base-2 logarithm of a count, in sixteenths, linear between powers of two; 0 for a count of 0.
+  /// The base-2 logarithm of a count, in sixteenths. Between powers of two the result is interpolated linearly. For a
+  /// count of 0 the result is 0.
   static func logarithm(_ count: UInt32) -> Int {
     guard count > 1 else { return 0 }
     let whole = 31 - count.leadingZeroBitCount
@@ -281,9 +287,9 @@ struct FieldHabits {
     return value < least || value > -(least + 1)
   }
 
-  /// The character at an offset and its length in bytes; nil for an invalid sequence and for control characters other
-  /// than tab and line ends. `scalar` is the character's code in ASCII, the code unit in UTF-16, and 0x80 for all other
-  /// characters of UTF-8.
+  /// The character at an offset, and its length in bytes; nil for an invalid sequence and for control characters other
+  /// than tab and line ends. `scalar` is the code unit in UTF-16. In UTF-8 it is the character's code for ASCII, and
+  /// 0x80 for every other character.
   @inline(__always)
   func next(_ page: RawSpan, _ offset: Int, _ end: Int) -> (scalar: UInt16, length: Int)? {
     guard encoding == .utf8 else {

@@ -2,48 +2,51 @@ import SQLiteFile
 
 /// Deduces the values of a record whose header is wrong or not credible.
 ///
-/// The deduction weighs all readings: all ways to cut the record's body into values. Each header type that a reading
-/// distrusts raises its cost, and so does each value that is unlike those of sound rows. A value is certain when all
-/// readings whose cost is near the lowest agree on it. When a likely reading differs, the value is in doubt.
+/// A reading is one way to cut the record's body into values. The deduction computes the cost of all readings. Each
+/// serial type of the header that a reading rejects adds to the reading's cost, and so does each value that is unlike
+/// the values of sound rows. A value is certain when all readings with a cost near the lowest agree on it, and in doubt
+/// otherwise.
 struct HeaderDeduction {
-  /// How much more than the best reading a likely reading may cost, in sixteenths of a bit.
+  /// A reading is likely if its cost exceeds the cost of the best reading by at most this, in sixteenths of a bit.
   static let margin = 13 * FieldHabits.bit / 2
-  /// The most fields of a record that can be deduced.
+  /// The maximum number of fields in a record whose values can be deduced.
   static let maxFields = 64
 
-  /// One value that a reading may have.
+  /// One possible value of one field, as part of a reading.
   private struct Step: BitwiseCopyable {
     var field: Int32
     var cost: Int32
-    /// Where the value begins and ends, in bytes from the start of the body.
+    /// The offsets at which the value begins and ends, in bytes from the start of the body.
     var start: Int32
     var end: Int32
     var type: UInt64
     var isDistrusted: Bool
   }
 
-  /// One field in the likely readings.
+  /// What the likely readings say about one field.
   struct Field: BitwiseCopyable {
-    /// The type that all likely readings give the field; nil when they differ.
+    /// The serial type that all likely readings give the field; nil when likely readings disagree.
     var type: UInt64?
-    /// Where the field begins and ends in all likely readings, in bytes from the start of the body; nil when they
-    /// differ.
+    /// The offsets at which the field begins and ends, in bytes from the start of the body. Each is nil when likely
+    /// readings disagree about it.
     var start: Int?
     var end: Int?
-    /// Whether a reading as good as the best one distrusts the type that the header gives this field.
+    /// Whether the best reading, or another reading of about the same cost, rejects the header's serial type for this
+    /// field.
     var isDistrusted = false
   }
 
-  /// The input: the types of a header, and the body after it.
+  /// The input of the deduction: the serial types of a record header, and the position of the body that follows the
+  /// header.
   struct Question {
     var types: ContiguousArray<UInt64>
-    /// The page offset where the body starts, and its length in bytes.
+    /// The page offset at which the body starts, and the length of the body in bytes.
     var body: Int
     var length: Int
-    /// The cost of distrusting each type, in sixteenths of a bit.
+    /// For each field, the cost of rejecting the serial type in the header, in sixteenths of a bit.
     var distrust: ContiguousArray<Int>
-    /// For each field, the extra cost of another type with the same length as the header's type: a wrong type rarely
-    /// has the right length. In sixteenths of a bit.
+    /// For each field, the extra cost when the serial type that replaces the header's type has the same length, in
+    /// sixteenths of a bit. A wrong type rarely has the right length.
     var exchange: ContiguousArray<Int>
   }
 
@@ -54,36 +57,37 @@ struct HeaderDeduction {
   private var steps: ContiguousArray<Step> = []
   private var forward: ContiguousArray<Int32> = []
   private var backward: ContiguousArray<Int32> = []
-  /// For each field, the bytes of the body that the header gives to it and all later fields.
+  /// For each field, the total length that the header gives to this field and all later fields, in bytes.
   private var rest: ContiguousArray<Int> = []
-  /// For each field, the lowest cost of distrust in it and all later fields.
+  /// For each field, the lowest value of ``Question/distrust`` among this field and all later fields.
   private var cheapest: ContiguousArray<Int> = []
   private var work = 0
-  /// The number of positions in the body, including its end.
+  /// The number of positions in the body, including the position at its end.
   private var width = 0
-  /// Readings above this cost are not gathered.
+  /// The cost above which the current search ignores readings.
   private var bound = 0
 
-  /// A place in the body where a value of a field may begin, and the lowest cost of the values before it.
+  /// A position in the body at which the value of a field may begin. `spent` is the lowest cost of the values before
+  /// that position.
   private struct Start {
     let field: Int
     let offset: Int
     let spent: Int
   }
 
-  /// The cost above which readings are ignored.
+  /// The maximum value of ``bound``. Readings with a higher cost are never considered.
   private static let maxCost = 60 * FieldHabits.bit
-  /// The most work for one record: about the number of values and bytes that may be looked at.
+  /// The maximum amount of work for one record: approximately the number of values and bytes that are examined.
   private static let maxWork = 1 << 17
   private static let maxSteps = 1 << 15
   private static let maxStates = 1 << 16
   private static let unreached = Int32(FieldHabits.impossible)
 
-  /// Weighs the readings of a record.
+  /// Computes the costs of a record's readings, and sets ``fields`` and ``cost``.
   ///
-  /// `budget`: the work that may still be done; the work of this call is subtracted.
-  /// - Returns: true when ``fields`` and ``cost`` are set; false when no reading is cheap enough, or there are too many
-  ///   to weigh.
+  /// `budget`: the amount of work that is still allowed; the work of this call is subtracted.
+  /// - Returns: true when ``fields`` and ``cost`` are set; false when every reading costs too much, or when there are
+  ///   too many readings.
   mutating func weigh(
     _ question: Question, _ page: RawSpan, _ habits: FieldHabits, _ budget: inout Int
   ) -> Bool {
@@ -92,7 +96,7 @@ struct HeaderDeduction {
       (count + 1) * (question.length + 1) <= Self.maxStates
     else { return false }
     prepare(question)
-    // The bound begins low and rises, so that costly readings are only weighed when there is no cheap one.
+    // The bound begins low and rises, so that costly readings are only considered when there is no cheap one.
     bound = Self.margin + (cheapest.first ?? 0) + FieldHabits.bit
     while bound <= Self.maxCost {
       work = min(budget, Self.maxWork)
@@ -117,7 +121,7 @@ struct HeaderDeduction {
     rest = ContiguousArray(repeating: 0, count: count + 1)
     cheapest = ContiguousArray(repeating: FieldHabits.impossible, count: count + 1)
     for field in (0..<count).reversed() {
-      // All lengths beyond the body count the same.
+      // All lengths that exceed the body's length count as the same length.
       let length = min(RecordDecoder.length(ofType: question.types[field]), question.length + 1)
       rest[field] = min(rest[field + 1] + length, 1 << 30)
       cheapest[field] = min(cheapest[field + 1], question.distrust[field])
@@ -126,7 +130,8 @@ struct HeaderDeduction {
 
   // MARK: - Readings
 
-  /// Finds all values of the readings that cost at most ``bound``; false when this takes too much work.
+  /// Collects in ``steps`` all values that belong to readings with a cost of at most ``bound``. Returns false when the
+  /// work exceeds its limit.
   private mutating func gather(
     _ question: Question, _ page: RawSpan, _ habits: FieldHabits
   ) -> Bool {
@@ -156,9 +161,10 @@ struct HeaderDeduction {
     return true
   }
 
-  /// Adds the values of a field that differ from the header.
+  /// Adds the possible values of a field that differ in type or length from what the header says.
   ///
-  /// `length`: the length of the value according to the header; negative when its type is reserved.
+  /// `length`: the length of the value according to the header; negative when the serial type in the header is
+  /// reserved.
   private mutating func addOthers(
     _ place: Start, _ length: Int, _ question: Question, _ page: RawSpan, _ habits: FieldHabits
   ) {
@@ -167,8 +173,8 @@ struct HeaderDeduction {
     let left = question.length - place.offset
     let body = question.body + place.offset
     let classes = habits.classes(field)
-    // If the header adds up, a value can only be longer or shorter when two types are wrong at once, and by chance
-    // still add up.
+    // If the lengths in the header add up to the length of the body, a value can have another length only if two types
+    // are wrong and their lengths add up to the same total by chance.
     let chance = rest[0] == question.length ? 2 * FieldHabits.bit : 0
     func price(_ other: Int) -> Int {
       question.distrust[field]
@@ -215,7 +221,8 @@ struct HeaderDeduction {
   ) {
     let total = place.spent + cost
     let end = place.offset + length
-    // The types of the later fields must fill the rest of the body, or one more of them is wrong.
+    // If the header's types of the later fields do not exactly fill the rest of the body, at least one of them is
+    // wrong.
     let ahead = end + rest[place.field + 1] == width - 1 ? 0 : cheapest[place.field + 1]
     guard total + ahead <= bound else { return }
     steps.append(
@@ -228,7 +235,7 @@ struct HeaderDeduction {
 
   // MARK: - Agreement
 
-  /// Compares the best reading with all readings whose cost is within the margin.
+  /// Sets ``fields``, by comparing the best reading with all readings that cost at most ``margin`` more.
   private mutating func judge(_ question: Question, _ best: Int) {
     let count = question.types.count
     backward.removeAll(keepingCapacity: true)

@@ -1,13 +1,13 @@
 import SQLiteFile
 
 extension LeafCell {
-  /// Parses a cell whose record header contradicts its payload length or does not fit the table's rows.
+  /// Parses a cell whose record header contradicts the cell's payload length or does not match the table's rows.
+  /// Returns nil when the cell cannot end where the payload length says, when the payload continues on overflow pages,
+  /// or when the length of the header is not possible for the table.
   ///
-  /// The payload length gives the bounds of the cell. Its values must be deduced from other rows. Nil when the bounds
-  /// are not possible, when the payload continues on overflow pages, or when the header's length is not possible for
-  /// the table.
+  /// The result gives the end of the cell. The cell's values must be deduced from other rows.
   ///
-  /// `room`: the page offset at which the cell must end at the latest.
+  /// `room`: the highest page offset at which the cell may end.
   static func parseMisfit(
     _ page: RawSpan, at start: Int, room: Int, usableSize: Int, shape: RowShape
   ) -> LeafCell? {
@@ -30,8 +30,9 @@ extension LeafCell {
     return cell
   }
 
-  /// The serial types in a record header that may contain wrong bytes. Nil when the header's length is not possible for
-  /// the table. When the header does not give a possible number of types, each byte counts as one type.
+  /// The serial types in a record header that may contain wrong bytes; nil when the length of the header is not
+  /// possible for the table. If the header cannot contain the number of types that its bytes give, each byte counts as
+  /// one type.
   static func fieldTypes(_ page: RawSpan, _ cell: LeafCell, _ shape: RowShape)
     -> ContiguousArray<UInt64>?
   {

@@ -1,13 +1,14 @@
 import SQLiteFile
 
-/// Finding the cells of a page whose header or cell pointers are damaged.
+/// The search for the cells of a page with a damaged header or damaged cell pointers.
 extension LeafReading {
   // MARK: - Mended
 
   /// The cells that follow each other from offset `start` to the end of the page, with only freeblocks and up to
-  /// `fragments` other bytes between them. Nil when they do not end exactly at the end of the page. The length of each
-  /// cell tells where the next cell begins, so no pointers are needed. Bytes that only look like cells hardly ever end
-  /// exactly at the end of the page.
+  /// `fragments` other bytes between them. Nil when the last cell does not end exactly at the end of the page.
+  ///
+  /// Each cell's length gives the start of the next cell, so no cell pointers are needed. Bytes that only look like
+  /// cells hardly ever end exactly at the end of the page.
   mutating func cellsInARow(
     _ page: RawSpan, from start: Int, fragments: Int, _ shape: RowShape?
   ) -> ContiguousArray<LeafCell>? {
@@ -38,7 +39,7 @@ extension LeafReading {
     return row
   }
 
-  /// Whether the cells found by pointers start at the same offsets as the cells of `row`.
+  /// Whether ``cells``, which were found by cell pointers, start at the same offsets as the cells of `row`.
   func isSame(as row: ContiguousArray<LeafCell>) -> Bool {
     row.count == cells.count && row.map(\.start) == cells.map(\.start).sorted()
   }
@@ -49,7 +50,7 @@ extension LeafReading {
   ) {
     method = .mended
     if limit == usableSize, 2 * cells.count < count {
-      // When most pointers lead to no cell, the others may lead to cells by chance.
+      // When most pointers lead to no cell, the other pointers may lead to cells by chance.
       let pointed = cells
       cells.removeAll()
       readTiles(page, max(contentFloor, contentStart), limit, shape)
@@ -90,7 +91,7 @@ extension LeafReading {
         lost -= 1
       }
     }
-    // A cell that the end of the file cuts off cannot be found by a search of the rest of the page.
+    // A cell that lies beyond the end of a truncated file cannot be found by searching the rest of the page.
     let cutOff = (0..<count).count { Int(page.uint16(at: pointers + 2 * $0)) + 4 > limit }
     if limit == usableSize || cutOff < lost {
       let most = limit == usableSize ? lost : lost - cutOff
@@ -100,9 +101,10 @@ extension LeafReading {
     markUnordered()
   }
 
-  /// Adds at most `most` complete cells found in space that neither cells nor freeblocks cover.
+  /// Searches the space that neither cells nor freeblocks cover, and adds up to `most` of the complete cells found
+  /// there.
   ///
-  /// - Returns: how many of `most` were not found.
+  /// - Returns: `most` minus the number of added cells.
   private mutating func takeUnpointed(
     _ page: RawSpan, from floor: Int, _ limit: Int, _ most: Int, _ shape: RowShape?
   ) -> Int {
@@ -127,7 +129,7 @@ extension LeafReading {
         }
       }
     }
-    // SQLite allocates cells from the end of the page, so the last ones are the most certain.
+    // SQLite allocates cells from the end of the page, so the cells nearest to the end are the most certain.
     for cell in found.reversed() where left > 0 {
       insert(cell)
       left -= 1
@@ -146,8 +148,8 @@ extension LeafReading {
   mutating func readWithoutHeader(
     _ page: RawSpan, _ base: Int, _ limit: Int, _ shape: RowShape?
   ) {
-    // The pointer array has as many entries as the header counts, if the count agrees with the entries. Otherwise the
-    // array ends at the first entry that leads to no complete cell, or to a cell that overlaps another cell.
+    // If the cell count in the header agrees with the pointers, the pointer array has that number of entries. Otherwise
+    // the array ends at the first entry that leads to no complete cell, or to a cell that overlaps another cell.
     let count = agreeingCount(page, base, limit)
     let end = count.map { base + 8 + 2 * $0 } ?? limit
     var offset = base + 8
@@ -179,9 +181,9 @@ extension LeafReading {
     markUnordered()
   }
 
-  /// The cell count of the page header if it agrees with the cell pointers, whatever the page type is; else nil. The
-  /// count agrees when every pointer leads past the pointer array, no two lead to the same offset, and the lowest leads
-  /// to the header's start of the cell content area.
+  /// The cell count in the page header if the count agrees with the cell pointers; otherwise nil. The page type is not
+  /// checked. The count agrees when every pointer leads past the pointer array, no two pointers lead to the same
+  /// offset, and the lowest pointer leads to the offset that the header gives as the start of the cell content area.
   private func agreeingCount(_ page: RawSpan, _ base: Int, _ limit: Int) -> Int? {
     let count = Int(page.uint16(at: base + 3))
     let floor = base + 8 + 2 * count
@@ -193,8 +195,9 @@ extension LeafReading {
     return isInOrder ? count : nil
   }
 
-  /// Adds the cells that fill the page up to its end without gaps, from `floor` at the earliest; with a shape, also
-  /// distinctive cells before them, which need not adjoin. Without a shape, a single cell is not enough.
+  /// Adds the cells that fill the page without gaps up to its end, the first of them at `floor` or later. Without a
+  /// shape, at least two such cells are required. With a shape, distinctive cells at lower offsets are added too; there
+  /// may be gaps between those.
   private mutating func readTiles(_ page: RawSpan, _ floor: Int, _ limit: Int, _ shape: RowShape?) {
     guard limit - floor >= 4 else { return }
     // reaches[o]: whether cells from offset o on fill the page to its end, with freeblocks between them.
@@ -216,7 +219,7 @@ extension LeafReading {
       }
       offset -= 1
     }
-    // Of several ways to fill the page, the longest one counts.
+    // If the page can be filled in several ways, the one that begins at the lowest offset counts.
     offset = first
     var tiled: [LeafCell] = []
     while offset < limit {
@@ -249,8 +252,8 @@ extension LeafReading {
     }
   }
 
-  /// Drops one of two overlapping cells, since only one can be right: the cell that cannot be a row of the table, else
-  /// the one with the higher offset. The cells must be sorted by offset.
+  /// Drops one cell of every two that overlap, because only one of them can be right. The cell with the lower offset is
+  /// kept, unless only the other cell can be a row of the table. ``cells`` must be sorted by offset.
   private mutating func dropOverlaps(_ page: RawSpan, _ shape: RowShape?) {
     var kept: ContiguousArray<LeafCell> = []
     for cell in cells {

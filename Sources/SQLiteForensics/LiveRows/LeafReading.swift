@@ -1,17 +1,17 @@
 import SQLiteFile
 
-/// Reads the cells of one table leaf, in any state of its header and cell pointers.
+/// Reads the cells of one table leaf, whether or not its header and cell pointers are damaged.
 ///
 /// A sound page is read by its cell pointers. If the pointers or the header are damaged, the cells are found by their
-/// own content: cells fill the page from its end without gaps, and the lengths within each cell must agree.
+/// content: cells fill the page from its end without gaps, and the lengths within each cell must agree.
 struct LeafReading {
-  /// How the cells of a page were found.
+  /// The way in which the cells of a page were found.
   enum Method {
-    /// By the page's header and its cell pointers, without contradictions.
+    /// By the page's header and its cell pointers, which do not contradict each other.
     case pointers
-    /// By the valid pointers, and by the cells themselves where pointers are wrong.
+    /// By the valid cell pointers and, where pointers are wrong, by the content of the cells.
     case mended
-    /// By the cell pointers alone; the page's header is damaged.
+    /// By the cell pointers alone, because the page's header is damaged.
     case pointersAlone
     /// By the content of the cells alone.
     case cells
@@ -23,20 +23,21 @@ struct LeafReading {
   let maxPayload: Int
   let encoding: DatabaseHeader.TextEncoding
   var method = Method.nothing
-  /// The cells of the page, in the order of the pointer array or else by offset.
+  /// The cells of the page, in the order of the cell pointer array. If that array is not used, the cells are in the
+  /// order of their offsets.
   var cells: ContiguousArray<LeafCell> = []
-  /// The page offsets that the freeblocks of the page's chain cover (file format, section 1.6 "freeblock").
+  /// The ranges of page offsets that the page's freeblocks cover (file format, section 1.6 "freeblock").
   private(set) var freeBlocks: [Range<Int>] = []
-  /// The number of cells that the page should have according to its header and that were not found.
+  /// The cell count in the page's header minus the number of cells found.
   var lostCount = 0
-  /// Whether ``cells`` includes cells whose record headers contradict their payload lengths.
+  /// Whether ``cells`` includes a cell whose record header contradicts its payload length.
   var hasMisfits = false
-  /// Whether the cells and the free space add up to the size of the page. Only set by
-  /// ``readIndex(_:isInterior:shape:)``.
+  /// Whether the lengths of the cells and of the free space add up to the size of the page. Only
+  /// ``readIndex(_:isInterior:shape:)`` sets this property.
   private(set) var addsUp = true
-  /// The page offset after the cell pointer array.
+  /// The page offset at which the cell pointer array ends.
   var contentFloor = 8
-  /// The number of cell pointers, on a page whose header is trusted.
+  /// The number of cell pointers. Set only if the page's header is trusted.
   private(set) var pointerCount = 0
   var types = RecordTypes()
 
@@ -46,11 +47,10 @@ struct LeafReading {
     self.encoding = encoding
   }
 
-  /// Reads a table leaf and sets all results of this reading; the results for an earlier page are lost.
+  /// Reads a table leaf and sets all properties of this reading. The results for the previous page are discarded.
   ///
-  /// `number`: the page number, which only matters for page 1.
-  /// `available`: how many bytes of the page are in the file.
-  /// `shape`: what rows of the page's table look like; nil when the table is not known.
+  /// `number`: the page number, which matters only for page 1. `available`: the number of bytes of the page that the
+  /// file contains. `shape`: what rows of the page's table look like; nil when the table is not known.
   mutating func read(
     _ page: RawSpan, number: UInt32, available: Int, shape: RowShape?
   ) {
@@ -111,20 +111,22 @@ struct LeafReading {
     mend(page, base + 8, count, limit, chainHolds ? contentStart : pointersEnd, shape)
   }
 
-  /// Whether the page is sound, and only the gap between its pointers and its cells is free.
+  /// Whether the page is sound and has no free space except the gap between its cell pointers and its cells.
   var isTight: Bool { method == .pointers && freeBlocks.isEmpty }
 
-  /// For a tight page (``isTight``): the part of the gap between pointers and cells that has been written before, as
-  /// page offsets; nil when there is none. `limit`: where the gap ends when the page has no cells.
+  /// For a page without other free space (``isTight``): the part of the gap between cell pointers and cells that has
+  /// been written to before, as a range of page offsets; nil when nothing was written there.
+  ///
+  /// `limit`: the end of the gap if the page has no cells.
   func usedGap(_ page: RawSpan, _ limit: Int) -> Range<Int>? {
     var content = limit
     for cell in cells where cell.start < content { content = cell.start }
     return Self.usedGap(page, from: contentFloor, to: content)
   }
 
-  /// The part of the gap from `floor` to `content` that has been written before: from four bytes before the first byte
-  /// that is not zero up to `content`, as page offsets. Nil when all bytes are zeros, or when the part has at most four
-  /// bytes.
+  /// The part of the gap from `floor` to `content` that has been written to before, as a range of page offsets. The
+  /// range begins four bytes before the first byte that is not zero, and ends at `content`. Nil when all bytes of the
+  /// gap are zeros, or when the range would contain at most four bytes.
   static func usedGap(_ page: RawSpan, from floor: Int, to content: Int) -> Range<Int>? {
     var offset = floor
     while offset &+ 8 <= content, page.word(at: offset) == 0 { offset &+= 8 }
@@ -132,12 +134,12 @@ struct LeafReading {
       while offset < content, page.byte(at: offset) == 0 { offset &+= 1 }
       if offset >= content { return nil }
     }
-    // A freeblock's header may begin with zeros.
+    // The header of a freeblock may begin with zeros.
     let from = max(floor, offset - 4)
     return from + 4 < content ? from..<content : nil
   }
 
-  /// Reads a page of an index b-tree, which may be that of a WITHOUT ROWID table, by its cell pointers.
+  /// Reads a page of an index, or of the b-tree of a WITHOUT ROWID table, by its cell pointers.
   ///
   /// `shape`: what rows of the WITHOUT ROWID table look like; nil for an index, and when the table is not known.
   mutating func readIndex(_ page: RawSpan, isInterior: Bool, shape: RowShape? = nil) {
@@ -170,9 +172,10 @@ struct LeafReading {
       && adds(up: page, 0, contentFloor, contentStart)
   }
 
-  /// Whether the pointers are in row id order except for two that are swapped. Two neighbouring pointers out of order
-  /// may also come from one wrong row id. So neighbours only count when the row ids before and after them leave no room
-  /// for another row id.
+  /// Whether the cell pointers are in row id order except for two that have been exchanged.
+  ///
+  /// Two neighbouring pointers that are out of order may be caused by one wrong row id. So neighbours count as
+  /// exchanged only when the row ids before and after them leave no room for another row id.
   private var isTwoExchanged: Bool {
     let keys = cells.map(\.rowID)
     let order = keys.sorted()
@@ -185,12 +188,12 @@ struct LeafReading {
       && order[second + 1] &- order[second] == 1
   }
 
-  /// Drops the row ids of cells that are out of order: pointers are in row id order, so a row id that is not in every
-  /// longest ascending subsequence is not trusted.
+  /// If cells are out of order, marks their row ids as not known. Cell pointers are sorted by row id, so a row id is
+  /// only trusted if every longest ascending subsequence contains it.
   private mutating func doubtOutOfOrder() {
     let keys = cells.map(\.rowID)
     let before = Self.runLengths(keys)
-    // When the keys are reversed and negated, the longest subsequence that begins at a cell becomes one that ends at
+    // If the keys are reversed and inverted, the longest subsequence that begins at a cell becomes one that ends at
     // this cell.
     let after = Array(Self.runLengths(keys.reversed().map { ~$0 }).reversed())
     guard let most = before.max(), most < cells.count else { return }
@@ -204,7 +207,7 @@ struct LeafReading {
     }
   }
 
-  /// The length of the longest ascending subsequence that ends at each key, by patience sorting.
+  /// For each key, the length of the longest ascending subsequence that ends at this key, computed by patience sorting.
   private static func runLengths(_ keys: [Int64]) -> [Int] {
     var tails: [Int64] = []
     return keys.map { key in
@@ -221,8 +224,8 @@ struct LeafReading {
 
   // MARK: - By pointers
 
-  /// The length, in bytes, of the longest record header that is accepted unchecked if it continues on overflow pages; 0
-  /// without a shape. A serial type takes at most nine bytes, usually one or two.
+  /// The maximum length of a record header that continues on overflow pages, in bytes; 0 without a shape. The types in
+  /// such a header are not checked. A serial type takes at most nine bytes, usually one or two.
   static func longestHeader(_ shape: RowShape?) -> Int {
     shape.map { $0.fields.count * 5 + 9 } ?? 0
   }
@@ -245,9 +248,9 @@ struct LeafReading {
     }
   }
 
-  /// The number of pointers, from the first one on, whose cells exactly fill the page together with its freeblocks.
-  /// This number is the true cell count, whatever the header says. Nil when no number of cells fills the page, or when
-  /// their row ids do not ascend.
+  /// The number of cells according to the cell pointers, whatever the page header says: the smallest number of leading
+  /// pointers whose cells, together with the freeblocks, exactly fill the page. Nil when no number of cells fills the
+  /// page, or when the row ids of the cells do not ascend.
   private mutating func trueCount(
     _ page: RawSpan, _ base: Int, _ contentStart: Int, _ limit: Int
   ) -> Int? {
@@ -278,14 +281,16 @@ struct LeafReading {
     return true
   }
 
-  /// Follows the chain of freeblocks from offset `first` and collects them; false when the chain is broken.
+  /// Follows the chain of freeblocks from offset `first`, and appends them to ``freeBlocks``. Returns false when the
+  /// chain is broken.
   private mutating func readFreeBlocks(_ page: RawSpan, _ first: Int, _ floor: Int) -> Bool {
     FreeblockChain.walk(
       page, first: first, floor: floor, usableSize: usableSize,
       { freeBlocks.append($0.offset..<$0.end) })
   }
 
-  /// Whether the lengths of cells, freeblocks, fragments and the bytes before the cells add up to the page.
+  /// Whether the lengths of the cells, the freeblocks, the fragments and the part before the cells add up to the size
+  /// of the page.
   private func adds(up page: RawSpan, _ base: Int, _ floor: Int, _ contentStart: Int) -> Bool {
     guard contentStart >= floor, contentStart <= usableSize else { return cells.isEmpty }
     var sum = contentStart + Int(page.byte(at: base + 7))
@@ -300,13 +305,14 @@ struct LeafReading {
   // MARK: - Common
 
   /// Whether the serial types in ``types`` are distinctive: the table has more than two columns, and the values take at
-  /// least eight bytes. Two small numbers, as in a row of a join table, are found by chance in any bytes.
+  /// least eight bytes. Less distinctive rows, for example two small numbers in a join table, can be found by chance in
+  /// any bytes.
   func isTelling(_ shape: RowShape) -> Bool {
     shape.fields.count > 2 && types.bodyLength >= 8
   }
 
-  /// Whether a cell can be a row of the table, or of any table when `shape` is nil. ``types`` must be those of the
-  /// cell.
+  /// Whether a cell can be a row of a table with the given shape or, if `shape` is nil, of any table. ``types`` must
+  /// contain the serial types of the cell.
   func isPlausible(_ cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape?)
     -> Bool
   {
@@ -340,16 +346,16 @@ struct LeafReading {
     return next < cells.count && cells[next].start < range.upperBound
   }
 
-  /// The start of the next cell after the offset `start`, or `limit` when no cell follows; nil when `limit` is then not
-  /// after `start`.
+  /// The maximum offset at which a cell that starts at `start` may end: the start of the next cell, or `limit` when no
+  /// cell follows. Nil when that offset is not greater than `start`.
   func room(at start: Int, limit: Int) -> Int? {
     let next = place(behind: start)
     let end = next < cells.count ? cells[next].start : limit
     return end > start ? end : nil
   }
 
-  /// Drops the row ids of cells that share a row id, since none of these cells is certain to own it. The row ids of
-  /// cells found by offset need not ascend: only the pointers are in row id order.
+  /// If several cells have the same row id, marks the row ids of all these cells as not known, because only one of the
+  /// cells can have this row id. Nothing else is checked: cells that were found by offset need not be in row id order.
   mutating func markUnordered() {
     var met: [Int64: Int] = [:]
     for index in cells.indices {
@@ -360,8 +366,8 @@ struct LeafReading {
     }
   }
 
-  /// Whether the cell at index `place` ends where the next cell, a freeblock or `limit` begins, or up to three bytes
-  /// before. The cells must be sorted by offset.
+  /// Whether the cell at index `place` ends where the next cell, a freeblock or `limit` begins, or ends up to three
+  /// bytes before the next cell or `limit`. ``cells`` must be sorted by offset.
   func isBordered(_ place: Int, limit: Int) -> Bool {
     let end = cells[place].end
     let next = place + 1 < cells.count ? cells[place + 1].start : limit
@@ -369,7 +375,7 @@ struct LeafReading {
     return next >= end && next - end < 4 || freeBlocks.contains { $0.lowerBound == end }
   }
 
-  /// The ranges of offsets from `floor` to `limit` that neither the cells nor `others` cover, in ascending order.
+  /// The ranges of offsets between `floor` and `limit` that neither the cells nor `others` cover, in ascending order.
   func gaps(from floor: Int, to limit: Int, without others: [Range<Int>]) -> [Range<Int>] {
     var taken = cells.map { $0.start..<$0.end } + others
     taken.sort { $0.lowerBound < $1.lowerBound }

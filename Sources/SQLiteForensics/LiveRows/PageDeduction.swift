@@ -1,42 +1,46 @@
 import SQLiteFile
 
-/// Deduces rows with wrong record headers from the sound rows of the same page.
+/// Deduces rows whose record headers are wrong, by comparing them with the sound rows of the same page.
 ///
-/// Deliberate changes to headers affect the same columns in many rows; disk damage affects few headers. So the more
-/// failing headers of a page are wrong in a column, the less their types in that column are trusted.
+/// A deliberate change to headers affects the same columns in many rows, while damage to a disk affects few headers. So
+/// a column's types are trusted less if more headers of the page are wrong in that column.
 struct PageDeduction {
-  /// A row, as far as it can be deduced.
+  /// A deduced row. Some of its values may remain in doubt.
   struct Row {
-    /// A record of the certain values, with NULL for all others.
+    /// A record that contains the certain values, and NULL in place of the values in doubt.
     var record: ContiguousArray<UInt8>
     /// The values in doubt, by field.
     var partial: [PartialValue]
-    /// The number of fields of the row, certain or in doubt.
+    /// The number of fields of the row, whether certain or in doubt.
     var count: Int
-    /// Whether the lengths in the header add up to the payload, so that the header is unlikely but possible.
+    /// Whether the lengths in the original header add up to the payload length. Such a header is unlikely but possible.
     var addsUp: Bool
   }
 
-  /// How many other leaves of the table are read for comparison, and how far away their page numbers may be.
+  /// `maxNeighbours`: the maximum number of other leaves of the table that are read for comparison. `maxDistance`: the
+  /// maximum difference between the page number of such a leaf and the page number of the leaf in question.
   static let maxNeighbours = 4
   static let maxDistance: UInt32 = 64
-  /// Limits of work, counted in values and bytes of text: for all pages of a file (some seconds), and the most and
-  /// least for one page. Each page has an equal share, so the order of pages does not change the result.
+  /// Limits of work, counted in values and bytes of text. `maxFileWork` limits the work for all pages of a file
+  /// together (some seconds). All pages have equal shares of it, so the order of the pages does not change the result.
+  /// `maxPageWork` and `minPageWork` are the bounds of each share.
   private static let maxFileWork = 1 << 31
   private static let maxPageWork = 1 << 19
   private static let minPageWork = 1 << 14
-  /// The maximum number of failing cells from which the wrong columns are learned.
+  /// The maximum number of failing cells that are examined to find the wrong columns.
   private static let witnessCount = 48
-  /// When rows of the page fail, sound rows with at least this surprise are checked, too. In sixteenths of a bit.
+  /// If any row of the page fails, sound rows whose surprise is at least this are checked too. In sixteenths of a bit.
   private static let usual = 5 * FieldHabits.bit
-  /// With fewer sound rows than this, the statistics say nothing about the values of a wrong column.
+  /// The minimum number of sound rows. With fewer, the statistics cannot show what the values of a wrong column should
+  /// be.
   private static let minSoundRows = 4
-  /// How many sound rows are enough for the statistics.
+  /// The number of sound rows that suffices for the statistics.
   private static let enoughSoundRows = 16
-  /// When most rows of a page fail: the number of failing rows from which rows that add up are in doubt, too.
+  /// If a page has too few sound rows, the minimum number of failing rows that is needed to draw conclusions from these
+  /// alone.
   private static let minWitnesses = 8
-  /// The most that distrusting a type may cost, in sixteenths of a bit: low enough for a second wrong type to be
-  /// considered.
+  /// The maximum cost of rejecting a serial type, in sixteenths of a bit. It is low enough that a reading with two
+  /// rejected types can be considered.
   private static let maxDistrust = 11 * FieldHabits.bit / 2
 
   private let shape: RowShape
@@ -45,16 +49,17 @@ struct PageDeduction {
   private var types = RecordTypes()
   private var deduction = HeaderDeduction()
   private var budget: Int
-  /// The failing cells, whose headers contradict the payload or give unusual values: the index of each in the reading,
-  /// and whether the lengths in its header still add up.
+  /// The failing cells: their headers contradict the payload or give unusual values. For each cell, its index in the
+  /// reading, and whether the lengths in its header add up to the payload length.
   private var failing: [(place: Int, addsUp: Bool)] = []
-  /// Whether the lengths of all failing rows add up, and only reserved types are wrong.
+  /// Whether the only fault in the headers of all failing rows is that they contain reserved serial types. The lengths
+  /// in all these headers add up.
   private var isReservedAlone = false
-  /// The indices in the reading of the cells that do not fail.
+  /// The indexes, in the reading, of the cells that do not fail.
   private var sound: [Int] = []
   private var distrust: ContiguousArray<Int>
   private var exchange: ContiguousArray<Int>
-  /// For each column, whether it is wrong in many rows.
+  /// For each column, whether the headers of many failing rows give it a wrong type.
   private var isSuspect: ContiguousArray<Bool>
 
   init(
@@ -70,13 +75,13 @@ struct PageDeduction {
     isSuspect = ContiguousArray(repeating: false, count: shape.fields.count)
   }
 
-  /// Sorts the cells of the page into failing and sound ones, and learns from the sound ones.
+  /// Sorts the cells of the page into failing and sound cells, and adds the sound ones to the statistics.
   ///
-  /// - Returns: how many more sound rows are needed to know what rows of the table look like.
+  /// - Returns: the number of further sound rows that the statistics need.
   mutating func look(at reading: borrowing LeafReading, _ page: RawSpan, limit: Int) -> Int {
     guard shape.fields.count <= HeaderDeduction.maxFields else { return 0 }
     for (place, cell) in reading.cells.enumerated() {
-      // Values in a sector of zeros are missing, not different.
+      // Values in a sector of zeros are missing; they do not show what the table's values look like.
       if ZeroSectors.touch(cell.start..<cell.end, of: page) { continue }
       if cell.isWrecked {
         if reading.isBordered(place, limit: limit) { failing.append((place, false)) }
@@ -85,7 +90,7 @@ struct PageDeduction {
       }
     }
     guard !failing.isEmpty else { return 0 }
-    // When at least three fifths of the rows fail, the lengths of the others may add up by chance.
+    // If at least three fifths of the rows fail, the lengths in the headers of the other rows may add up by chance.
     if sound.count * 3 <= failing.count * 2 {
       failing += sound.map { ($0, true) }
     } else {
@@ -97,9 +102,9 @@ struct PageDeduction {
     return max(0, Self.enoughSoundRows - habits.rowCount)
   }
 
-  /// Learns from the rows of another leaf of the table; a leaf with damaged pointers is left out.
+  /// Adds the rows of another leaf of the table to the statistics. A leaf with damaged cell pointers is ignored.
   ///
-  /// - Returns: how many more sound rows are needed to know what rows of the table look like.
+  /// - Returns: the number of further sound rows that the statistics need.
   mutating func learn(from reading: borrowing LeafReading, _ page: RawSpan) -> Int {
     guard reading.method == .pointers else { return Self.enoughSoundRows - habits.rowCount }
     for cell in reading.cells
@@ -107,8 +112,8 @@ struct PageDeduction {
     return max(0, Self.enoughSoundRows - habits.rowCount)
   }
 
-  /// The deduced rows of the page, by index of the cell in the reading. Failing rows without any deduced value are
-  /// missing.
+  /// The deduced rows of the page, by the index of the cell in the reading. A failing row is left out if none of its
+  /// values can be deduced.
   mutating func rows(_ reading: borrowing LeafReading, _ page: RawSpan) -> [Int: Row] {
     guard !failing.isEmpty else { return [:] }
     if isBlind {
@@ -132,8 +137,8 @@ struct PageDeduction {
 
   // MARK: - Cells
 
-  /// Reads the serial types of a sound cell into ``types``; false when the header is not valid or has more fields than
-  /// the table.
+  /// Reads the serial types of a sound cell into ``types``. Returns false when the record header is not valid, or has
+  /// more fields than the table has columns.
   private mutating func read(_ cell: LeafCell, _ page: RawSpan) -> Bool {
     guard !cell.isStartLost,
       let header = Varint.read(page, at: cell.record, end: cell.record + cell.local),
@@ -148,7 +153,7 @@ struct PageDeduction {
     habits.learn(types, page, body: body(of: cell), end: cell.record + cell.local)
   }
 
-  /// Where the body of a cell begins; ``types`` must be those of the cell.
+  /// The page offset at which the body of a cell begins. ``types`` must contain the serial types of the cell.
   private func body(of cell: LeafCell) -> Int { cell.record + cell.payload - types.bodyLength }
 
   private mutating func isUnusual(_ cell: LeafCell, _ page: RawSpan) -> Bool {
@@ -156,8 +161,8 @@ struct PageDeduction {
     return cost >= Self.usual && budget > 0
   }
 
-  /// How surprising the values of a row are if its header is right, in sixteenths of a bit. Nil when the row continues
-  /// on overflow pages or its header is not valid.
+  /// The surprise of a row's values, in sixteenths of a bit, if the row's header is taken to be right. Nil when the row
+  /// continues on overflow pages, or when its header is not valid.
   private mutating func surprise(_ cell: LeafCell, _ page: RawSpan) -> Int? {
     guard !cell.spills, read(cell, page) else { return nil }
     var offset = body(of: cell)
@@ -184,8 +189,8 @@ struct PageDeduction {
 
   // MARK: - Columns
 
-  /// Learns in which columns the headers of failing rows are wrong, and sets ``distrust`` and ``isSuspect``
-  /// accordingly.
+  /// Determines in which columns the headers of failing rows are wrong, and sets ``distrust``, ``exchange`` and
+  /// ``isSuspect`` accordingly.
   private mutating func learnFaults(_ reading: borrowing LeafReading, _ page: RawSpan) {
     for _ in 0..<2 {
       var faults = ContiguousArray(repeating: 0, count: shape.fields.count)
@@ -200,7 +205,7 @@ struct PageDeduction {
         }
       }
       guard witnesses > 0 else { return }
-      // Only some failing rows were weighed; scale the number of sound rows accordingly.
+      // Only some of the failing rows were deduced, so the number of sound rows is scaled accordingly.
       let sound = sound.count * witnesses / failing.count
       for field in faults.indices {
         let rate =
@@ -223,11 +228,12 @@ struct PageDeduction {
     guard let question = question(cell, page) else { return nil }
     if isBlind {
       if !addsUp { return isReservedAlone ? unreservedRow(question, page) : nil }
-      // A few failing rows say little about a row that does not fail.
+      // If only a few rows fail, they say little about a row whose lengths add up.
       if failing.count < Self.minWitnesses { return nil }
     }
     guard deduction.weigh(question, page, habits, &budget) else { return nil }
-    // An unusual row is accepted, unless a wrong header explains it better.
+    // If the lengths in a row's header add up, the header is accepted, unless a wrong header explains the row's values
+    // much better.
     if addsUp, !isBlind, let cost = surprise(cell, page),
       cost <= deduction.cost + 2 * FieldHabits.bit
     {
@@ -235,7 +241,8 @@ struct PageDeduction {
     }
     var values = deduction.fields
     for field in values.indices where values[field].type != nil {
-      // A column that is wrong everywhere stays unknown, and values of a row that adds up are not changed.
+      // If the page has too few sound rows, a suspect column stays unknown. If the row's lengths add up, none of its
+      // values is changed.
       if isSuspect[field] && isBlind || addsUp && values[field].type != question.types[field] {
         values[field].type = nil
       }
@@ -247,14 +254,16 @@ struct PageDeduction {
     return row.partial.count < values.count || addsUp ? row : nil
   }
 
-  /// Whether there are fewer than ``minSoundRows`` sound rows, too few to show what rows of the table look like.
+  /// Whether there are fewer than ``minSoundRows`` sound rows, so that they cannot show what rows of the table look
+  /// like.
   private var isBlind: Bool { habits.rowCount < Self.minSoundRows }
 
-  /// The row of a header with reserved serial types (10 and 11) whose lengths add up: values of reserved types are in
-  /// doubt and take no bytes, and all others are certain. Nil when the lengths do not add up or no type is reserved.
+  /// The row that a header gives if its lengths add up and it contains reserved serial types (10 and 11). A value with
+  /// a reserved type is in doubt and takes no bytes; all other values are certain. Nil when the lengths do not add up,
+  /// or when no type is reserved.
   ///
-  /// Only used without sound rows and when all failing headers are of this kind: a column that is wrong in all rows may
-  /// look like any other column.
+  /// Only used when there are too few sound rows and all failing headers have this form. Without sound rows, a column
+  /// that is wrong in all rows may look like any other column.
   private func unreservedRow(_ question: HeaderDeduction.Question, _ page: RawSpan) -> Row? {
     var values = ContiguousArray<HeaderDeduction.Field>()
     var offset = 0
@@ -272,7 +281,7 @@ struct PageDeduction {
     return row.partial.count < values.count ? row : nil
   }
 
-  /// Makes a row whose record holds the certain values, with NULL for the values in doubt.
+  /// Makes a row from deduced fields. Its record contains the certain values, and NULL in place of the values in doubt.
   private static func record(
     _ values: ContiguousArray<HeaderDeduction.Field>, _ question: HeaderDeduction.Question,
     _ page: RawSpan, addsUp: Bool
@@ -281,8 +290,8 @@ struct PageDeduction {
     var body = ContiguousArray<UInt8>()
     var partial: [PartialValue] = []
     var run: (first: Int, start: Int?)?
-    // Of neighbouring values in doubt only the outer borders are certain, so the first of these values gets the bytes
-    // of all.
+    // If neighbouring values are in doubt, only the start of the first and the end of the last are certain. So the
+    // first of these values receives the bytes of all of them.
     func close(_ end: Int?) {
       if let start = run?.start, let end, start < end, let first = run?.first {
         partial[first].have = end - start
@@ -307,7 +316,7 @@ struct PageDeduction {
       body.append(contentsOf: page.part(question.body + start, end - start).array())
     }
     close(question.length)
-    // The length of a header includes its own bytes.
+    // The length that a header states includes the bytes of the length itself.
     var record = ContiguousArray<UInt8>()
     var length: [UInt8] = []
     append(UInt64(header.count + (header.count < 127 ? 1 : 2)), to: &length)

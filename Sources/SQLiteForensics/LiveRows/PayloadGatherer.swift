@@ -1,38 +1,42 @@
 import SQLiteFile
 
-/// Gathers the payload of a cell from its page and its overflow pages, and tells which bytes are missing or in doubt
+/// Collects the payload of a cell from its page and its overflow pages, and records which bytes are missing or in doubt
 /// (file format, section 1.7 "Cell Payload Overflow Pages").
 struct PayloadGatherer: ~Copyable {
   private(set) var payload = ContiguousArray<UInt8>()
-  /// The highest number of the payload's overflow pages; 0 without any.
+  /// The highest page number among the overflow pages of the payload; 0 when the payload has no overflow pages.
   private(set) var highestPage: UInt32 = 0
-  /// Ranges of the payload in doubt, in order: content of pages that look overwritten.
+  /// The ranges of the payload that are in doubt because they come from pages that look overwritten, in ascending
+  /// order.
   private(set) var doubts: [Range<Int>] = []
-  /// Whether bytes are in doubt for another reason than zeros that look like a lost sector.
+  /// Whether any bytes are in doubt for a reason other than that they are zeros and may come from a lost sector.
   private var hasOtherDoubts = false
-  /// How many bytes from the start of the payload are present.
+  /// The number of bytes that are present, counted from the start of the payload.
   private(set) var have = 0
-  /// The number of chain links taken from the pointer map instead of the previous page.
+  /// The number of links of the overflow chain that were taken from the pointer map instead of from the previous page.
   private(set) var mendedCount = 0
-  /// Whether the overflow chain ends on the page where the payload ends. An exact end confirms the last four bytes of
-  /// the cell, the number of the first overflow page: a wrong number hardly ever leads to a chain with an exact end.
+  /// Whether the overflow chain ends on the page on which the payload ends. If so, the number of the first overflow
+  /// page, which is in the last four bytes of the cell, is almost certainly right: a wrong number hardly ever leads to
+  /// such a chain.
   private(set) var endsExactly = false
-  /// Whether the page where the payload ends links to another page. SQLite never writes such a page.
+  /// Whether the page on which the payload ends links to a further page. SQLite never writes such a link.
   private(set) var isTooLong = false
-  /// Overflow pages of the live rows read so far.
+  /// The overflow pages of all live rows that have been read so far.
   private(set) var claimed: PageSet
   private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
-  /// Pages in the chains of several deleted rows; nil before ``noteDeletedChains(_:_:_:)``.
+  /// The pages that are in the overflow chains of several deleted rows; nil before ``noteDeletedChains(_:_:_:)`` is
+  /// called.
   private var shared: PageSet?
-  /// Decides between several links to one page, in a file without a pointer map; nil before the first such page.
+  /// Decides which of several links to the same page is right, in a file without a pointer map. Nil until such a
+  /// decision is needed for the first time.
   private var claims: ChainClaims?
   private let map: PointerMap
   private let shapes: [RowShape]
   private let encoding: DatabaseHeader.TextEncoding
   private let maxPayload: Int
-  /// Whether as many pages are known to be free as the header counts.
+  /// Whether the census knows exactly the number of free pages that the database header gives.
   private let knowsFree: Bool
-  /// How many bytes may still be read from overflow pages.
+  /// The number of bytes that may still be read from overflow pages.
   private var allowance: Int
 
   init(_ database: DamagedDatabase) {
@@ -44,13 +48,14 @@ struct PayloadGatherer: ~Copyable {
     var freeCount: UInt32 = 0
     database.census.free.forEach { _ in freeCount += 1 }
     knowsFree = database.layout.header?.freelistPageCount == freeCount
-    // The rows of a sound file share no overflow page; those of a hostile one may all claim the same long chain.
+    // The rows of a sound file share no overflow page. In a hostile file, all rows may link to the same long chain.
     allowance = 4 * database.reader.storedPageCount * database.layout.pageSize + 1 << 20
   }
 
-  /// Gathers the payload of a cell and sets all results of this gatherer; the results for an earlier cell are lost.
+  /// Collects the payload of a cell and sets all properties that describe the payload. The results for the previous
+  /// cell are discarded.
   ///
-  /// `isLive`: whether the row is live. A live row claims its overflow pages; a deleted row only gets pages that no
+  /// `isLive`: whether the row is live. A live row claims its overflow pages. A deleted row gets only pages that no
   /// live row has claimed.
   mutating func gather(
     _ cell: LeafCell, of page: UInt32, bytes: RawSpan, isLive: Bool, census: borrowing PageCensus,
@@ -77,8 +82,8 @@ struct PayloadGatherer: ~Copyable {
       return
     }
     let first = payload.count
-    // The payload offset at which the chain leaves SQLite's allocation order. From there on it may be the chain of
-    // another row.
+    // The payload offset at which the chain leaves SQLite's allocation order. From this offset on, the pages may belong
+    // to the chain of another row.
     var jump: Int?
     let (last, next) = try follow(
       cell, of: page, leadingTo: bytes.uint32(at: cell.record + local), isLive, &jump, census,
@@ -90,19 +95,20 @@ struct PayloadGatherer: ~Copyable {
     if have < cell.payload {
       if let jump { doubt(from: jump) }
     } else if let jump {
-      // The chain does not end where the row ends. From the page on at which the chain leaves the allocation order, it
-      // may be the chain of another row.
+      // The payload ends, but the chain does not. From the page at which the chain leaves SQLite's allocation order,
+      // the pages may belong to the chain of another row.
       if next != 0 { doubt(from: jump) }
     } else if next == last + 1, census.canBeOverflow(next), !census.contested.contains(next) {
-      // The chain continues past the row's end, and nothing else leads there: it belongs to a longer row.
+      // The chain continues past the end of the payload, to a page that no other link leads to. So the chain belongs to
+      // a longer row.
       doubt(from: first)
     }
   }
 
-  /// Appends the content of the pages of an overflow chain, until the payload is whole or the next page is not known.
+  /// Appends the contents of an overflow chain's pages, until the payload is complete or the next page is not known.
   ///
-  /// - Returns: `last`: the last page read, or the cell's page. `next`: the number of the page that it links to; 0 when
-  ///   the linked page belongs to another row.
+  /// - Returns: `last`: the last page that was read; the page of the cell if none was read. `next`: the number of the
+  ///   page to which `last` links; 0 when that page belongs to another row.
   private mutating func follow(
     _ cell: LeafCell, of page: UInt32, leadingTo head: UInt32, _ isLive: Bool, _ jump: inout Int?,
     _ census: borrowing PageCensus, _ reader: inout PageReader
@@ -114,7 +120,7 @@ struct PayloadGatherer: ~Copyable {
     var isFirst = true
     var steps = 0
     var landmark: UInt32 = 0
-    // The payload offset from which pages may belong to another row.
+    // The payload offset at which the pages that may belong to another row begin.
     var astray: Int?
     defer { if let astray { doubt(from: astray) } }
     while payload.count < cell.payload {
@@ -144,7 +150,8 @@ struct PayloadGatherer: ~Copyable {
       guard let content = try reader.page(next) else { return (previous, next) }
       let following = content.uint32(at: 0)
       let start = payload.count
-      // Zeros that continue from the page before are content; a value may end in a page of zeros.
+      // If the previous page ends in zeros, zeros at the start of this page are content; a value may end in a page of
+      // zeros.
       let goesOn = endsInZeros(start) && doubts.last?.upperBound != start
       append(content.part(4, wanted))
       // The first bytes of a trunk page were overwritten with page numbers of the freelist (file format, section 1.5).
@@ -158,17 +165,19 @@ struct PayloadGatherer: ~Copyable {
       }
       let isLast = payload.count >= cell.payload
       if !isLast, following == 0, census.kind(next) == .zero {
-        // Only the last page of a chain has 0 as the number of the next page.
+        // Only the last page of a chain may contain 0 as the number of the next page.
         doubts.append(start..<payload.count)
         hasOtherDoubts = true
       } else if !goesOn || content.byte(at: 4) != 0 {
         if start > 0, payload[start - 1] != 0, census.kind(next) == .zero { hasOtherDoubts = true }
         addZeroSectors(content, 4..<4 + wanted, at: start)
       }
-      // The last page of a chain links to page 0. A link to another page of the file may be damage of the link alone. A
-      // link past the end of the file shows that the page is no longer an overflow page.
+      // The last page of a chain contains 0 as the number of the next page. If it contains the number of another page
+      // of the file, damage may have changed this number alone. A number past the end of the file shows that the page
+      // is no longer an overflow page.
       if following > census.pageCount { astray = astray ?? start }
-      // The pages of a deleted row may belong to another row now. The chain then ends too early or too late.
+      // The overflow pages of a deleted row may belong to another row now. In that case the chain ends before or after
+      // the end of the payload.
       if !isLive, isLast != (following == 0) { doubt(from: first) }
       if isLive { _ = claimed.insert(next) }
       highestPage = max(highestPage, next)
@@ -182,14 +191,16 @@ struct PayloadGatherer: ~Copyable {
     return (previous, next)
   }
 
-  /// Whether a link of a live row's chain can be trusted, in a file without a pointer map: no other chain has a better
-  /// link to the page, and the link does not skip a page that nothing leads to.
+  /// Whether a link in the overflow chain of a live row can be trusted, in a file without a pointer map. A link is not
+  /// trusted if another chain has a better link to the same page, or if the link skips a page that no other link leads
+  /// to.
   private mutating func isRightful(
     _ link: ChainClaims.Link, to next: UInt32, _ census: borrowing PageCensus,
     _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Bool {
     let isContested = census.contested.contains(next)
-    // A chain that skips the page next in order, although nothing else leads there, has a wrong link.
+    // If a chain skips the next page in allocation order although no other link leads to that page, the chain's link is
+    // wrong.
     let passedOver = link.isInOrder(next) ? nil : link.behind
     let mayBeAstray = knowsFree && passedOver.map { census.isOrphan($0) } ?? false
     guard isContested || mayBeAstray else { return true }
@@ -201,8 +212,8 @@ struct PayloadGatherer: ~Copyable {
     return !isContested || claims?.holder(of: next) == link
   }
 
-  /// Puts in doubt all bytes of the payload from a page offset on, including those on overflow pages. `offset`: where
-  /// another cell was written over this cell, in bytes from the start of the page.
+  /// Puts in doubt all bytes of a cell's payload that come at or after `offset`, including the bytes on overflow pages.
+  /// `offset`: the page offset at which another cell was written over this cell.
   mutating func doubt(_ cell: LeafCell, from offset: Int) {
     doubt(from: cell.lostHeader.count + max(0, offset - cell.record))
   }
@@ -214,9 +225,9 @@ struct PayloadGatherer: ~Copyable {
     hasOtherDoubts = true
   }
 
-  /// Finds the pages that are in the chains of several deleted rows and of no live row.
+  /// Finds the pages that are in the overflow chains of several deleted rows and of no live row.
   ///
-  /// `chains`: the first page of each chain, and how many bytes of the payload are in the chain.
+  /// `chains`: for each chain, its first page and the number of payload bytes that the chain contains.
   mutating func noteDeletedChains(
     _ chains: some Sequence<(first: UInt32, bytes: Int)>, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -238,21 +249,22 @@ struct PayloadGatherer: ~Copyable {
         next = content.uint32(at: 0)
         left -= piece
       }
-      // A chain that does not end where its row ends is in doubt anyway, and puts no other chain in doubt.
+      // A chain that does not end where its payload ends is in doubt anyway, so it puts no other chain in doubt.
       guard left <= 0, next == 0 else { continue }
       for page in pages where !met.insert(page) { _ = shared.insert(page) }
     }
     self.shared = shared
   }
 
-  /// Whether a page can be in the overflow chain of a row. A page that a live row has claimed cannot be in that of a
-  /// deleted row.
+  /// Whether a page can be in the overflow chain of a row. A page that a live row has claimed cannot be in the chain of
+  /// a deleted row.
   private func isOverflow(_ page: UInt32, _ isLive: Bool, _ census: borrowing PageCensus) -> Bool {
     census.canBeOverflow(page) && (isLive || !claimed.contains(page))
   }
 
-  /// The number of the page that follows `previous` in a chain: `next` if the pointer map does not contradict it, else
-  /// the page that the map gives. 0 when the map gives `next` to another row and names no other page.
+  /// Determines the page that follows `previous` in an overflow chain. Returns `next` if the pointer map does not
+  /// contradict this link; otherwise the page whose entry in the map names `previous`. Returns 0 when the map assigns
+  /// `next` to another row and no entry names `previous`.
   private mutating func confirmed(
     _ next: UInt32, after previous: UInt32, isFirst: Bool, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -264,7 +276,8 @@ struct PayloadGatherer: ~Copyable {
     {
       return next
     }
-    // Many chains may start on one leaf, and nothing tells which of them this is.
+    // Overflow chains of many cells may start on one leaf, and the pointer map does not show which of them belongs to
+    // this cell.
     if isFirst { return try isTaken(next, census, &reader) ? 0 : next }
     if successors == nil { successors = try map.successors(&reader) }
     guard let all = successors else { return next }
@@ -280,9 +293,9 @@ struct PayloadGatherer: ~Copyable {
     return all[low].page
   }
 
-  /// Whether an overflow page has changed places with another one, so that its content belongs to another row. If so,
-  /// the page links to `link`, which follows the other page according to the pointer map. The other page links to
-  /// `next`, which follows this page according to the map.
+  /// Whether `page` was exchanged with another overflow page, so that its content belongs to another row. The other
+  /// page is the one that should link to `link` according to the pointer map. The pages were exchanged if that page
+  /// links to `next`, the page that should follow `page`, while `page` links to `link`.
   private mutating func isExchanged(
     _ page: UInt32, leadingTo link: UInt32, not next: UInt32, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -293,8 +306,8 @@ struct PayloadGatherer: ~Copyable {
     return other.uint32(at: 0) == next
   }
 
-  /// Whether the pointer map shows that a page does not belong to the chain that is followed: the map calls the page
-  /// free or a b-tree page, or names another page that can lead to it.
+  /// Whether the pointer map shows that a page does not belong to the chain that is followed. This is the case if the
+  /// map lists the page as free or as a b-tree page, or names another page that leads to it.
   private func isTaken(_ page: UInt32, _ census: borrowing PageCensus, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -312,8 +325,8 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Whether a cell of the leaf has `number` as its first overflow page. When not all cells can be read, `number`
-  /// anywhere on the leaf is enough.
+  /// Whether a cell of the leaf `leaf` has `number` as its first overflow page. If some cells of the leaf cannot be
+  /// read, it is enough that the bytes of `number` occur anywhere on the leaf.
   private func holds(_ number: UInt32, on leaf: UInt32, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -338,7 +351,9 @@ struct PayloadGatherer: ~Copyable {
     place >= 8 && payload[place - 8..<place].allSatisfy { $0 == 0 }
   }
 
-  /// Puts in doubt the part of the payload that is in lost sectors of a page.
+  /// Puts in doubt those payload bytes that come from lost sectors of a page.
+  ///
+  /// `range`: the page offsets of the payload bytes. `offset`: the payload offset of the first of them.
   private mutating func addZeroSectors(_ page: RawSpan, _ range: Range<Int>, at offset: Int) {
     ZeroSectors.forEach(in: range, of: page) { lost in
       let start = offset + lost.lowerBound - range.lowerBound
@@ -346,14 +361,14 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Whether only zeros at the end of the record are in doubt. These zeros are content if the table pads BLOBs with
-  /// zeros.
+  /// Whether the only bytes in doubt are zeros at the end of the record. If the table pads its BLOBs with zeros, such
+  /// zeros are content.
   func doubtsPaddingAlone(of cell: LeafCell) -> Bool {
     guard let first = doubts.first, !hasOtherDoubts, have >= cell.payload else { return false }
     return ZeroSectors.areContent(from: first.lowerBound, of: payload.rawSpan)
   }
 
-  /// Clears all doubts, for a payload of which only padding is in doubt.
+  /// Clears all doubts. Called when only zeros that pad a BLOB are in doubt.
   mutating func trustPadding() { doubts.removeAll(keepingCapacity: true) }
 
   private mutating func append(_ bytes: RawSpan) {

@@ -1,16 +1,18 @@
 import SQLiteFile
 import Dispatch
 
-/// Reads live rows on one thread while another thread takes the previous rows, in the order of a single thread.
+/// Reads live rows on one thread, while another thread passes on the rows that were read before. The order of the rows
+/// is the one that a single thread would produce.
 ///
-/// Both threads work in rounds of one batch each. A page whose rows do not fit into a batch is read without a batch.
+/// Both threads work in rounds. In each round, one thread fills a batch and the other thread empties the previous
+/// batch. If a page has more rows than fit into a batch, its rows are passed on without a batch.
 struct RowPipeline {
   private static let maxBytes = 512 << 10
   private static let maxValues = 16_384
-  /// The maximum number of pages read in a round.
+  /// The maximum number of pages that are read in one round.
   private static let maxPages: UInt32 = 128
 
-  /// Gathers rows in a batch until it is full.
+  /// Collects rows in a batch until the batch is full.
   private struct BatchSink: RecoverySink, RowGathering, ~Copyable {
     var batch = RowBatch()
     var isFull = false
@@ -71,12 +73,12 @@ struct RowPipeline {
     }
   }
 
-  /// The state of the reading thread. The rounds ensure that only one thread at a time accesses it.
+  /// The state of the thread that reads rows. The rounds ensure that only one thread at a time accesses this state.
   private final class Reading: @unchecked Sendable {
     var rows: RowReader
     var sink: BatchSink
     var next: UInt32
-    /// Whether the rows of page ``next`` alone do not fit into a batch.
+    /// Whether the page ``next`` has more rows than fit into a whole batch.
     var isStuck = false
     var failure: SQLiteFileError?
 
@@ -108,10 +110,10 @@ struct RowPipeline {
     }
   }
 
-  /// Takes a stretch of records; returns false to stop.
+  /// Receives a range of consecutive records. Returns false to stop.
   typealias Records = (borrowing RecordBatch, RecordBatch.Stretch) -> Bool
 
-  /// The state of the thread that takes the rows. The rounds ensure that only one thread at a time accesses it.
+  /// The state of the thread that passes rows on. The rounds ensure that only one thread at a time accesses this state.
   private final class Taking: @unchecked Sendable {
     var sink: BufferedRowSink
     var batch = RowBatch()
@@ -122,7 +124,7 @@ struct RowPipeline {
       self.records = records
     }
 
-    /// Passes on the rows and records of the batch, in the order in which they were read.
+    /// Passes the rows of the batch to ``sink`` and its records to ``records``, in the order in which they were read.
     func take() {
       var next = 0
       var index = 0
@@ -136,8 +138,9 @@ struct RowPipeline {
     }
   }
 
-  /// Sends live rows in page order until a closure returns false. A row whose record has the form of its table goes to
-  /// `records` unchanged; all others go to `receive`. Returns whether neither closure returned false.
+  /// Sends live rows in page order until one of the closures returns false. A row goes to `records` as an unchanged
+  /// record if the record has the form that `forms` gives for its table; every other row goes to `receive`. Returns
+  /// false if one of the closures returned false, otherwise true.
   static func read(
     _ database: DamagedDatabase, _ wanted: Set<Int>?, as forms: [RecordForm?] = [],
     records: @escaping Records = { _, _ in true },
@@ -147,8 +150,8 @@ struct RowPipeline {
     let end = database.pageCount + 1
     let reading = Reading(RowReader(database), forms, from: 2)
     let taking = Taking(BufferedRowSink(receive: receive), records)
-    // A second reader, for pages whose rows do not fit into a batch. These pages are rare and the reader's windows take
-    // memory, so it is only made when needed.
+    // A second reader, for pages whose rows do not fit into a batch. Such pages are rare and a reader's windows take
+    // memory, so this reader is only made when it is needed.
     var straight: RowReader?
     while reading.next < end || !taking.batch.isEmpty, taking.sink.wantsMore {
       let stop = min(end, reading.next + min(maxPages, end - reading.next))

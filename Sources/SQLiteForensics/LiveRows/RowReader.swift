@@ -1,6 +1,7 @@
 import SQLiteFile
 
-/// Reads live rows page by page. Each reader has its own windows and memory, so that two readers can work side by side.
+/// Reads live rows page by page. Each reader has its own windows into the files and its own memory, so two readers can
+/// be used by two threads at once.
 struct RowReader: ~Copyable {
   private let layout: FileLayout
   private let census: PageCensus
@@ -9,16 +10,16 @@ struct RowReader: ~Copyable {
   private let layouts: [RowLayout]
   private let names: [String]
   private let schemaLeaves: Set<UInt32>
-  /// Pages that are b-tree pages according to the schema or the pointer map.
+  /// The pages that are b-tree pages according to the schema or the pointer map.
   private let trees: PageSet
   private let roots: Set<UInt32>
-  /// The page count of the ordinary reader; `UInt32.max` when there is no ordinary reader.
+  /// The highest page number that `SQLiteDatabase` knows; `UInt32.max` when ``plain`` is nil.
   private let lastPage: UInt32
-  /// By page number: the row ids that belong to a leaf, for leaves that also hold other row ids.
+  /// For leaves with row ids of an earlier state, by page number: the range of the row ids that belong to the leaf.
   private let narrowed: [UInt32: ClosedRange<Int64>]
-  /// The ordinary reader of the same pages; nil when it cannot read the file, or when pages are shifted.
+  /// The `SQLiteDatabase` of the file; nil when it cannot read the file, or when pages are shifted.
   private let plain: SQLiteDatabase?
-  /// By table index: whether BLOBs of the table usually end in zeros. Tables are missing until they are asked about.
+  /// For each table index, whether BLOBs of the table usually end in zeros. Computed when first needed.
   private var padsBlobs: [Int: Bool] = [:]
   private var reader: PageReader
   private(set) var gatherer: PayloadGatherer
@@ -28,7 +29,7 @@ struct RowReader: ~Copyable {
   private var buffer = ContiguousArray<UInt8>()
   private let unknown = RowLayout()
   private(set) var findings = FindingList()
-  /// Pages on which no free space can hold a deleted row.
+  /// Pages whose free space is known to contain no deleted row.
   private(set) var withoutDeletedRows: PageSet
   /// Leaves whose rows were read without any doubt.
   private(set) var sound: PageSet
@@ -51,37 +52,36 @@ struct RowReader: ~Copyable {
     reader = database.reader.another()
     gatherer = PayloadGatherer(database)
     reading = database.newReading()
-    leaf = SoundLeaf(
-      usableSize: database.layout.usableSize, maxPayload: database.maxPayload)
+    leaf = SoundLeaf(usableSize: layout.usableSize, maxPayload: database.maxPayload)
     decoder = RecordDecoder(encoding: database.layout.textEncoding)
     withoutDeletedRows = PageSet(pageCount: database.pageCount)
     sound = PageSet(pageCount: database.pageCount)
   }
 
-  /// Returns and clears the findings since the last call.
+  /// Returns the findings since the last call, and clears them.
   mutating func takeFindings() -> FindingList {
     let found = findings
     findings = FindingList()
     return found
   }
 
-  /// Restores earlier findings before pages are read again.
+  /// Replaces the findings by earlier ones, before pages are read a second time.
   mutating func takeBack(to findings: FindingList) { self.findings = findings }
 
-  /// Tells the page reader which pages are read next.
+  /// Tells ``reader`` which pages will be read next.
   mutating func expect(_ pages: Range<UInt32>) { reader.expect(pages) }
 
-  /// Notes the overflow chains of the deleted rows to be read next: the first page and the number of bytes of each
-  /// chain.
+  /// Prepares for reading deleted rows. `chains` gives the first page of each of their overflow chains, and the number
+  /// of payload bytes that the chain contains.
   mutating func noteDeletedChains(_ chains: some Sequence<(first: UInt32, bytes: Int)>)
     throws(SQLiteFileError)
   {
     try gatherer.noteDeletedChains(chains, census, &reader)
   }
 
-  /// Sends the live rows of a range of pages to the sink, in page order.
+  /// Sends the live rows of a range of pages to `sink`, in page order.
   ///
-  /// `wanted`: the indices of the wanted tables; nil for all rows.
+  /// `wanted`: the indexes of the wanted tables; nil for all rows.
   mutating func read<Sink: RecoverySink & ~Copyable>(
     _ pages: Range<UInt32>, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -107,7 +107,7 @@ struct RowReader: ~Copyable {
     if let wanted {
       guard let owner, wanted.contains(owner.table) else { return }
     }
-    // Rows of the schema table are not rows without a known table.
+    // The rows of the schema table must not be sent as rows of an unknown table.
     if owner == nil, schemaLeaves.contains(page) { return }
     let own = narrowed[page]
     if let owner, own == nil, kind == .tableLeaf, page <= lastPage,
@@ -122,7 +122,7 @@ struct RowReader: ~Copyable {
         return
       }
     }
-    // The page gets its own memory, so that other pages can be read meanwhile.
+    // The page is copied, so that other pages can be read while its rows are decoded.
     var bytes = ContiguousArray<UInt8>()
     swap(&bytes, &buffer)
     defer { swap(&bytes, &buffer) }
@@ -171,7 +171,7 @@ struct RowReader: ~Copyable {
     let surplusCount = decoder.surplusCount
     for index in reading.cells.indices where sink.wantsMore {
       let cell = reading.cells[index]
-      // Rows that do not belong on this page are handed out with the deleted rows.
+      // Rows that do not belong on this page are sent with the deleted rows.
       if foreign.contains(index) || own.map({ !$0.contains(cell.rowID) }) ?? false {
         isInDoubt = true
         continue
@@ -192,9 +192,10 @@ struct RowReader: ~Copyable {
     if !isInDoubt, longCount == 0 { _ = sound.insert(page) }
   }
 
-  /// Sends all rows of a leaf to the sink at once when nothing about the leaf is unusual; otherwise none.
+  /// Sends all rows of a leaf to the sink at once if nothing about the leaf is unusual; otherwise sends no row.
   ///
-  /// - Returns: whether the rows were sent, and whether no free space of the page can hold a deleted row.
+  /// - Returns: whether the rows were sent, and whether the page is known to have no space that could contain a deleted
+  ///   row.
   private static func take<Sink: RecoverySink & ~Copyable>(
     _ page: UInt32, _ layout: borrowing RowLayout,
     _ owner: (table: Int, evidence: Attribution), _ reader: inout PageReader,
@@ -210,7 +211,7 @@ struct RowReader: ~Copyable {
     return (true, leaf.hasNoDeletedRows(bytes))
   }
 
-  /// Adds findings for what was wrong with the page that was just read.
+  /// Adds findings about the faults of the page that was just read.
   private mutating func report(_ page: UInt32, _ table: Int?) {
     let name = table.map { names[$0] }
     let place = reader.location(of: page)
@@ -243,16 +244,16 @@ struct RowReader: ~Copyable {
     }
   }
 
-  /// Damage when the page or its parent is in a b-tree, when the page is a root, or when the database header is lost.
-  /// Otherwise a note, since SQLite would not read the page.
+  /// The severity of a finding about a page: damage if the page or its parent is in a b-tree, if the page is a root
+  /// page, or if the database header is lost; otherwise note, because SQLite would not read the page.
   private func severity(of page: UInt32) -> Finding.Severity {
     census.reached.contains(page) || census.reached.contains(census.parent(page))
       || roots.contains(page) || layout.header == nil ? .damage : .note
   }
 
-  /// Adds a finding for a page that cannot be read, if a b-tree leads to the page.
+  /// Adds a finding about a page that cannot be read, if a b-tree leads to the page.
   private mutating func reportUnreadable(_ page: UInt32, _ kind: PageCensus.Kind) {
-    // An overflow page of zeros may be the end of a value; that is decided when its row is read.
+    // An overflow page of zeros may be the end of a value. This is decided when the value's row is read.
     guard census.parent(page) != 0 || trees.contains(page), !census.free.contains(page) else {
       return
     }
@@ -266,10 +267,10 @@ struct RowReader: ~Copyable {
         member: place.member, page: page, offset: place.offset))
   }
 
-  /// Decodes one cell and sends its row to the sink. When ``LeafCell/isMeasured`` is true, the cell's lengths must have
-  /// been checked in `bytes`.
+  /// Decodes one cell and sends its row to `sink`. If ``LeafCell/isMeasured`` is true, the caller must have checked the
+  /// lengths in the cell against `bytes`.
   ///
-  /// `newer`: the page offset from which another cell overwrites this one; nil when none does.
+  /// `newer`: the page offset at which another cell overwrites this cell; nil when no cell overwrites it.
   mutating func emit<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin,
     _ layout: borrowing RowLayout,
@@ -297,7 +298,7 @@ struct RowReader: ~Copyable {
     }
     var cell = cell
     if gatherer.endsExactly { cell.isEndDoubtful = false }
-    // A cell that continues on overflow pages ends with the number of the first of them.
+    // A cell whose payload continues on overflow pages ends with the number of the first overflow page.
     if let doubtful = newer ?? (cell.isEndDoubtful && cell.spills ? cell.end - 4 : nil) {
       gatherer.doubt(cell, from: doubtful)
     }
@@ -307,7 +308,7 @@ struct RowReader: ~Copyable {
     }
     let partial = partialValues(cell, &record, layout)
     if !partial.isEmpty { isInDoubt = true }
-    // A row whose header is lost has hardly any value that distinguishes it from other rows.
+    // If the header of a row is lost, hardly any value distinguishes the row from other rows.
     if isLive, partial.count(where: { $0.of == 0 }) * 2 > layout.rules.count {
       return reportLostHeader(rowID, page, origin)
     }
@@ -342,17 +343,17 @@ struct RowReader: ~Copyable {
     }
   }
 
-  /// Adds the finding for a live row that is not sent, because its values cannot be told apart.
+  /// Adds the finding that a live row is left out because its record header is lost.
   private mutating func reportLostHeader(_ rowID: Int64?, _ page: UInt32, _ origin: RowOrigin) {
     findings.add(
       Finding(
         .pageRowsLost,
-        "the record of \(rowID.map { "row \($0)" } ?? "a row") has lost its header",
+        "the record of \(rowID.map { "row \($0)" } ?? "a row") has lost its header, so the row is left out",
         member: origin.member, page: page, offset: origin.offset,
         table: origin.table.map { names[$0] }))
   }
 
-  /// Whether the BLOBs of a table usually end in zeros, as far as the ordinary reader can tell.
+  /// Whether the BLOBs of a table usually end in zeros, judged by the rows that `SQLiteDatabase` finds.
   private mutating func padsBlobs(_ table: Int?) -> Bool {
     guard let table, let plain else { return false }
     if let known = padsBlobs[table] { return known }
@@ -364,7 +365,8 @@ struct RowReader: ~Copyable {
     return pads
   }
 
-  /// Sends a row without any certain value: NULL in all columns; the record's bytes are the first one's partial value.
+  /// Sends a row that has no certain value. All columns are NULL, and the bytes of the whole record are given as the
+  /// partial value of the first column.
   private func emitWrecked<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout,
     _ sink: inout Sink
@@ -386,7 +388,7 @@ struct RowReader: ~Copyable {
     sink.endRow()
   }
 
-  /// The rows of a page whose values are deduced from other rows of the table, by index of the cell in the reading.
+  /// The rows of a page with values deduced from other rows of the table, by the index of the cell in ``reading``.
   private mutating func deduce(_ page: UInt32, _ table: Int?, _ bytes: RawSpan, _ available: Int)
     throws(SQLiteFileError) -> [Int: PageDeduction.Row]
   {
@@ -401,7 +403,7 @@ struct RowReader: ~Copyable {
     )
     var buffer = ContiguousArray<UInt8>()
     var left = PageDeduction.maxNeighbours
-    // Both threads choose the same neighbouring pages, so the result does not depend on the thread.
+    // Each of the two threads chooses the same neighbouring pages, so the result does not depend on the thread.
     for distance in 1...PageDeduction.maxDistance where wanted > 0 && left > 0 {
       for other in [page &- distance, page &+ distance]
       where wanted > 0 && left > 0 && census.isSoundLeaf(other, of: table) {
@@ -442,12 +444,12 @@ struct RowReader: ~Copyable {
     _ = decoder.decode(row.record.rawSpan, rowID: rowID, layout: layout, into: &sink)
   }
 
-  /// How many bytes before the end of a cell are in doubt when its end is. A small newer cell may start in these bytes,
-  /// and the rest of that cell may be overwritten.
+  /// When the end of a cell is in doubt, the number of bytes before that end that are in doubt. A small newer cell may
+  /// start in these bytes and may have been overwritten in part.
   private static let doubtfulEndLength = 32
 
-  /// The incomplete values of a gathered record; empty for a whole record. Missing bytes of `record` are filled with
-  /// zeros for decoding. These zeros are never shown.
+  /// The values of a record that are incomplete or in doubt; empty for an intact record. Bytes that are missing from
+  /// `record` are filled with zeros so that the record can be decoded. These zeros never appear in a value.
   private func partialValues(
     _ cell: LeafCell, _ record: inout ContiguousArray<UInt8>, _ layout: borrowing RowLayout
   ) -> [PartialValue] {
@@ -455,7 +457,8 @@ struct RowReader: ~Copyable {
     let doubts = gatherer.doubts
     let length = Varint.read(record.rawSpan, at: 0, end: record.count)
     let header = Int(clamping: length?.value ?? 0)
-    // A header that continues in overflow pages has not been compared with the payload length yet.
+    // If a record header continues on overflow pages, its lengths have not been compared with the payload length
+    // before.
     let isMeasured = header <= cell.local
     if isMeasured, have >= cell.payload, doubts.isEmpty, !cell.isFirstDoubtful,
       !cell.isEndDoubtful
@@ -466,7 +469,7 @@ struct RowReader: ~Copyable {
       record.append(contentsOf: repeatElement(0, count: cell.payload - record.count))
     }
     var types = RecordTypes()
-    // A doubt in the record's header puts all values from there on in doubt, NULLs too.
+    // A doubtful byte in the record header puts all values from there on in doubt, even NULL.
     let end = min(doubts.map(\.lowerBound).min() ?? have, have)
     var firstDoubtfulField = Int.max
     if let length, header > length.length, header <= record.count,
@@ -484,13 +487,13 @@ struct RowReader: ~Copyable {
       layout.rules.firstIndex { Int($0.field) == field } ?? field
     }
     var partial: [PartialValue] = []
-    // If nothing starts right after a deleted cell, another cell may have overwritten its end.
+    // If no other cell starts right after a deleted cell, a newer cell may have overwritten the end of the deleted one.
     let doubtfulEnd =
       cell.isEndDoubtful
       ? types.types.lastIndex { RecordDecoder.length(ofType: $0) > 0 } : nil
     let certainEnd = cell.isEndDoubtful ? cell.payload - Self.doubtfulEndLength : .max
     var offset = header
-    // A header in doubt may have lost or gained types.
+    // A header in doubt may have lost types, or may contain types that were not in it.
     let isCounted = firstDoubtfulField == .max || layout.rules.isEmpty
     for field in 0..<(isCounted ? min(types.types.count, layout.fieldCount) : layout.fieldCount) {
       if field >= firstDoubtfulField {
@@ -518,7 +521,7 @@ struct RowReader: ~Copyable {
       } else if whole >= length {
         continue
       }
-      // The lengths of a header that is not whole may add up to more than the record.
+      // If a header is incomplete, its lengths may add up to more than the length of the record.
       let bytes = whole > 0 ? Array(record[range.lowerBound..<range.lowerBound + whole]) : []
       partial.append(
         PartialValue(
@@ -527,8 +530,8 @@ struct RowReader: ~Copyable {
     return partial
   }
 
-  /// Whether a blob that ends in a zero sector is all zeros before that sector too, so that the zeros may well be
-  /// content. A number is never written as zeros.
+  /// Whether a blob that ends in a zero sector has only zeros before that sector too, so that the zeros are probably
+  /// content. SQLite never stores a number as zeros.
   private static func isAllZero(
     _ value: Range<Int>, _ record: borrowing ContiguousArray<UInt8>, _ doubt: Range<Int>
   ) -> Bool {
@@ -539,7 +542,8 @@ struct RowReader: ~Copyable {
     return true
   }
 
-  /// How many serial types of a record end at or before the offset `end`. `header`: the length of the record header.
+  /// The number of serial types in a record header that end at or before the offset `end`. `header`: the length of the
+  /// record header.
   private func fieldCount(_ record: RawSpan, until end: Int, _ header: Int) -> Int {
     guard var offset = Varint.read(record, at: 0, end: header)?.length else { return 0 }
     var count = 0
@@ -554,12 +558,12 @@ struct RowReader: ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// Pages that are b-tree pages according to the schema or the pointer map.
+  /// The pages that are b-tree pages according to the schema or the pointer map.
   var namedTrees: PageSet { roots.keys.reduce(into: mappedTreePages) { _ = $0.insert($1) } }
 
-  /// Sends all live rows to the sink, in page order.
+  /// Sends all live rows to `sink`, in page order.
   ///
-  /// `wanted`: the indices of the wanted tables; nil for all rows.
+  /// `wanted`: the indexes of the wanted tables; nil for all rows.
   func emitLive<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
     throws(SQLiteFileError)
   {
@@ -573,14 +577,15 @@ extension DamagedDatabase {
     try result.get()
   }
 
-  /// Learns what rows look like if a leaf is damaged, because older rows with fewer fields must then be known.
+  /// Learns from the sound leaves what rows of each table look like, but only if any leaf is damaged. To read a damaged
+  /// leaf, it must be known how few fields older rows of the table may have.
   func learnBeforeMending() throws(SQLiteFileError) {
     var page: UInt32 = 2
     while page <= pageCount, census.kind(page) != .ruinedLeaf { page = census.next(from: page + 1) }
     if page <= pageCount { _ = try learn() }
   }
 
-  /// Takes over the findings and page sets of a reader of live rows.
+  /// Adds the findings and page sets of a reader of live rows to those of this database.
   func take(_ live: borrowing RowReader) {
     findings.add(live.findings)
     claimed.formUnion(live.gatherer.claimed)

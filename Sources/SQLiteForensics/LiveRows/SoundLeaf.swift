@@ -1,13 +1,14 @@
 import SQLiteFile
 
-/// The cells of a table leaf without contradictions, read by their lengths alone.
+/// The cells of a table leaf that has no contradictions, found by checking lengths alone.
 ///
-/// Nearly all leaves of most files are like this, and only the position of each cell needs to be kept. ``LeafReading``
-/// finds the same cells, and reads all other pages.
+/// In most files nearly all leaves are like this, and only the position of each cell must be stored. On such a leaf
+/// ``LeafReading`` would find the same cells. All other leaves are read by ``LeafReading``.
 struct SoundLeaf {
   struct Cell: BitwiseCopyable {
     var rowID: Int64
-    /// The page offset of the record, and the page offset after the cell, including its overflow page number.
+    /// `record`: the page offset of the record. `end`: the page offset at which the cell ends. If the cell has overflow
+    /// pages, the number of the first of them is part of the cell.
     var record: Int32
     var end: Int32
     var payload: Int32
@@ -16,18 +17,19 @@ struct SoundLeaf {
   let usableSize: Int
   let maxPayload: Int
   private(set) var cells: ContiguousArray<Cell> = []
-  /// `contentFloor`: the page offset after the cell pointer array. `contentStart`: the lowest page offset of a cell.
+  /// `contentFloor`: the page offset at which the cell pointer array ends. `contentStart`: the lowest page offset of a
+  /// cell.
   private(set) var contentFloor = 8
   private(set) var contentStart = 0
   /// Whether the page has freeblocks.
   private(set) var hasFreeBlocks = false
-  /// Whether any cell continues in overflow pages.
+  /// Whether the payload of any cell continues on overflow pages.
   private(set) var spills = false
-  /// First overflow pages of the cells; only set by ``measure(_:)``.
+  /// For each cell that has overflow pages, the number of the first one. Set only by ``measure(_:)``.
   private(set) var overflow: ContiguousArray<UInt32> = []
   private var types = RecordTypes()
 
-  /// The number of bytes from the cell with the lowest offset to the end of the usable part of the page.
+  /// The number of bytes from the start of the lowest cell to the end of the usable part of the page.
   var contentSize: Int { usableSize - contentStart }
 
   init(usableSize: Int, maxPayload: Int) {
@@ -35,23 +37,25 @@ struct SoundLeaf {
     self.maxPayload = min(maxPayload, Int(Int32.max))
   }
 
-  /// Reads a page that is not page 1; false unless cells and free space exactly fill the page and row ids ascend. Does
-  /// not check whether the types of a record agree with its length.
+  /// Reads a table leaf other than page 1. Returns false unless cells and free space exactly fill the page and the row
+  /// ids ascend. Whether the serial types of a record agree with its length is not checked.
   @inline(__always)
   mutating func read(_ page: RawSpan) -> Bool {
     walk(page, measures: false)
   }
 
-  /// Checks a page like ``read(_:)``, without keeping its cells, and also whether the types of each record agree with
-  /// its length. When true, ``LeafReading`` reads the page by its pointers, without doubt.
+  /// Checks a leaf in the way that ``read(_:)`` does, and whether the serial types of each record agree with its
+  /// length. ``cells`` is not changed. If this returns true, ``LeafReading`` will be able to read the page by its cell
+  /// pointers, with nothing in doubt.
   mutating func measure(_ page: RawSpan) -> Bool {
     overflow.removeAll(keepingCapacity: true)
     types.renewBudget(usableSize: usableSize)
     return walk(page, measures: true)
   }
 
-  /// Walks the cells of a leaf that is not page 1: its b-tree header is at offset 0. With `measures`, the types of all
-  /// records are checked, and no cells are kept. Returns false for a leaf that is not sound.
+  /// Walks over the cells of a leaf other than page 1, whose b-tree header is therefore at offset 0. If `measures` is
+  /// true, the serial types of all records are checked and no cells are stored. Returns false for a leaf that is not
+  /// sound.
   @inline(__always)
   private mutating func walk(_ page: RawSpan, measures: Bool) -> Bool {
     let usable = usableSize
@@ -67,7 +71,8 @@ struct SoundLeaf {
     if !measures { cells.removeAll(keepingCapacity: true) }
     contentFloor = floor
     spills = false
-    // Cells, freeblocks, fragments and the bytes before them add up to the page.
+    // The lengths of the cells, the freeblocks, the fragments and the part before the cells add up to the size of the
+    // page.
     var sum = least &+ Int(page.byte(at: 7))
     var first = usable
     var last: Int64 = 0
@@ -122,8 +127,8 @@ struct SoundLeaf {
       && sum == usable
   }
 
-  /// Whether no deleted row is left on the page that was read last: the only free space is the gap between pointers and
-  /// cells, and the gap is all zeros.
+  /// Whether the page that was read last has no remains of deleted rows. This is so if its only free space is the gap
+  /// between cell pointers and cells, and if this gap is all zeros.
   func hasNoDeletedRows(_ page: RawSpan) -> Bool {
     if hasFreeBlocks { return false }
     return LeafReading.usedGap(page, from: contentFloor, to: contentStart) == nil

@@ -1,15 +1,15 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// `maxWords`: the most words of documents without a row that are held in memory. `maxWordBytes`: the limit for the
-  /// bytes of these words. Further words are dropped.
+  /// Limits for the words that are held in memory. All these words belong to documents without a row. `maxWords` is the
+  /// maximum number of words, `maxWordBytes` the maximum total length of the words in bytes. Further words are dropped.
   private static let maxWords = 1_000_000
   private static let maxWordBytes = 64 << 20
-  /// The most rows that a full-text table may have; a table with as many or more is not searched.
+  /// If a full-text table has at least this number of rows, its index is not searched.
   private static let maxDocuments = 4_000_000
 
-  /// Hands over the words of documents that have no row in the full-text table, one document at a time; false when
-  /// `receive` returned false.
+  /// Passes to `receive` the words of documents that are in the index of a full-text table but have no row in the
+  /// table, one document at a time. Returns false when `receive` returned false.
   func search(
     _ index: FullTextIndex, _ notes: inout IndexedSearchNotes, _ receive: (IndexedValues) -> Bool
   ) throws(SQLiteFileError) -> Bool {
@@ -18,7 +18,8 @@ extension DamagedDatabase {
       return true
     }
     guard let live = try liveDocuments(of: index) else {
-      notes.add("the full-text table \(index.name), whose row ids are not stored or are too many")
+      notes.add(
+        "the full-text table \(index.name), because its row ids are not stored or are too many")
       return true
     }
     var words: [PlacedWord] = []
@@ -26,7 +27,7 @@ extension DamagedDatabase {
     var isFull = false
     func add(_ word: PlacedWord) {
       guard !isFull, !live.hasSorted(word.document) else { return }
-      // Words share prefixes in the file, so a small crafted index may have a million long words.
+      // Words share prefixes in the file, so a small, malicious index may contain a million long words.
       guard words.count < Self.maxWords, byteCount <= Self.maxWordBytes - word.word.count else {
         isFull = true
         return
@@ -39,9 +40,9 @@ extension DamagedDatabase {
     case .fts4: try readFTS4(index, add)
     }
     if isFull {
-      notes.add("words of missing rows in \(index.name) past the first \(words.count)")
+      notes.add("words of missing rows in \(index.name) after the first \(words.count)")
     }
-    // Segments may repeat words of other segments, and an older segment may have another word at the same position.
+    // Segments may repeat words of other segments, and an older segment may have another word at a position.
     words.sort { one, other in
       (one.document, one.column, one.position) == (other.document, other.column, other.position)
         ? one.word.lexicographicallyPrecedes(other.word)
@@ -58,8 +59,8 @@ extension DamagedDatabase {
     return true
   }
 
-  /// The row ids of the full-text table's rows, in ascending order. Nil when no table stores them, or when there are
-  /// ``maxDocuments`` or more.
+  /// The row ids of the rows in the full-text table, in ascending order. Nil when no table stores these rows, or when
+  /// there are ``maxDocuments`` rows or more.
   private func liveDocuments(
     of index: FullTextIndex
   ) throws(SQLiteFileError) -> [Int64]? {
@@ -85,7 +86,8 @@ extension DamagedDatabase {
     guard let table = place(ofTable: index.name + "_data").map({ tables[$0] }) else { return }
     var leaves = FTS5Leaves()
     var known: Set<Int64> = []
-    // The rows come in the order of their ids, so a list of positions that is cut off continues on the next leaf.
+    // The rows arrive in the order of their ids. So if a leaf ends within a list of positions, the rest of the list is
+    // read next.
     if let plain, let own = plain.schema.table(named: table.name) {
       try plain.forEachRow(of: own) { row in
         if let id = row.rowID { known.insert(id) }
@@ -93,7 +95,8 @@ extension DamagedDatabase {
         return true
       }
     }
-    // Leaves that were deleted, or that the ordinary reader cannot read, are read one by one: their order is not known.
+    // Leaves that were deleted, or that `SQLiteDatabase` cannot read, are read separately, because their order is not
+    // known.
     try forEachRow(.all, of: [table.name]) { row in
       guard case .blob(let bytes)? = row.values.last, row.partial.isEmpty else { return true }
       let isRead = row.origin.state == nil || row.origin.state == .contradicted
@@ -141,8 +144,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// The words of one document as texts, one text for each column that has words. The words must be sorted by column
-  /// and position.
+  /// Joins the words of one document into texts, one text for each column that has words. The words must be sorted by
+  /// column and position.
   private func values(of words: ArraySlice<PlacedWord>, in index: FullTextIndex) -> IndexedValues {
     var values: [(column: String, value: StoredValue)] = []
     var text: [UInt8] = []

@@ -1,27 +1,28 @@
 import SQLiteFile
 
-/// An index whose entries are searched, with its pages and what its entries look like.
+/// An index that is searched for values that are in no row: its pages, and what its entries look like.
 private struct SearchedIndex {
   let name: String
   let rootPage: UInt32
-  /// `table`: the position of the indexed table in the list of tables. `columns`: the positions of the indexed columns
-  /// in this table.
+  /// `table`: the index of the indexed table in ``DamagedDatabase/tables``. `columns`: the positions of the indexed
+  /// columns in that table.
   let table: Int
   let columns: [Int]
-  /// For each column of the index, the storage classes that entries in use have, as bits of `kind(_:)`.
+  /// For each column of the index, the storage classes that occur in the entries in use, as a mask of the bits that
+  /// `kind(_:)` gives.
   var kinds: [UInt8]
-  /// `lowestRowID`: the lowest row id of entries in use, or 1 if all are higher. `highestRowID`: the highest row id of
-  /// entries in use, or 0 if all are lower.
+  /// `lowestRowID`: the lowest row id among the entries in use, or 1 if that is lower. `highestRowID`: the highest row
+  /// id among the entries in use, or 0 if that is higher.
   var lowestRowID: Int64 = 1
   var highestRowID: Int64 = 0
   /// The pages of the index's b-tree, in ascending order.
   var pages: [UInt32] = []
-  /// Pages that no b-tree leads to and that were leaves of this index.
+  /// Pages that were leaves of this index in the past, and that no b-tree leads to now.
   var freePages: [UInt32] = []
-  /// How many cells the headers of ``pages`` and ``freePages`` count.
+  /// The total number of cells, according to the headers of ``pages`` and ``freePages``.
   var entryCount = 0
 
-  /// Whether the values of an entry, the last of which is the row id, are like those of entries in use.
+  /// Whether the values of an entry look like the values of the entries in use. The last value must be the row id.
   func fits(_ values: [StoredValue]) -> Bool {
     // The missing rows may be those with the highest row ids, so up to twice the highest row id in use is accepted.
     guard values.count == columns.count + 1, case .integer(let rowID)? = values.last,
@@ -47,10 +48,11 @@ private struct SearchedIndex {
   }
 }
 
-/// An index entry packed into 32 bytes: enough to tell whether a row has the values of the entry, and to read the entry
+/// An index entry in 32 bytes: enough to find out whether a row has the values of the entry, and to read the entry
 /// again.
 private struct FoundEntry: BitwiseCopyable {
-  /// Where the entry is. Of equal entries, the one whose place comes first here counts.
+  /// The kind of place in which an entry was found. Of several equal entries, only the one whose kind is listed first
+  /// here is used.
   enum Place: UInt8, BitwiseCopyable {
     case entry, freePage, gap
 
@@ -64,7 +66,7 @@ private struct FoundEntry: BitwiseCopyable {
   }
 
   let rowID: Int64
-  /// A hash of the values and the number of the index.
+  /// A hash of the entry's values and of the number of the index.
   let hash: UInt64
   let page: UInt32
   let start: UInt16
@@ -74,12 +76,14 @@ private struct FoundEntry: BitwiseCopyable {
 }
 
 extension DamagedDatabase {
-  /// The most index entries of a table that are held at a time. A table with more is read several times.
+  /// The maximum number of index entries of a table that are stored in memory at the same time. If a table has more
+  /// entries, it is read several times.
   private static let maxEntries = 400_000
-  /// The most indexes of one table that are searched.
+  /// The maximum number of indexes of one table that are searched.
   private static let maxIndexes = 64
 
-  /// Searches the indexes of all tables for values that no row has; false when `receive` returned false.
+  /// Searches the indexes of all tables for entries with values that are in no row, and passes the entries to
+  /// `receive`. Returns false when `receive` returned false.
   func searchIndexes(
     _ notes: inout IndexedSearchNotes, _ receive: (IndexedValues) -> Bool
   ) throws(SQLiteFileError) -> Bool {
@@ -96,7 +100,7 @@ extension DamagedDatabase {
         continue
       }
       guard all.count(where: { $0.table == table }) < Self.maxIndexes else {
-        notes.add("indexes of \(entry.tableName) past the first \(Self.maxIndexes)")
+        notes.add("indexes of \(entry.tableName) after the first \(Self.maxIndexes)")
         continue
       }
       var index = SearchedIndex(
@@ -114,7 +118,7 @@ extension DamagedDatabase {
     return true
   }
 
-  /// Finds the pages of an index's b-tree, and learns what its entries look like.
+  /// Finds the pages of an index's b-tree, and learns from them what entries of the index look like.
   private func follow(
     _ index: inout SearchedIndex, _ met: inout PageSet, _ notes: inout IndexedSearchNotes
   ) throws(SQLiteFileError) {
@@ -142,8 +146,8 @@ extension DamagedDatabase {
     index.pages.sort()
   }
 
-  /// Assigns index leaves that no b-tree leads to: a leaf whose entries all fit exactly one index is given to that
-  /// index.
+  /// Finds the index to which each index leaf belonged that no b-tree leads to. The leaf is added to
+  /// ``SearchedIndex/freePages`` of an index if all entries of the leaf fit this index and no other.
   private func findFreePages(
     _ all: inout [SearchedIndex], _ met: PageSet
   ) throws(SQLiteFileError) {
@@ -188,7 +192,8 @@ extension DamagedDatabase {
       for (place, index) in indexes.enumerated() {
         var last: (Int64, UInt64)?
         for entry in entries where entry.index == place && !entry.isKnown {
-          // An equal entry was handed over already: SQLite leaves a copy when it moves a cell within its page.
+          // An equal entry was passed on before. There may be two because SQLite leaves a copy when it moves a cell
+          // within a page.
           if let last, last == (entry.rowID, entry.hash) { continue }
           last = (entry.rowID, entry.hash)
           guard let values = try read(entry, index, table) else { continue }
@@ -203,7 +208,8 @@ extension DamagedDatabase {
     Int((UInt64(bitPattern: rowID) &* 0x9e37_79b9_7f4a_7c15) >> 32) % count
   }
 
-  /// Passes on the entries of an index: those in use, those on its former pages, and the remains in free space.
+  /// Passes the entries of an index to `receive`: entries in use, entries on former pages of the index, and remains of
+  /// entries in free space.
   private func collect(
     _ index: SearchedIndex, number: Int, _ receive: (FoundEntry) -> Void
   ) throws(SQLiteFileError) {
@@ -232,12 +238,12 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whole cells in the free space of an index leaf; empty for an interior page. When SQLite frees or moves a cell,
-  /// most bytes of the old cell remain, and all of them when it was the lowest cell of the page.
+  /// The complete cells in the free space of an index leaf; empty for an interior page. When SQLite frees or moves a
+  /// cell, most bytes of the old cell remain. All of them remain if the cell was the lowest one of the page.
   ///
   /// The end of a free cell may be overwritten by a newer cell that was freed later, and its middle by the header of a
-  /// freeblock. So a cell only counts when another cell or used space begins where it ends, and when no bytes in it
-  /// look like the header of a freeblock.
+  /// freeblock. So a cell counts only if another cell or used space begins where it ends, and if no bytes in it look
+  /// like the header of a freeblock.
   private func freeCells(_ page: RawSpan, _ reading: borrowing LeafReading) -> [LeafCell] {
     guard page.byte(at: 0) == BTreePage.Kind.leafIndex.rawValue else { return [] }
     var types = RecordTypes()
@@ -269,8 +275,8 @@ extension DamagedDatabase {
     return found.filter { !holdsFreeBlock($0, page) }
   }
 
-  /// The shortest cell that begins within `cell`, ends where `cell` ends, and fits the index: a newer cell that has
-  /// overwritten the end of the older one. `cell` itself when there is no such cell.
+  /// The shortest cell that begins within `cell`, ends where `cell` ends, and fits the index. Such a cell is newer, and
+  /// has overwritten the end of the older `cell`. If there is none, the result is `cell` itself.
   private func innermost(_ cell: LeafCell, _ page: RawSpan, _ index: SearchedIndex) -> LeafCell {
     var types = RecordTypes()
     types.renewBudget(usableSize: layout.usableSize)
@@ -287,8 +293,8 @@ extension DamagedDatabase {
     return cell
   }
 
-  /// Whether four bytes in the record of a cell may be the header of a freeblock: the offset of the next freeblock, and
-  /// the freeblock's own size (file format, section 1.6).
+  /// Whether any four bytes in the record of a cell may be the header of a freeblock, which consists of the offset of
+  /// the next freeblock and the size of this freeblock (file format, section 1.6).
   private func holdsFreeBlock(_ cell: LeafCell, _ page: RawSpan) -> Bool {
     guard cell.end - 4 > cell.record else { return false }
     return (cell.record + 1..<cell.end - 3).contains { place in
@@ -299,14 +305,15 @@ extension DamagedDatabase {
     }
   }
 
-  /// Marks the entries whose values are those of a row: a live row, a deleted row or an older version of a row.
-  /// `isOfPart`: whether a row id belongs to the part of the table that is searched now.
+  /// Marks the entries whose values are in a row: in a live row, a deleted row or an older version of a row.
+  ///
+  /// `isOfPart`: whether a row id belongs to the part of the table that is currently searched.
   private func markKnown(
     _ entries: inout [FoundEntry], _ indexes: [SearchedIndex], _ table: Int,
     _ isOfPart: (Int64) -> Bool
   ) throws(SQLiteFileError) {
     guard !entries.isEmpty else { return }
-    // Rows that lost their row id are compared by their values alone.
+    // A row that has lost its row id is compared by its values alone.
     let byHash = entries.indices.sorted { entries[$0].hash < entries[$1].hash }
     try forEachRow(.all, of: [tables[table].name]) { row in
       if let rowID = row.rowID, !isOfPart(rowID) { return true }
@@ -350,7 +357,7 @@ extension DamagedDatabase {
     else { return nil }
     let values = zip(decode(cell, buffer.rawSpan, RowLayout(), rowID: nil), index.columns)
       .map { value, column -> StoredValue in
-        // A REAL column stores a real without fraction as an integer. The table gives it as a real.
+        // A REAL column stores a real without a fraction as an integer. A query of the table returns a real for it.
         guard layouts[table].rules[column].isReal, case .integer(let number) = value else {
           return value
         }
@@ -366,8 +373,8 @@ extension DamagedDatabase {
         member: place.member, page: entry.page, offset: place.offset + Int64(entry.start)))
   }
 
-  /// A hash of the values of an index. Equal integers and reals hash alike: SQLite stores a real without fraction as an
-  /// integer.
+  /// A hash of the values of an index entry. An integer and a real that are equal have the same hash, because SQLite
+  /// stores a real without a fraction as an integer.
   private static func hash(_ values: ArraySlice<StoredValue>, _ index: Int) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     func mix(_ value: UInt64) {

@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// What a CREATE VIRTUAL TABLE statement says of a full-text table.
+/// The properties of a full-text table, read from its CREATE VIRTUAL TABLE statement.
 struct FullTextIndex {
   /// The module of a full-text table.
   enum Module {
@@ -13,21 +13,24 @@ struct FullTextIndex {
   let name: String
   let module: Module
   let columns: [String]
-  /// What to note as not searched when the index does not store the positions of words; nil when it does.
+  /// The note that the index cannot be searched because it does not store the positions of words; nil when it stores
+  /// these positions.
   let obstacle: String?
-  /// For FTS3 and FTS4: the number of indexes, one for whole words and one for each prefix length.
+  /// For FTS3 and FTS4, the number of the table's indexes: one for whole words, and one for each prefix length.
   let indexCount: Int
   /// For FTS3 and FTS4: whether document ids are stored in descending order.
   let isDescending: Bool
-  /// The names of the tables whose row ids are those of the full-text table's rows; the first that exists counts. The
-  /// first name is the content table, from which a row may be deleted without an update of the index. The last is the
-  /// `_docsize` table.
+  /// The names of tables that contain a row with the same row id for each row of the full-text table. The first of them
+  /// that exists is used.
+  ///
+  /// The first name is that of the content table; rows can be deleted from that table without an update of the index.
+  /// The last name is that of the `_docsize` table.
   let rowTables: [String]
 
-  /// The most columns that are read (the upper limit of SQLITE_MAX_COLUMN).
+  /// The maximum number of columns that are read (the upper limit of SQLITE_MAX_COLUMN).
   private static let maxColumns = 32_767
 
-  /// Reads a schema entry; nil when it is not an FTS3, FTS4 or FTS5 table.
+  /// Reads a schema entry. The result is nil when the entry does not define an FTS3, FTS4 or FTS5 table.
   init?(_ entry: SchemaEntry) {
     guard let sql = entry.sql else { return nil }
     let tokens = SQLToken.statement(in: Array(sql.utf8))
@@ -55,7 +58,7 @@ struct FullTextIndex {
     isDescending = options["order"]?.lowercased() == "desc"
     indexCount =
       1 + (options["prefix"].map { $0.split { $0 == "," || $0 == " " }.count } ?? 0)
-    // An empty name means that the table does not store its texts (a contentless table).
+    // An empty option means that the full-text table does not store its texts (a contentless table).
     let content = options["content"] ?? entry.name + "_content"
     rowTables = (content.isEmpty ? [] : [content]) + [entry.name + "_docsize"]
     let detail = options["detail"]?.lowercased() ?? "full"
@@ -65,7 +68,8 @@ struct FullTextIndex {
       : nil
   }
 
-  /// The tokens between the outer parentheses, split at commas; empty when the tokens do not begin with a parenthesis.
+  /// The tokens between the outer parentheses, split at commas; empty when the tokens do not begin with an opening
+  /// parenthesis.
   private static func arguments(_ tokens: ArraySlice<SQLToken>) -> [[SQLToken]] {
     guard let first = tokens.first, first.isPunctuation("(") else { return [] }
     var parts: [[SQLToken]] = [[]]
@@ -99,36 +103,37 @@ struct PlacedWord {
 
 /// Reads the words in the leaves of an FTS5 index, one leaf after the other.
 ///
-/// A leaf begins with two 16-bit offsets. The first leads to the first row id that continues the last list of the
-/// previous leaf. The second leads to the end of the terms, where the list of their offsets begins (`fts5_index.c`,
-/// "Segment B-Trees").
+/// The first part of a leaf may continue the last list of the previous leaf. A leaf begins with two 16-bit offsets: the
+/// offset of the first row id in that first part, and the offset at which the terms end. After the terms comes the list
+/// of their offsets (`fts5_index.c`, "Segment B-Trees").
 struct FTS5Leaves {
   private var segment: Int64 = -1
   private var page: Int64 = -1
   private var word: [UInt8]?
   private var document: Int64 = 0
-  /// The beginning of a list of positions, which the previous leaf holds and which continues on the next leaf.
+  /// The bytes read so far of a list of positions that continues on the next leaf.
   private var cut: [UInt8] = []
   private var missing = 0
 
-  /// The most bytes that a list of positions may have.
+  /// The maximum length of a list of positions, in bytes.
   private static let maxListBytes = 1 << 24
-  /// The bits of a row id in the `_data` table, from the highest: segment, a flag for doclist indexes, height, page.
+  /// A row id of the `_data` table is composed of these numbers, from the highest bits down: the segment, a flag for
+  /// doclist indexes, the height of the page in the segment's b-tree, and the page.
   private static let pageBits: Int64 = 31
   private static let segmentShift: Int64 = 37
-  /// The first byte of each term in the index of whole words; terms of prefix indexes begin with other digits.
+  /// The first byte of every term in the index of whole words. Terms of prefix indexes begin with other digits.
   private static let mainIndex = UInt8(ascii: "0")
 
-  /// Reads a row of the `_data` table. Rows that are not leaves are passed over. A list that the previous leaf began is
-  /// continued when `id` is next after that leaf's.
+  /// Reads a row of the `_data` table. Rows that are not leaves are skipped. If the previous leaf ended within a list,
+  /// the list is continued, but only if `id` is the next id after that of the previous leaf.
   ///
   /// - Parameters:
   ///   - id: the row id; nil when it is lost.
   ///   - bytes: the content of the row's blob.
   ///   - receive: receives each word of each document.
   mutating func read(id: Int64?, _ bytes: [UInt8], _ receive: (PlacedWord) -> Void) {
-    // The lowest ids are those of the structure record and the averages, the highest those of tombstones of a
-    // contentless table. The height of a leaf is 0.
+    // The lowest ids belong to the structure record and the averages, the highest to the tombstones of a contentless
+    // table. A leaf has the height 0.
     if let id, !(1..<1 << 16).contains(id >> Self.segmentShift) || (id >> Self.pageBits) & 0x3f != 0
     {
       return
@@ -147,7 +152,7 @@ struct FTS5Leaves {
     missing = 0
   }
 
-  /// Reads the bytes of a leaf; false when the leaf contradicts itself.
+  /// Reads the words from the bytes of a leaf. Returns false when the leaf contradicts itself.
   private mutating func read(_ bytes: RawSpan, _ receive: (PlacedWord) -> Void) -> Bool {
     guard bytes.byteCount >= 4 else { return false }
     let firstDocument = Int(bytes.uint16(at: 0))
@@ -165,7 +170,7 @@ struct FTS5Leaves {
       guard offset >= 4, offset < end, step.value > 0 else { return false }
       terms.append(offset)
     }
-    // The bytes before the first term continue the last list of the previous leaf.
+    // The bytes before the first term continue the last list of the previous leaf, if there was one.
     place = 4
     let listEnd = terms.first ?? end
     if word != nil {
@@ -197,9 +202,9 @@ struct FTS5Leaves {
     return true
   }
 
-  /// Reads the documents of the current word from `place` to `end`; false when they contradict the format. The first
-  /// row id of a list and the row id at offset `absolute` are whole numbers; all others are distances from the row id
-  /// before.
+  /// Reads the documents of the current word, from `place` to `end`. Returns false when the bytes contradict the
+  /// format. The first row id of a list and the row id at offset `absolute` are stored in full; every other row id is
+  /// stored as its difference from the previous one.
   private mutating func documents(
     _ bytes: RawSpan, _ place: inout Int, _ end: Int, _ absolute: Int, isContinued: Bool,
     _ receive: (PlacedWord) -> Void
@@ -219,12 +224,12 @@ struct FTS5Leaves {
       document = isWhole ? value : document &+ value
       isFirst = false
       place += step.length
-      // The size of a list of positions is always on the same leaf as the row id.
+      // The size of a list of positions is always on the same leaf as the row id before it.
       guard let size = Varint.read(bytes, at: place, end: end),
         size.value / 2 <= UInt64(Self.maxListBytes)
       else { return false }
       place += size.length
-      // The lowest bit marks a row that is deleted.
+      // The lowest bit of the size is set if the row was deleted.
       let count = Int(size.value / 2)
       let here = min(count, end - place)
       let list = bytes.part(place, here).array()
@@ -268,14 +273,14 @@ struct FTS5Leaves {
 
 /// Reads the words in the leaf nodes of an FTS3 or FTS4 index.
 ///
-/// A leaf begins with 0. Each term follows as the length of the prefix that it shares with the previous term, the rest
-/// of the term, and the list of its documents (https://sqlite.org/fts3.html, 11.2 "Segment B-Tree Leaf Nodes"). Varints
-/// of FTS3 have the lowest seven bits first.
+/// A leaf begins with 0, followed by the terms. Each term consists of the length of the prefix that it shares with the
+/// previous term, the rest of the term, and the list of its documents (https://sqlite.org/fts3.html, 11.2 "Segment
+/// B-Tree Leaf Nodes"). Varints of FTS3 have the lowest seven bits first.
 struct FTS4Leaves {
   let isDescending: Bool
 
-  /// Reads a node. A node that is not a leaf gives no words. A leaf that contradicts itself gives the words before the
-  /// contradiction.
+  /// Reads the words of a node. A node that is not a leaf contains no words. From a leaf that contradicts itself, only
+  /// the words before the contradiction are read.
   func read(_ bytes: [UInt8], _ receive: (PlacedWord) -> Void) {
     var place = 0
     guard number(bytes, &place) == 0 else { return }
@@ -327,7 +332,8 @@ struct FTS4Leaves {
     }
   }
 
-  /// Reads a varint of at most ten bytes and moves `place` past it; nil when the bytes end within it.
+  /// Reads a varint of at most ten bytes, and moves `place` to the byte after it; nil when `bytes` end within the
+  /// varint.
   private func number(_ bytes: [UInt8], _ place: inout Int) -> UInt64? {
     var value: UInt64 = 0
     for shift in stride(from: 0, to: 70, by: 7) {

@@ -1,18 +1,18 @@
 package import SQLiteFile
 
-/// Values or words of a row that only an index still holds: no live or deleted row has them.
+/// Values or words that only an index contains: no live row and no deleted row contains them.
 package struct IndexedValues: Sendable {
-  /// What holds the values or words.
+  /// The kind of place in which the values or words were found.
   package enum Place: String, Sendable {
-    /// An entry that the index uses: the row was lost, or was changed without an update of the index.
+    /// An entry in use in the index. The row was lost, or the row was changed without an update of the index.
     case entry
-    /// The remains of an entry in the free space of an index page. Rarely, parts of two entries look like one entry (1
-    /// of 903 in a test with random changes).
+    /// The remains of an entry in the free space of an index page. In rare cases, parts of two entries look like one
+    /// entry (1 of 903 in a test with random changes).
     case gap
     /// An entry on a page that the index no longer uses.
     case freePage
-    /// A full-text index. It gives the words of a column in order and in the form in which the index stores them,
-    /// without the text between them.
+    /// A full-text index. It contains the words of a column in their order, each in the form in which the index stores
+    /// words, without the text between them.
     case words
   }
 
@@ -20,15 +20,15 @@ package struct IndexedValues: Sendable {
   package let table: String
   /// The name of the index; for words, the name of the virtual table.
   package let index: String
-  /// The row id at the end of the index entry; for words, the id of the document.
+  /// The row id at the end of the index entry; for words, the row id of the document.
   package let rowID: Int64
-  /// The values with the names of their columns, in index order. A column may occur twice.
+  /// The values, each with the name of its column, in the order of the index. A column may occur more than once.
   package let values: [(column: String, value: StoredValue)]
   package let place: Place
-  /// Where the index entry is; nil for words, which are in many places.
+  /// The location of the index entry; nil for words, because the words of a document are stored in many places.
   package let origin: Origin?
 
-  /// The place of an index entry in a file.
+  /// The location of an index entry in a file.
   package struct Origin: Sendable {
     package let member: Finding.Member
     package let page: UInt32
@@ -37,11 +37,12 @@ package struct IndexedValues: Sendable {
   }
 }
 
-/// What a search for ``IndexedValues`` could not look at: noun phrases that follow "not searched:".
+/// Notes on what a search for ``IndexedValues`` could not read. Each note is a noun phrase, shown after "not
+/// searched:".
 package struct IndexedSearchNotes: Sendable {
   package fileprivate(set) var texts: [String] = []
 
-  /// The most notes that are kept; more are dropped.
+  /// The maximum number of notes that are kept; further notes are dropped.
   private static let most = 50
 
   mutating func add(_ text: String) {
@@ -52,17 +53,17 @@ package struct IndexedSearchNotes: Sendable {
 }
 
 extension DamagedDatabase {
-  /// The index of a table in ``tables``, by name and without regard to case, as in SQL; nil when there is no such
+  /// The index, in ``tables``, of the table with the given name. Case is ignored, as in SQL. Nil when there is no such
   /// table.
   func place(ofTable name: String) -> Int? {
     tables.firstIndex { SQLName.isSame($0.name, name) }
   }
 
-  /// Hands over what only indexes and full-text indexes still hold, until `receive` returns false: values and words
-  /// that no live row and no deleted row has. Ordinary tables come first, then full-text tables; within an index, row
-  /// ids ascend.
+  /// Passes to `receive` the values and words that only indexes and full-text indexes contain: no live row and no
+  /// deleted row contains them. Stops when `receive` returns false. Indexes of ordinary tables come first, then
+  /// full-text tables. Within an index, row ids ascend.
   ///
-  /// - Returns: what the search could not look at.
+  /// - Returns: what the search could not read.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func forEachIndexedValues(
     _ receive: (IndexedValues) -> Bool

@@ -1,19 +1,19 @@
 import SQLiteFile
 
-/// Rows kept in memory, in the order in which they were added.
+/// Copies of rows, kept in memory in the order in which they were added.
 package struct KeptRows: ~Copyable {
   private var batch = RowBatch()
 
   /// Creates an empty list.
   package init() {}
 
-  /// About how many bytes of memory the rows take.
+  /// The approximate amount of memory that the rows take, in bytes.
   package var sizeBytes: Int {
     batch.size + batch.heads.count * MemoryLayout<RowBatch.Head>.stride
       + batch.values.count * MemoryLayout<RecoveredRowBuffer.Value>.stride
   }
 
-  /// Keeps a copy of a row.
+  /// Adds a copy of a row.
   package mutating func append(_ row: borrowing RecoveredRowBuffer) { batch.append(row) }
 
   /// Calls `body` with each row, in the order in which the rows were added. The row is only valid during the call.

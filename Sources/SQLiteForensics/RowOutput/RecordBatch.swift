@@ -1,12 +1,13 @@
 import SQLiteFile
 
-/// Records as they are stored in a file, byte for byte, one after the other in memory that is reused.
+/// A batch of records that are stored byte for byte as in their file. The memory of a batch is reused for the next
+/// batch.
 package struct RecordBatch: ~Copyable {
-  /// Where one record is in a batch.
+  /// The position of one record in a batch.
   package struct Record: BitwiseCopyable, Sendable {
     /// The row id.
     package let rowID: Int64
-    /// The index in ``RecordBatch/bytes`` where the record starts.
+    /// The index in ``RecordBatch/bytes`` at which the record starts.
     package let offset: Int
     /// The length of the record in bytes.
     package let count: Int
@@ -14,26 +15,26 @@ package struct RecordBatch: ~Copyable {
 
   /// Consecutive records of one leaf, in the order of its cells.
   package struct Stretch: Sendable {
-    /// The index of the table in the list of tables.
+    /// The index of the table in ``DamagedDatabase/tables``.
     package let table: Int
     /// The number of the page.
     package let page: UInt32
-    /// The indices of the records in ``RecordBatch/records``.
+    /// The indexes of the records in ``RecordBatch/records``.
     package fileprivate(set) var records: Range<Int>
-    /// The index in ``RecordBatch/bytes`` where the stretch begins.
+    /// The index in ``RecordBatch/bytes`` at which the bytes of this stretch begin.
     fileprivate let start: Int
   }
 
-  /// All records, stretch by stretch.
+  /// All records, in the order of the stretches.
   package private(set) var records: ContiguousArray<Record> = []
-  /// The bytes of all records. Between records there may be bytes of the page that belong to no record.
+  /// The bytes of all records. Between two records there may be bytes of their page that belong to no record.
   package private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var stretches: ContiguousArray<Stretch> = []
 
-  /// Whether the last stretch is of `page`, so that records of this page extend it.
+  /// Whether the last stretch consists of records of page `page`, so that further records of the page extend it.
   func isOpen(_ page: UInt32) -> Bool { stretches.last?.page == page }
 
-  /// Begins a stretch of records of a table's page.
+  /// Begins a stretch of records of the table `table` on the page `page`.
   mutating func begin(_ table: Int, _ page: UInt32) {
     stretches.append(
       Stretch(
@@ -48,7 +49,7 @@ package struct RecordBatch: ~Copyable {
     extendStretch()
   }
 
-  /// Adds all records of a leaf to the last stretch. None of them may continue in overflow pages.
+  /// Adds all records of a leaf to the last stretch. The leaf must have no record that continues on overflow pages.
   mutating func append(_ leaf: borrowing SoundLeaf, _ page: RawSpan) {
     let base = bytes.count - leaf.contentStart
     let content = page.part(leaf.contentStart, leaf.contentSize)
@@ -60,7 +61,7 @@ package struct RecordBatch: ~Copyable {
     extendStretch()
   }
 
-  /// Extends the last stretch to the last record.
+  /// Extends the last stretch so that it includes the last record.
   @inline(__always)
   private mutating func extendStretch() {
     let first = stretches[stretches.count - 1].records.lowerBound
@@ -73,7 +74,7 @@ package struct RecordBatch: ~Copyable {
     stretches.removeAll(keepingCapacity: true)
   }
 
-  /// Drops the stretches from index `place` on, with their records.
+  /// Removes the stretches whose index is `place` or higher, and their records.
   mutating func removeAll(behind place: Int) {
     guard place < stretches.count else { return }
     let first = stretches[place].records.lowerBound
@@ -82,11 +83,11 @@ package struct RecordBatch: ~Copyable {
     stretches.removeSubrange(place...)
   }
 
-  /// Reads the first `count` values of a record that has the form of its table (``RecordForm``). The value of the row
-  /// id's column is NULL.
+  /// Reads the first `count` values of a record whose form is that of its table (``RecordForm``). In the row id's
+  /// column, the value is NULL.
   ///
-  /// `record`: where the record is in `bytes`.
-  /// `values`: is replaced by the values; offsets of text and blobs are indices into `bytes`.
+  /// `record`: the range of the record in `bytes`.
+  /// `values`: is replaced by the values that were read. The offsets of texts and blobs are indexes into `bytes`.
   package static func read(
     _ record: Range<Int>, of bytes: borrowing ContiguousArray<UInt8>, _ count: Int,
     into values: inout ContiguousArray<RecoveredRowBuffer.Value>

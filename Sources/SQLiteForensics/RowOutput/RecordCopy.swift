@@ -1,18 +1,19 @@
 package import SQLiteFile
 
-/// A plan to make the records of a new table from those of an old table without decoding values. Each value of a new
-/// row is a constant, or the stored bytes of a value of the old row.
+/// A plan for making the records of a new table from the records of an old table, without decoding values. Each value
+/// of a new record is either a constant or the stored bytes of a value of the old record.
 package final class RecordCopy: Sendable {
-  /// Where the value of one column of the new table comes from.
+  /// The source of the values in one column of the new table.
   package struct Part: Sendable {
-    /// The index of the column in the old table; nil when the value is always the constant.
+    /// The index of the column in the old table; nil when all values are the constant.
     package var source: Int?
-    /// The constant; nil for none. When ``source`` is set, the constant replaces NULL; without a constant, NULL stays
-    /// NULL.
+    /// The constant, or nil. If ``source`` is set, the constant replaces NULL; without a constant, NULL is copied. See
+    /// also ``isConstantWhereSet``.
     package var constant: Constant?
-    /// Whether the constant replaces all values except NULL. By default it replaces NULL.
+    /// Whether the constant replaces all values other than NULL. If this is false, the constant replaces NULL.
     package var isConstantWhereSet = false
-    /// Whether the value must not be NULL. A record without the value is not copied (``RecordCopy/Outcome/undecided``).
+    /// Whether the new value must not be NULL. If it would be NULL, the record is not copied
+    /// (``RecordCopy/Outcome/undecided``).
     package var isDemanded = false
 
     package init(
@@ -26,7 +27,7 @@ package final class RecordCopy: Sendable {
     }
   }
 
-  /// A value in the form that it has in records: a serial type and its bytes (file format, section 2.1).
+  /// A value in the form in which records store it: a serial type and its bytes (file format, section 2.1).
   package struct Constant: Sendable, Equatable {
     let type: UInt64
     let body: ContiguousArray<UInt8>
@@ -37,7 +38,8 @@ package final class RecordCopy: Sendable {
       self.body = body
     }
 
-    /// The first value of a record; nil when the record has no values or contradicts itself.
+    /// Creates a constant from the first value of a record. The result is nil when the record has no values or
+    /// contradicts itself.
     package init?(_ record: ContiguousArray<UInt8>) {
       var decoder = RecordDecoder(encoding: .utf8)
       guard decoder.open(record.rawSpan) == nil, let field = decoder.fields.first else {
@@ -48,12 +50,12 @@ package final class RecordCopy: Sendable {
     }
   }
 
-  /// What the values in a column of the old table may be, besides NULL.
+  /// What is expected of the values in one column of the old table. NULL is always expected.
   package struct Rule: Sendable {
     /// The index of the column in the old table.
     let column: Int
     let classes: StorageClasses
-    /// The length that each BLOB must have, in bytes; nil for any length.
+    /// The length that every BLOB must have, in bytes; nil if any length is allowed.
     let length: Int?
 
     package init(column: Int, classes: StorageClasses, length: Int?) {
@@ -63,14 +65,16 @@ package final class RecordCopy: Sendable {
     }
   }
 
-  /// The values of a record in order: the serial type of each, and its offset in bytes from the start of the record.
+  /// The values of a record, in order. For each value: its serial type, and its offset in bytes from the start of the
+  /// record.
   package typealias Fields = ContiguousArray<(type: UInt64, offset: Int)>
 
-  /// A part in a small form without references, because it is looked up for each value of each row.
+  /// A ``Part`` in a compact form without references. It is compact because it is looked up for each value of each row.
   private struct Piece: BitwiseCopyable {
     /// The index of the field in the old record; negative for a constant.
     let field: Int32
-    /// The serial type of the constant; 0 without a constant. `hasConstant`: whether there is a constant.
+    /// `constantType`: the serial type of the constant; 0 if there is no constant. `hasConstant`: whether there is a
+    /// constant.
     let constantType: UInt64
     let hasConstant: Bool
     let isConstantWhereSet: Bool
@@ -79,26 +83,27 @@ package final class RecordCopy: Sendable {
 
   private let form: RecordForm
   private let pieces: ContiguousArray<Piece>
-  /// The bytes of the constants, by column of the new table; empty without a constant.
+  /// The bytes of the constants, one entry for each column of the new table; empty for a column without a constant.
   private let bodies: ContiguousArray<ContiguousArray<UInt8>>
-  /// The rules, each with the index of the field in the old record as `column`.
+  /// The rules for the old values. Here, ``Rule/column`` is the index of the field in the old record.
   private let rules: ContiguousArray<Rule>
   private let fieldCount: Int
-  /// Whether each column takes the field at its own index and no constant, so that the new record is usually the old
-  /// one.
+  /// Whether each column of the new table has no constant and takes the field at the same index in the old record. If
+  /// so, the new record usually equals the old one.
   private let isIdentity: Bool
-  /// The index of the field of the row id's column in the old record; nil when no column is the row id.
+  /// The index of the field in the old record that belongs to the row id's column; nil when no column is the row id.
   private let rowIDField: Int?
-  /// The fewest fields that an old record must have. A record with fewer fields lacks one whose default is not NULL.
+  /// The minimum number of fields in an old record. A shorter record lacks a field whose default is not NULL.
   private let leastCount: Int
 
-  /// Prepares to copy records; nil when a value may change when it is copied, or when no row is wanted.
+  /// Prepares for copying records. The result is nil when a value might change in the copy, or when no row could be
+  /// copied.
   ///
   /// - Parameters:
   ///   - source: the old table, which must have row ids and text in UTF-8.
-  ///   - rules: what may be in columns of the old table.
+  ///   - rules: what is expected of the values in columns of the old table.
   ///   - form: the form of the new records.
-  ///   - parts: where the values come from, a part for each column of the new table, in order.
+  ///   - parts: the sources of the values, one for each column of the new table, in order.
   package init?(
     from source: TableDefinition, _ rules: [Rule], to form: RecordForm, _ parts: [Part]
   ) {
@@ -111,7 +116,7 @@ package final class RecordCopy: Sendable {
     for (place, part) in parts.enumerated() {
       let from = part.source.map(field)
       if let from {
-        // Whole numbers of a REAL column are stored as integers.
+        // A REAL column stores whole numbers as integers, so the new column must be REAL too.
         guard let from, !from.isReal || form.isReal(place) else { return nil }
       } else if part.isDemanded, part.constant == nil || part.constant == .null {
         return nil
@@ -151,24 +156,25 @@ package final class RecordCopy: Sendable {
     }
   }
 
-  /// What ``append(_:_:to:)`` did with a record.
+  /// The result of ``append(_:_:to:)``.
   package enum Outcome {
     /// The new record equals the old one. Nothing was appended.
     case same
     /// The new record was appended.
     case made
-    /// The record cannot be copied and must be decoded. Nothing was appended. A value breaks a rule, is demanded and
-    /// missing, or does not have the form that SQLite would give it in the new table, or the record contradicts itself.
+    /// The record cannot be copied, and its values must be decoded. Nothing was appended. Either the record contradicts
+    /// itself, or one of its values is the reason: the value breaks a rule, is NULL where NULL is not allowed, or does
+    /// not have the form that SQLite would give it in the new table.
     case undecided
   }
 
-  /// Makes the new record of an old one and appends it to `bytes`, unless the two are equal.
+  /// Makes the new record from an old one and appends it to `bytes`, unless the new record equals the old one.
   ///
   /// - Parameters:
   ///   - record: the old record.
   ///   - fields: the serial types and offsets of the old record's values.
-  ///   - bytes: what the new record is appended to.
-  /// - Returns: ``Outcome/made`` when the new record was appended; else nothing was appended.
+  ///   - bytes: the bytes to which the new record is appended.
+  /// - Returns: ``Outcome/made`` when the new record was appended. For any other outcome, nothing was appended.
   package func append(
     _ record: RawSpan, _ fields: borrowing Fields,
     to bytes: inout ContiguousArray<UInt8>
@@ -206,7 +212,7 @@ package final class RecordCopy: Sendable {
     return true
   }
 
-  /// Appends the bytes of the new record's values. Values that follow each other in the old record are copied together.
+  /// Appends the bytes of the new record's values. Values that are adjacent in both records are copied in one step.
   private func appendValues(
     _ record: RawSpan, _ fields: borrowing Fields,
     to bytes: inout ContiguousArray<UInt8>
@@ -230,7 +236,7 @@ package final class RecordCopy: Sendable {
     bytes.append(record, stretch)
   }
 
-  /// The serial type in column `place` of the new record; nil when the value cannot be copied.
+  /// The serial type for column `place` of the new record; nil when the value cannot be copied.
   @inline(__always)
   private func checkedType(
     of place: Int, _ record: RawSpan, _ fields: borrowing Fields
@@ -239,7 +245,7 @@ package final class RecordCopy: Sendable {
     let (type, range) = value(of: place, fields)
     if type == 0, piece.isDemanded { return nil }
     if piece.field >= 0, Int(piece.field) < fields.count {
-      // Reserved types and NaN are read as NULL.
+      // Values with reserved types, and NaN, are read as NULL.
       let field = fields[Int(piece.field)]
       if field.type == 10 || field.type == 11
         || field.type == 7 && Double(bitPattern: record.uint64(at: field.offset)).isNaN
@@ -253,8 +259,8 @@ package final class RecordCopy: Sendable {
     return form.takes(type, record, range.lowerBound, range.count, place) ? type : nil
   }
 
-  /// The serial type in column `place` of the new record, and the bytes of the old record that hold the value. The
-  /// range is nil for a constant and for NULL.
+  /// The serial type of the value in column `place` of the new record, and the range of the value's bytes in the old
+  /// record. The range is nil for a constant and for NULL.
   @inline(__always)
   private func value(
     of place: Int, _ fields: borrowing Fields

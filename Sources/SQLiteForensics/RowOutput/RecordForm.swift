@@ -1,10 +1,10 @@
 import RowText
 import SQLiteFile
 
-/// The form of the records of a table. A record has this form when SQLite would store the row in exactly these bytes. A
-/// record in the form of its table can be copied into another file unchanged.
+/// The form of the records of a table. A record has this form if SQLite would store its row in exactly these bytes.
+/// Such a record can be copied into another file unchanged.
 package struct RecordForm: Sendable {
-  /// What the form demands of the values in a column.
+  /// What the form requires of the values in a column.
   private struct Column {
     let affinity: TableDefinition.Affinity
     let takesNull: Bool
@@ -14,19 +14,22 @@ package struct RecordForm: Sendable {
   private let columns: ContiguousArray<Column>
   private let namesFiles: Bool
 
-  /// SQLite's default limit for the bytes of a row (https://sqlite.org/limits.html), less 1 MiB for a record header.
+  /// SQLite's default limit for the size of a row, in bytes (https://sqlite.org/limits.html), less 1 MiB, which leaves
+  /// room for the record header.
   private static let maxBytes = 1_000_000_000 - (1 << 20)
-  /// The whole numbers that a REAL column stores as integers: those that fit into six bytes.
+  /// The whole numbers that SQLite stores as integers in a REAL column: those that fit into six bytes.
   package static let compact: ClosedRange<Int64> = -(1 << 47)...(1 << 47) - 1
-  /// The length of a reference to an external file, as Core Data stores it: a 2, a name of 36 characters and a zero.
+  /// The length of a reference to an external file, in bytes. Core Data stores the byte 2, a name of 36 characters and
+  /// a zero byte.
   private static let referenceBytes = 38
 
-  /// Creates the form of a table that has row ids and no generated columns, and is not STRICT.
+  /// Creates the form of a table's records. The table must have row ids, must have no generated columns, and must not
+  /// be STRICT.
   ///
   /// - Parameters:
   ///   - table: the table.
-  ///   - namesFiles: whether values may refer to external files of the store. Then a record with a value that looks
-  ///     like such a reference does not have the form.
+  ///   - namesFiles: whether values may refer to external files of the store. If so, a record does not have the form if
+  ///     one of its values looks like such a reference.
   package init(_ table: ExpectedTable, namesFiles: Bool) {
     let definition = table.definition
     columns = ContiguousArray(
@@ -40,19 +43,19 @@ package struct RecordForm: Sendable {
 
   // MARK: - Values
 
-  /// How many values a row of the table has.
+  /// The number of columns of the table.
   package var columnCount: Int { columns.count }
 
-  /// Whether a column is the row id (INTEGER PRIMARY KEY), for which records hold NULL.
+  /// Whether a column is the row id (INTEGER PRIMARY KEY). Records contain NULL for such a column.
   package func isRowID(_ column: Int) -> Bool { columns[column].isRowID }
 
-  /// Whether a column stores whole numbers as integers and reads them as reals.
+  /// Whether a column has REAL affinity, so that SQLite stores whole numbers as integers and reads them back as reals.
   package func isReal(_ column: Int) -> Bool { columns[column].affinity == .real }
 
   /// Whether a column accepts NULL.
   package func takesNull(_ column: Int) -> Bool { columns[column].takesNull }
 
-  /// Whether SQLite stores `integer` in this column as an integer ("Datatypes In SQLite", section 3).
+  /// Whether SQLite stores `integer` as an integer in this column ("Datatypes In SQLite", section 3).
   @inline(__always)
   package func takes(_ integer: Int64, in column: Int) -> Bool {
     switch columns[column].affinity {
@@ -62,7 +65,7 @@ package struct RecordForm: Sendable {
     }
   }
 
-  /// Whether SQLite stores `real` in this column as a real; false for NaN.
+  /// Whether SQLite stores `real` as a real in this column; false for NaN.
   @inline(__always)
   package func takes(_ real: Double, in column: Int) -> Bool {
     guard !real.isNaN else { return false }
@@ -76,8 +79,8 @@ package struct RecordForm: Sendable {
     }
   }
 
-  /// The integer that SQLite stores instead of `real` in a REAL column and reads back as the same real. Nil when SQLite
-  /// stores the real, and for columns that are not REAL.
+  /// The integer that SQLite stores in place of `real` in a REAL column. When SQLite reads the column, it converts the
+  /// integer back to the same real. Nil when SQLite stores the real itself, and for columns that are not REAL.
   package func integer(for real: Double, in column: Int) -> Int64? {
     guard columns[column].affinity == .real, let whole = Int64(exactly: real),
       Self.compact.contains(whole)
@@ -85,8 +88,8 @@ package struct RecordForm: Sendable {
     return whole
   }
 
-  /// The integer that SQLite stores when `real` is inserted into the column; nil when SQLite stores the real
-  /// ("Datatypes In SQLite", section 3.1). SQLite does not convert to the largest or smallest 64-bit integer.
+  /// The integer that SQLite stores when `real` is inserted into the column; nil when SQLite stores the real itself
+  /// ("Datatypes In SQLite", section 3.1). SQLite never converts a real to the largest or the smallest 64-bit integer.
   package func converted(_ real: Double, in column: Int) -> Int64? {
     switch columns[column].affinity {
     case .numeric, .integer: Int64(exactly: real).flatMap { $0 == .min || $0 == .max ? nil : $0 }
@@ -95,29 +98,29 @@ package struct RecordForm: Sendable {
     }
   }
 
-  /// The real that SQLite stores when `integer` is inserted into the column; nil when SQLite stores the integer.
+  /// The real that SQLite stores when `integer` is inserted into the column; nil when SQLite stores the integer itself.
   package func converted(_ integer: Int64, in column: Int) -> Double? {
     columns[column].affinity == .real && !Self.compact.contains(integer) ? Double(integer) : nil
   }
 
-  /// Whether SQLite surely stores a text in this column as text. `first`: the first byte of the text; nil for an empty
-  /// text.
+  /// Whether SQLite certainly stores a text as text in this column. `first`: the first byte of the text; nil for an
+  /// empty text.
   @inline(__always)
   package func takesText(_ first: UInt8?, in column: Int) -> Bool {
     switch columns[column].affinity {
     case .text, .blob: true
-    // No number begins with a letter, so such text is not converted.
+    // No number begins with a letter, so SQLite does not convert such a text.
     case .numeric, .integer, .real: first.map { $0 >= UInt8(ascii: "A") } ?? true
     }
   }
 
-  /// Whether SQLite, with its default limits, accepts a row with a record of this many bytes.
+  /// Whether SQLite, with its default limits, accepts a row whose record has `byteCount` bytes.
   package static func takes(byteCount: Int) -> Bool { byteCount < maxBytes }
 
   // MARK: - Records
 
-  /// Whether a record has this form (file format, section 2.1): each number in its shortest encoding, text in UTF-8,
-  /// nothing missing and nothing left over.
+  /// Whether a record has this form (file format, section 2.1). Each number must have its shortest encoding, text must
+  /// be in UTF-8, and the lengths must add up to the length of the record.
   func takes(_ record: RawSpan) -> Bool {
     let count = record.byteCount
     guard Self.takes(byteCount: count), let header = shortest(record, 0, count),
@@ -140,7 +143,8 @@ package struct RecordForm: Sendable {
     return column == columns.count && offset == end && body == count
   }
 
-  /// Reads a variable-length integer in its shortest encoding; nil when it has leading zeros or ends after `end`.
+  /// Reads a varint. Returns nil when the varint ends after `end`, or is not in its shortest encoding because it has
+  /// leading zeros.
   @inline(__always)
   private func shortest(_ record: RawSpan, _ offset: Int, _ end: Int) -> Varint? {
     guard let number = Varint.read(record, at: offset, end: end),
@@ -149,8 +153,8 @@ package struct RecordForm: Sendable {
     return number
   }
 
-  /// Whether the value of a record with serial type `type`, at `offset` and `length` bytes long, has the form of a
-  /// column.
+  /// Whether a value has the form that SQLite gives to values of a column. `type`: the serial type of the value.
+  /// `offset`: the position of the value in the record. `length`: the length of the value in bytes.
   @inline(__always)
   func takes(
     _ type: UInt64, _ record: RawSpan, _ offset: Int, _ length: Int, _ column: Int

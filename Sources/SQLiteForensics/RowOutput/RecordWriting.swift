@@ -1,12 +1,12 @@
 extension ContiguousArray<UInt8> {
-  /// The length of a varint in bytes, for numbers of a record header. No record is so long that such a number takes
-  /// nine bytes.
+  /// The length in bytes of a number in a record header, encoded as a varint. No record is so long that such a number
+  /// takes nine bytes.
   @inline(__always)
   static func length(ofVarint value: UInt64) -> Int {
     value < 0x80 ? 1 : (70 - value.leadingZeroBitCount) / 7
   }
 
-  /// Appends a number of a record's header as a varint (file format, section 1.6).
+  /// Appends a number in a record header as a varint (file format, section 1.6).
   @inline(__always)
   package mutating func append(varint value: UInt64) {
     if value >= 0x80 {
@@ -19,11 +19,11 @@ extension ContiguousArray<UInt8> {
     append(UInt8(truncatingIfNeeded: value) & 0x7f)
   }
 
-  /// The value of a record's header length in bytes, which includes the header length's own bytes. `typeBytes`: how
-  /// many bytes the serial types take.
+  /// The number that a record header begins with: the length of the header in bytes, including the bytes of this
+  /// number. `typeBytes`: the total length of the serial types, in bytes.
   @inline(__always)
   package static func headerLength(_ typeBytes: Int) -> Int {
-    // No row has so many values that the length takes more than three bytes.
+    // No row has so many values that this number takes more than three bytes.
     let length = typeBytes + (typeBytes + 1 >= 1 << 7 ? 2 : 1)
     return length >= 1 << 14 ? length + 1 : length
   }

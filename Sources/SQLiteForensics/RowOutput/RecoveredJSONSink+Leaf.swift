@@ -4,8 +4,8 @@ import SQLiteFile
 extension RecoveredJSONSink {
   func takesLeaves(of table: Int) -> Bool { isUnlimited }
 
-  /// Renders all rows of a leaf in one pass and checks each record. Returns false when a record contradicts itself, a
-  /// value needs the slower path, or the buffer has no room. Then nothing of the page is written.
+  /// Renders all rows of a leaf in one pass, and checks each record. Returns false when a record contradicts itself,
+  /// when a value needs the slower path, or when the buffer has no room. In this case, nothing of the leaf is written.
   mutating func take(
     _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
@@ -13,13 +13,13 @@ extension RecoveredJSONSink {
     setTemplate(table)
     guard let start = output.templateLength else { return false }
     let columns = layout.rules.count
-    // A generous estimate; the bound of each row is checked.
+    // A generous estimate. The exact limit is checked for each row.
     let room = 2 &* page.byteCount &+ leaf.cells.count &* (start &+ 128 &+ 8 &* columns)
     guard let mark = output.mark(for: min(room, output.capacity)) else { return false }
     var cursor = mark
     for index in leaf.cells.indices {
       let cell = leaf.cells[index]
-      // A byte of text becomes at most six bytes, and writes may overshoot by 32.
+      // A byte of text becomes at most six bytes, and a write may go up to 32 bytes past its end.
       let most = start &+ 192 &+ 48 &* columns &+ 6 &* Int(cell.end &- cell.record)
       guard cursor &+ most <= output.capacity,
         let end = put(cell, page, layout, attribution, at: cursor)
@@ -33,8 +33,8 @@ extension RecoveredJSONSink {
     return true
   }
 
-  /// Writes a row at buffer position `start` and returns the position after it; nil when the record contradicts itself
-  /// or a value needs the slower path.
+  /// Writes a row at the buffer position `start`, and returns the position after the row. Returns nil when the record
+  /// contradicts itself, or when a value needs the slower path.
   @inline(__always)
   private mutating func put(
     _ cell: SoundLeaf.Cell, _ page: RawSpan, _ layout: borrowing RowLayout,
@@ -107,7 +107,7 @@ extension RecoveredJSONSink {
       }
       body &+= length
     }
-    // All fields must have a column.
+    // Every field must belong to a column.
     guard offset == headerEnd, body == end else { return nil }
     while column < rules.count {
       output.put(separator, at: cursor)
@@ -128,7 +128,7 @@ extension RecoveredJSONSink {
   }
 
   /// Writes the value of a column for which the record has no field: the row id, the column's default or NULL. Returns
-  /// the position after the value; nil when the default is a text or a blob.
+  /// the position after the value. Returns nil when the default is a text or a blob, which need the slower path.
   @inline(never)
   private mutating func put(
     missing column: Int, of rowID: Int64, _ layout: borrowing RowLayout, at cursor: Int
@@ -142,7 +142,7 @@ extension RecoveredJSONSink {
     }
   }
 
-  /// Writes `],"attribution":"…"}` and the end of the line; returns the position after it.
+  /// Writes `],"attribution":"…"}` and the end of the line. Returns the position after these bytes.
   @inline(__always)
   private mutating func put(attribution: Attribution, at cursor: Int) -> Int {
     output.put(0x6972_7474_6122_2c5d, at: cursor)

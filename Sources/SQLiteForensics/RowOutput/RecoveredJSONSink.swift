@@ -2,8 +2,8 @@ import RowText
 import SQLiteFile
 
 extension OutputBuffer {
-  /// Appends `],"attribution":"…"`. For the attribution that nearly all rows have, the text is appended as machine
-  /// words.
+  /// Appends `],"attribution":"…"}`. Nearly all rows have the attribution ``Attribution/root``, so this one is appended
+  /// as machine words.
   @inline(__always)
   fileprivate mutating func append(attribution: Attribution) {
     guard attribution == .root else {
@@ -15,8 +15,8 @@ extension OutputBuffer {
   }
 }
 
-/// Writes recovered rows as JSON, one object for each row: `table`, `rowid` and `values` as for an ordinary row, then
-/// the attribution and, for unusual rows, state, place and partial values.
+/// Writes recovered rows as JSON, one object for each row. As for an ordinary row, an object has the keys `table`,
+/// `rowid` and `values`; the attribution follows. Unusual rows also have a state, a place and partial values.
 struct RecoveredJSONSink: RecoverySink, ~Copyable {
   var output: OutputBuffer
   private let names: [(table: String, columns: [String])]
@@ -24,12 +24,12 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   private var partial: [PartialValue] = []
   private var column = 0
   private var left: Int
-  /// Whether any number of rows is wanted, each in a line of its own.
+  /// Whether the number of rows is unlimited and each row is written on a line of its own.
   let isUnlimited: Bool
   private let form: JSONForm
   private var isFirst = true
-  /// `starts`: the start of a line for each table, rendered once. `templateTable`: the index of the table whose start
-  /// is the current template of the output; -1 for no table.
+  /// `starts`: for each table, the start of a line, rendered in advance. `templateTable`: the index of the table whose
+  /// start of a line is the present template of the output; -1 if that is the start for rows without a table.
   private let starts: [String]
   private var templateTable = Int.min
 
@@ -67,8 +67,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     column = 0
   }
 
-  /// Makes the start of a line for rows of a table the template of the output. `table`: the table's index; negative for
-  /// no table.
+  /// Makes the start of a line for rows of a table the template of ``output``. `table`: the index of the table;
+  /// negative for rows without a table.
   @inline(__always)
   mutating func setTemplate(_ table: Int) {
     guard table != templateTable else { return }
@@ -77,7 +77,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
       table >= 0 && table < starts.count ? starts[table] : "{\"table\":null,\"rowid\":")
   }
 
-  /// Begins the next value. Returns whether to write it; otherwise NULL has been written.
+  /// Begins the next value. Returns true if the caller must write the value. Returns false if the value is incomplete;
+  /// NULL has then been written.
   @inline(__always)
   private mutating func starts(_ length: Int = 0) -> Bool {
     if column > 0 { output.append(UInt8(ascii: ",")) }
@@ -165,8 +166,9 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     output.append("}")
   }
 
-  /// Another sink for the same tables and the same descriptor, with its own buffer. It writes its lines when its turn
-  /// comes.
+  /// Creates another sink with its own buffer, for the same tables and the same file descriptor.
+  ///
+  /// `turn`: makes the new sink wait until the blocks before its own block have been written.
   func another(capacity: Int, turn: OutputTurn) -> RecoveredJSONSink {
     RecoveredJSONSink(
       output: output.another(capacity: capacity, turn: turn), names: names, starts: starts)
@@ -183,7 +185,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     isUnlimited = true
   }
 
-  /// Writes out the bytes that are in the buffer.
+  /// Writes the bytes in the buffer to the output.
   mutating func flush() { output.flush() }
 
   mutating func finish() throws(SQLiteFileError) {

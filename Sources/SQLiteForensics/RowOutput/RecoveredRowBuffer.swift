@@ -1,11 +1,11 @@
 import RowText
 package import SQLiteFile
 
-/// A recovered row whose memory is reused for the next row, for callers that pass on millions of rows.
+/// A recovered row. Its memory is reused for the next row, for callers that receive millions of rows.
 package struct RecoveredRowBuffer: ~Copyable {
   /// A storage class.
   package enum Kind: UInt8, BitwiseCopyable, Sendable {
-    /// NULL; incomplete values are NULL, too.
+    /// NULL. An incomplete value has this kind too.
     case null
     /// An integer.
     case integer
@@ -13,38 +13,38 @@ package struct RecoveredRowBuffer: ~Copyable {
     case real
     /// Text as UTF-8.
     case text
-    /// Bytes.
+    /// A blob.
     case blob
   }
 
-  /// One value. The content of a text or blob is a part of ``RecoveredRowBuffer/bytes``.
+  /// One value. The content of a text or blob is in ``RecoveredRowBuffer/bytes``.
   package struct Value: BitwiseCopyable, Sendable {
     /// The storage class.
     package let kind: Kind
-    /// Whether text is valid UTF-8; true for all other values.
+    /// Whether a text is valid UTF-8; true for all other values.
     package let isValid: Bool
     /// The integer, or the bits of the float.
     package let bits: Int64
-    /// The index in ``RecoveredRowBuffer/bytes`` where a text or blob starts; 0 for other values.
+    /// The index in ``RecoveredRowBuffer/bytes`` at which a text or blob starts; 0 for other values.
     package let offset: Int
     /// The length of a text or blob in bytes; 0 for other values.
     package let count: Int
   }
 
-  /// Where the row comes from.
+  /// The origin of the row.
   package private(set) var origin = RowOrigin()
-  /// The row id; nil when it was lost or is in doubt, and in a WITHOUT ROWID table.
+  /// The row id; nil when it was lost or is in doubt, and for a row of a WITHOUT ROWID table.
   package private(set) var rowID: Int64?
   /// The values in column order.
   package private(set) var values: ContiguousArray<Value> = []
-  /// The content of all text and blobs of the row.
+  /// The content of all texts and blobs of the row.
   package private(set) var bytes = ContiguousArray<UInt8>()
-  /// The incomplete values.
+  /// The values that are incomplete or in doubt.
   package private(set) var partial: [PartialValue] = []
   /// Whether any text is not valid UTF-8.
   package private(set) var hasInvalidText = false
 
-  /// When a row has more bytes of text and blobs than this, the memory is released after the row.
+  /// If a row has more bytes of texts and blobs than this, their memory is released after the row.
   private static let keptBytes = 1 << 20
 
   init() { bytes.reserveCapacity(1 << 16) }
@@ -81,7 +81,7 @@ package struct RecoveredRowBuffer: ~Copyable {
       Value(kind: kind, isValid: isValid, bits: 0, offset: offset, count: span.byteCount))
   }
 
-  /// Becomes a copy of the row at `index` among the batch's heads.
+  /// Replaces this row by a copy of the row at `index` in ``RowBatch/heads``.
   mutating func copy(_ index: Int, of batch: borrowing RowBatch) {
     let head = batch.heads[index]
     origin = head.origin
@@ -94,9 +94,9 @@ package struct RecoveredRowBuffer: ~Copyable {
     bytes.append(contentsOf: batch.bytes[head.bytes])
   }
 
-  /// Sends the row to a sink, with `origin` instead of its own origin.
+  /// Sends the row to a sink, with `origin` in place of the row's own origin.
   ///
-  /// `lost`: the incomplete values of the row, instead of its own ones.
+  /// `lost`: the row's incomplete values, which are sent in place of ``partial``.
   func send<Sink: RecoverySink & ~Copyable>(
     as origin: RowOrigin, without lost: [PartialValue], to sink: inout Sink
   ) {
@@ -115,7 +115,8 @@ package struct RecoveredRowBuffer: ~Copyable {
     sink.endRow()
   }
 
-  /// A hash of the row id, if `hasRowID`, and of all values outside `columns`. It differs between runs of the program.
+  /// A hash of the values of all columns that are not in `columns`, and of the row id if `hasRowID` is true. The hash
+  /// differs between runs of the program.
   func contentHash(without columns: Set<Int> = [], hasRowID: Bool = true) -> Int {
     var hasher = Hasher()
     if hasRowID { hasher.combine(rowID) }
@@ -137,7 +138,7 @@ package struct RecoveredRowBuffer: ~Copyable {
   }
 }
 
-/// A sink that gathers the values of a row in a buffer.
+/// A sink that collects the values of a row in a buffer.
 protocol RowGathering: RowSink, ~Copyable {
   var row: RecoveredRowBuffer { get set }
 }
@@ -153,7 +154,7 @@ extension RowGathering where Self: ~Copyable {
   mutating func blob(_ bytes: RawSpan) { row.append(.blob, bytes) }
 }
 
-/// Gathers each row in a buffer and passes it on.
+/// Collects each row in a buffer and passes it to a closure.
 struct BufferedRowSink: RecoverySink, RowGathering, ~Copyable {
   private let receive: (borrowing RecoveredRowBuffer) -> Bool
   var row = RecoveredRowBuffer()
@@ -169,7 +170,7 @@ struct BufferedRowSink: RecoverySink, RowGathering, ~Copyable {
   }
   mutating func stop() { wantsMore = false }
 
-  /// Passes on the rows of a batch at the indices `places`, until the receiver wants no more.
+  /// Passes on the rows of a batch at the indexes `places`, until the receiver wants no more rows.
   mutating func receive(_ batch: borrowing RowBatch, _ places: Range<Int>) {
     var index = places.lowerBound
     while index < places.upperBound, wantsMore {
@@ -181,11 +182,11 @@ struct BufferedRowSink: RecoverySink, RowGathering, ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// Calls `receive` with each row of the selection until it returns false, always in the same memory.
+  /// Calls `receive` with each row of the selection until `receive` returns false. All rows use the same memory.
   ///
-  /// `names`: the names of the wanted tables; nil for all rows, including those of no known table.
-  /// `readsAhead`: whether another thread may read pages before their rows are asked for. Callers that stop early pass
-  /// false, so that ``findings`` only has what was found on the pages that they asked for.
+  /// `names`: the names of the wanted tables; nil for all rows, including rows whose table is not known.
+  /// `readsAhead`: whether another thread may read pages before their rows are needed. A caller that stops early passes
+  /// false, so that ``findings`` contains only findings about pages that were needed.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func forEachBufferedRow(
     _ selection: Selection, of names: [String]? = nil, readsAhead: Bool = true,
@@ -203,13 +204,14 @@ extension DamagedDatabase {
   }
 
   /// Passes on all readable rows until one of the closures returns false: live rows in page order, then contradicted
-  /// rows. Rows whose records have the form of their table go to `records` unchanged, a stretch at a time. All other
-  /// rows go to `others`. The closures are never called at the same time, although another thread reads ahead.
+  /// rows. A row whose record has the form of its table goes to `records` unchanged, together with its neighbours.
+  /// Every other row goes to `others`. Another thread reads ahead, but the closures are never called at the same time.
   ///
   /// - Parameters:
-  ///   - forms: the form of each table, by index in ``tables``; nil to receive the rows of a table as values.
-  ///   - records: receives a batch and the stretch of its records that is passed on.
-  ///   - others: receives all rows that do not go to `records`, always in the same memory.
+  ///   - forms: the form of each table's records, by index in ``tables``; nil for a table whose rows should all go to
+  ///     `others`.
+  ///   - records: receives a batch and the stretch of records, in that batch, that is passed on.
+  ///   - others: receives all rows that do not go to `records`. All rows use the same memory.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func forEachReadableRow(
     as forms: [RecordForm?], records: (borrowing RecordBatch, RecordBatch.Stretch) -> Bool,
@@ -226,8 +228,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Clears the claimed overflow pages before all live rows are read again. Each reading of all live rows finds all
-  /// claims again.
+  /// Clears ``claimed`` before all live rows are read a second time. The second reading claims all overflow pages
+  /// again.
   private func forgetClaims() { claimed = PageSet(pageCount: pageCount) }
 
   func reportUndecodable(_ count: Int) {

@@ -1,8 +1,8 @@
 import SQLiteFile
 
-/// Rows, either as values or as whole records, one after the other in memory that is reused.
+/// A batch of rows, each stored either as values or as a complete record. The memory of a batch is reused.
 struct RowBatch: ~Copyable {
-  /// Where a row's values and bytes are in the batch, and the rest of what is known about the row.
+  /// The positions of a row's values and bytes in the batch, and all other properties of the row.
   struct Head {
     let origin: RowOrigin
     let rowID: Int64?
@@ -17,15 +17,16 @@ struct RowBatch: ~Copyable {
   private(set) var values: ContiguousArray<RecoveredRowBuffer.Value> = []
   private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var partials: [[PartialValue]] = []
-  /// `records`: the rows kept as records instead of values. `places`: for each stretch of records, how many rows with
-  /// values come before it.
+  /// `records`: the rows that are stored as records instead of values. `places`: for each stretch of records, the
+  /// number of rows in ``heads`` that come before it.
   private(set) var records = RecordBatch()
   private(set) var places: ContiguousArray<Int> = []
-  /// The bytes of all texts, blobs, partial values and records added since the batch was last emptied.
+  /// The total length of all texts, blobs, partial values and records that were added since the batch was last emptied,
+  /// in bytes.
   private(set) var size = 0
 
   var isEmpty: Bool { heads.isEmpty && places.isEmpty }
-  /// The number of values, with an estimate of four for each record.
+  /// The number of values in the batch, where each record counts as four values.
   var valueCount: Int { values.count + 4 * records.records.count }
 
   @inline(__always)
@@ -35,7 +36,7 @@ struct RowBatch: ~Copyable {
     size += record.byteCount
   }
 
-  /// Adds all records of a leaf.
+  /// Adds all records of a leaf to the batch.
   mutating func append(
     _ leaf: borrowing SoundLeaf, _ bytes: RawSpan, of table: Int, _ page: UInt32
   ) {
@@ -44,7 +45,8 @@ struct RowBatch: ~Copyable {
     size += leaf.contentSize
   }
 
-  /// Makes the last stretch one of `page`: continues the stretch if nothing came in between, else begins a new one.
+  /// Ensures that new records of page `page` can be added to the last stretch. If the last stretch consists of records
+  /// of this page and no other row was added after it, the stretch is continued; otherwise a new one begins.
   @inline(__always)
   private mutating func open(_ table: Int, _ page: UInt32) {
     guard places.last != heads.count || !records.isOpen(page) else { return }
@@ -78,7 +80,7 @@ struct RowBatch: ~Copyable {
     size = 0
   }
 
-  /// How far a batch was filled at some moment, for ``takeBack(to:)``.
+  /// The number of rows and of stretches in a batch at some moment. ``takeBack(to:)`` returns the batch to this state.
   struct Mark {
     fileprivate let heads: Int
     fileprivate let stretches: Int
@@ -88,8 +90,8 @@ struct RowBatch: ~Copyable {
 
   var mark: Mark { Mark(heads: heads.count, stretches: places.count) }
 
-  /// Drops all rows added since the mark was made. The rows must not be of a page that already had rows before the
-  /// mark.
+  /// Drops all rows that were added since the mark was made. No row of their page may have been in the batch when the
+  /// mark was made.
   mutating func takeBack(to mark: Mark) {
     if mark.heads < heads.count {
       values.removeSubrange(heads[mark.heads].values.lowerBound...)

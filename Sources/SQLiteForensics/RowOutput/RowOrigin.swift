@@ -1,76 +1,76 @@
 import RowText
 public import SQLiteFile
 
-/// Where a row comes from: its table, file, page and offset, how its table was determined, and how certain the row is.
+/// The origin of a row: its table, file, page and offset, the evidence for its table, and how certain the row is.
 public struct RowOrigin: Sendable, Hashable {
   /// The state of a row that is not an ordinary live row.
   public enum State: String, Sendable, Hashable, CaseIterable {
-    /// A deleted row, or an older version of a row, whose remains are in free space.
+    /// A deleted row, or an older version of a row, found in free space.
     case deleted
-    /// An older version of a row, from a frame of the log that a later frame replaced.
+    /// An older version of a row, from a frame of the log that a later frame has replaced.
     case superseded
     /// A row from a transaction of the log that was never committed.
     case uncommitted
-    /// A row from a frame that an earlier generation of the log left over.
+    /// A row from a frame that is left from an earlier generation of the log.
     case stale
-    /// A row as it was before a transaction, from the rollback journal.
+    /// A row as it was before a transaction, stored in the rollback journal.
     case beforeImage
-    /// A row that SQLite reads, because a cell pointer leads to it, although the rest of the file contradicts the row.
+    /// A row that SQLite reads because a cell pointer leads to it, although the rest of the file contradicts the row.
     case contradicted
   }
 
-  /// Where on its page a row was found.
+  /// The kind of place on its page in which a row was found.
   public enum Place: String, Sendable, Hashable {
     /// A cell of the page's b-tree.
     case cell
     /// A freeblock.
     case freeBlock
-    /// Space between the cell pointers and the cells, or between cells.
+    /// Space between the cell pointers and the cells, or between two cells.
     case gap
-    /// A free page that was a leaf.
+    /// A free page that was once a leaf.
     case freePage
     /// A trunk page of the freelist.
     case trunk
-    /// A page that nothing leads to.
+    /// A page that no other page leads to.
     case orphan
   }
 
-  /// The index of the table in the list of tables; nil when the evidence does not decide.
+  /// The index of the row's table in ``DamagedDatabase/tables``; nil when the evidence does not determine the table.
   public var table: Int?
-  /// The index of the table that the row may be from, when the evidence does not decide; nil when there is no such
-  /// table.
+  /// The index of the table that the row may belong to, if the evidence does not determine the table; nil when there is
+  /// no such table.
   public var guess: Int?
-  /// How the table was determined.
+  /// The evidence that determined the table.
   public var attribution = Attribution.unknown
   /// The state of a row that is not an ordinary live row; nil for a live row.
   public var state: State?
-  /// Where on its page the row was found.
+  /// The kind of place on its page in which the row was found.
   public var place = Place.cell
-  /// The file that the page is in.
+  /// The file that contains the page.
   public var member = Finding.Member.main
   /// The number of the page.
   public var page: UInt32 = 0
   /// The offset of the row's first byte, in bytes from the start of the file ``member``.
   public var offset: Int64 = 0
-  /// How certain it is that these bytes were a row, from 0 to 100.
+  /// How certain it is that the bytes were a row, from 0 to 100.
   public var confidence = 100
 }
 
-/// An incomplete value.
+/// A value that is incomplete or in doubt.
 ///
-/// When neither the type nor the length of the value is certain, ``of`` is 0. When only the outer bounds of several
-/// neighbouring values are certain, the first of these values has the bytes of all.
+/// If neither the type nor the length of the value is certain, ``of`` is 0. If only the outer bounds of several
+/// neighbouring values are certain, the first of these values contains the bytes of all of them.
 public struct PartialValue: Sendable, Hashable {
   /// The index of the column.
   public var column: Int
-  /// How many bytes from the start are present and not in doubt. All bytes count when it is not known which ones are in
-  /// doubt.
+  /// The number of bytes, from the start of the value, that are present and not in doubt. If it is not known which
+  /// bytes are in doubt, all present bytes count.
   public var have: Int
   /// The length of the whole value in bytes.
   public var of: Int
-  /// Whether bytes are in doubt, and not just missing.
+  /// Whether any bytes are present but in doubt; false if bytes are only missing.
   public var isDoubtful: Bool
-  /// The bytes that ``have`` counts.
+  /// The bytes that are counted by ``have``.
   public var bytes: [UInt8]
 
   /// Creates a partial value.
@@ -83,24 +83,24 @@ public struct PartialValue: Sendable, Hashable {
   }
 }
 
-/// Receives recovered rows: first the origin of a row, then its values as any `RowSink` does. The sink has to replace
-/// the value of a column in `partial` by NULL.
+/// Receives recovered rows: the origin of a row first, then its values, as for any `RowSink`. For each column in
+/// `partial`, the sink must use NULL as the value.
 protocol RecoverySink: RowSink, ~Copyable {
   mutating func begin(_ origin: RowOrigin, partial: [PartialValue])
-  /// Takes the complete record of a live row unchanged; returns false to receive its values instead.
+  /// Receives the complete record of a live row unchanged. Returns false if the sink needs the row's values instead.
   mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool
-  /// How many texts so far are not valid in the encoding of the file.
+  /// The number of texts so far that are not valid in the encoding of the file.
   var undecodableCount: Int { get }
-  /// Takes all rows of a leaf at once. The fields of the table's records must be its columns in order, and text must be
-  /// UTF-8.
+  /// Receives all rows of a leaf at once. The fields of the table's records must be its columns in order, and text must
+  /// be in UTF-8.
   ///
-  /// - Returns: false when the sink does not take whole leaves, or when a record contradicts itself. Then no row is
-  ///   taken.
+  /// - Returns: false when the sink does not accept whole leaves, or when a record contradicts itself. In this case, no
+  ///   row was accepted.
   mutating func take(
     _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
   ) -> Bool
-  /// Whether the sink can take whole leaves of a table. `table`: the table's index.
+  /// Whether the sink can accept whole leaves of a table. `table`: the index of the table.
   func takesLeaves(of table: Int) -> Bool
 }
 
@@ -118,20 +118,21 @@ extension RecoverySink where Self: ~Copyable {
   mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool { false }
 }
 
-/// A row with its values and all that is known about it.
+/// A recovered row: its values, its origin, and which of its values are incomplete.
 public struct RecoveredRow: Sendable, Hashable {
-  /// Where the row comes from.
+  /// The origin of the row.
   public var origin: RowOrigin
-  /// The row id; nil when it was lost or is in doubt.
+  /// The row id; nil when it was lost or is in doubt, and for a row of a WITHOUT ROWID table.
   public var rowID: Int64?
-  /// The values in column order; NULL for incomplete ones.
+  /// The values in column order. An incomplete value is NULL.
   public var values: [StoredValue]
-  /// The incomplete values.
+  /// The values that are incomplete or in doubt.
   public var partial: [PartialValue]
 }
 
 extension RecoveredRow {
-  /// A row as values. A text that is not valid in the encoding of the file becomes a partial value.
+  /// Creates a row from a row in a buffer. A text that is not valid in the encoding of the file becomes a partial
+  /// value.
   package init(_ row: borrowing RecoveredRowBuffer) {
     origin = row.origin
     rowID = row.rowID
@@ -156,7 +157,7 @@ extension RecoveredRow {
   }
 }
 
-/// Gathers recovered rows as values.
+/// Collects each recovered row as a ``RecoveredRow`` and passes it to a closure.
 struct RecoveredValueSink: RecoverySink, ~Copyable {
   private let receive: (RecoveredRow) -> Bool
   private var row = RecoveredRow(origin: RowOrigin(), rowID: nil, values: [], partial: [])

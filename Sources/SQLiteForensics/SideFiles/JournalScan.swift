@@ -1,23 +1,22 @@
 import SQLiteFile
 
-/// Reads the records of a rollback journal, segment by segment, whether or not its headers are intact.
+/// Reads the records of a rollback journal, segment by segment, even if the journal's headers are damaged.
 struct JournalScan {
   /// The records of a journal.
   struct Result {
     let pageSize: Int
     let images: ContiguousArray<JournalSalvage.Image>
-    /// The size of the database in pages from a header of the last transaction; nil when all headers of that
+    /// The size of the database in pages, from a header of the last transaction; nil when all headers of that
     /// transaction are lost.
     let databasePageCount: UInt32?
     /// Whether the last segment of the last transaction has records and was never synced. False when the transaction
-    /// has only its first segment.
+    /// has only one segment.
     let endsUnsynced: Bool
   }
 
   private typealias Image = JournalSalvage.Image
 
-  /// A segment's header of 28 bytes. Magic and record count are written when the segment is synced, and are zero
-  /// until then.
+  /// The header of a segment (28 bytes). Until the segment is synced, the magic number and the record count are zero.
   private struct Header {
     let isSynced: Bool
     let nonce: UInt32
@@ -43,10 +42,11 @@ struct JournalScan {
   }
 
   private static let sectorSizes: [Int64] = [512, 4096, 1024, 2048, 8192, 16_384, 32_768, 65_536]
-  /// The most damaged records in a row that are passed over; after more, the segment counts as ended.
+  /// The maximum number of consecutive damaged records that are skipped. If more records in succession are damaged, the
+  /// segment ends before them.
   private static let maxDamagedRecords = 8
-  /// How far behind the last record a next one is searched for, in bytes. A limit is needed because a hole in the file
-  /// may have any size.
+  /// The maximum distance from the last record at which the next record is searched for, in bytes. A limit is needed
+  /// because a hole in the file may have any size.
   private static let farthestSearch: Int64 = 64 << 20
   private static let pageSizes = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
 
@@ -59,8 +59,8 @@ struct JournalScan {
   private var databasePageCount: UInt32?
   private var age: UInt16 = 0
   private var endsUnsynced = false
-  /// The pages of the current transaction so far. A transaction journals each page once, so a second record of a page
-  /// begins another transaction.
+  /// The pages of the current transaction that have occurred so far. A transaction writes each page to the journal only
+  /// once, so a second record for the same page begins another transaction.
   private var pages: Set<UInt32> = []
 
   private var recordLength: Int { pageSize + 8 }
@@ -99,8 +99,8 @@ struct JournalScan {
     size >= 512 && size <= 65_536 && size & (size - 1) == 0
   }
 
-  /// Page and sector size in bytes: from the first header, else the sizes with which the most records agree on their
-  /// nonce. Nil when no sizes make records agree.
+  /// The page size and the sector size in bytes, taken from the first header. If this header is lost, the sizes for
+  /// which most records agree on their nonce. Nil when no sizes make records agree.
   private static func geometry(of file: ByteFile, _ expected: Int, _ pageLimit: UInt32)
     throws(SQLiteFileError) -> (pageSize: Int, sectorSize: Int64)?
   {
@@ -118,7 +118,7 @@ struct JournalScan {
           guard start + pageSize + 8 <= bytes.byteCount else { break }
           let nonce = nonce(bytes, start, pageSize, pageLimit)
           if let nonce, nonce == last { score += 2 }
-          // One record alone proves nothing, but it counts for the page size of the database.
+          // A single record proves nothing, but it counts if the page size is that of the database.
           if nonce != nil, index == 0, pageSize == expected, sectorSize == 512 { score += 1 }
           last = nonce
         }
@@ -128,8 +128,8 @@ struct JournalScan {
     return best.map { ($0.pageSize, $0.sectorSize) }
   }
 
-  /// The nonce of the record at offset `start`, which is right if the record is intact; nil when its page number is not
-  /// valid.
+  /// The nonce that follows from the record at offset `start`, provided that the record is intact. Nil when the
+  /// record's page number is not valid.
   private static func nonce(
     _ bytes: RawSpan, _ start: Int, _ pageSize: Int, _ pageLimit: UInt32
   ) -> UInt32? {
@@ -160,7 +160,7 @@ struct JournalScan {
   // MARK: - Segments
 
   private mutating func run() throws(SQLiteFileError) {
-    // The first header, intact or not, takes a sector.
+    // The first header, whether intact or not, occupies one sector.
     let first = try header(at: 0)
     if let first { databasePageCount = first.databasePageCount }
     var offset = try segment(from: sectorSize, nonce: first?.nonce)
@@ -168,7 +168,7 @@ struct JournalScan {
       let boundary = (offset + sectorSize - 1) / sectorSize * sectorSize
       if let header = try header(at: boundary) {
         if age == 0 {
-          // Segments of one transaction agree on the size of the database.
+          // All segments of one transaction state the same size of the database.
           if let known = databasePageCount, known != header.databasePageCount { nextTransaction() }
           if age == 0 { databasePageCount = header.databasePageCount }
         }
@@ -177,7 +177,7 @@ struct JournalScan {
         if age == 0 { endsUnsynced = !header.isSynced && images.count > count }
         continue
       }
-      // The bytes after the last segment are remains of an older and longer journal.
+      // The bytes after the last segment remain from an older, longer journal.
       if age == 0 { nextTransaction() }
       guard let next = try nextRun(from: offset) else { return }
       offset = next.isHeader ? next.offset : try segment(from: next.offset, nonce: nil)
@@ -189,10 +189,10 @@ struct JournalScan {
     pages = []
   }
 
-  /// Adds the records from `start` on that agree on a nonce. `known`: the nonce from the segment's header; nil without
-  /// a header.
+  /// Adds the records from offset `start` on, while they have the same nonce. `known`: the nonce in the segment's
+  /// header; nil when the segment has no header.
   ///
-  /// - Returns: the offset behind the last of these records.
+  /// - Returns: the offset at which the last of these records ends.
   private mutating func segment(from start: Int64, nonce known: UInt32?) throws(SQLiteFileError)
     -> Int64
   {
@@ -202,14 +202,14 @@ struct JournalScan {
     var isSure = known != nil
     while offset + length <= file.size {
       guard let next = try self.nonce(at: offset), next == nonce ?? next else {
-        // This record may be damaged. If so, one of the next records has the nonce of the segment.
+        // This record may be damaged. If it is, one of the next records has the nonce of the segment.
         guard let nonce, let sound = try soundRecord(after: offset, nonce) else { break }
         offset = sound
         continue
       }
       if nonce != nil {
         if !isSure, let last = images.indices.last {
-          // The second record with the same nonce verifies the first.
+          // A second record with the same nonce verifies the first record.
           let image = images[last]
           images[last] = Image(
             page: image.page, age: image.age, isVerified: true, offset: image.offset)
@@ -230,8 +230,8 @@ struct JournalScan {
     return offset
   }
 
-  /// The offset of the next record after `offset` with the nonce of the segment; nil when none of the next
-  /// ``maxDamagedRecords`` has it.
+  /// The offset of the next record after `offset` that has the nonce of the segment; nil when none of the next
+  /// ``maxDamagedRecords`` records has this nonce.
   private mutating func soundRecord(after offset: Int64, _ nonce: UInt32) throws(SQLiteFileError)
     -> Int64?
   {
@@ -242,9 +242,9 @@ struct JournalScan {
     return nil
   }
 
-  /// The offset of the next segment header, or of the next two records that agree on a nonce; nil when there is neither
-  /// up to ``farthestSearch``. Only multiples of eight are tried, because sectors and records begin at multiples of
-  /// eight.
+  /// The offset of the next segment header, or of the next two consecutive records with the same nonce; nil when
+  /// neither is found within ``farthestSearch``. Only multiples of eight are tried, because sectors and records begin
+  /// at multiples of eight.
   private mutating func nextRun(from start: Int64) throws(SQLiteFileError)
     -> (offset: Int64, isHeader: Bool)?
   {

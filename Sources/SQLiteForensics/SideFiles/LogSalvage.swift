@@ -1,65 +1,66 @@
 import SQLiteFile
 
-/// All frames of a write-ahead log, including those that SQLite ignores, whether or not the log's header is intact.
+/// All frames of a write-ahead log, including frames that SQLite ignores, whether or not the log's header is intact.
 ///
-/// A frame's checksum continues the checksum stored in the previous frame (file format, section 4.2). So each frame but
-/// the first can be checked without the header. Undoing the first frame's checksum step by step gives the header's
-/// checksum. Of the 24 bytes that the header's checksum covers, only the checkpoint sequence number is unknown. It
-/// follows from 32 of the checksum's 64 bits, and the other 32 bits must agree.
+/// A frame's checksum continues the checksum stored in the previous frame (file format, section 4.2). So every frame
+/// except the first can be checked without the header. The header's checksum can be computed by undoing the checksum of
+/// the first frame step by step. It covers 24 bytes of the header, and only the checkpoint sequence number among them
+/// is unknown. That number follows from 32 of the checksum's 64 bits; the other 32 bits must agree with the number.
 struct LogSalvage {
   /// The status of a frame.
   enum Status: Equatable {
-    /// Part of a transaction that was committed; the first commit of the log is 1.
+    /// Part of a committed transaction. The associated value is the number of its commit in this log, from 1.
     case committed(Int)
-    /// Part of a transaction after the last commit that was never committed.
+    /// Part of a transaction that comes after the last commit and was never committed.
     case uncommitted
-    /// Left over from an earlier generation of the log, which had been checkpointed.
+    /// Left from an earlier generation of the log, whose content was checkpointed.
     case stale
-    /// Part of this generation and followed by a commit. But the frame, an earlier frame, or another frame of its
-    /// transaction does not match its checksum.
+    /// Part of the present generation and followed by a commit, but not verified: the frame, an earlier frame, or
+    /// another frame of the same transaction does not match its checksum.
     case unverified
   }
 
-  /// A page as the log holds it.
+  /// A frame of the log, which contains one page.
   struct Frame {
     /// The number of the frame, from 0.
     let index: Int
-    /// Where the page's content starts, in bytes from the start of the log.
+    /// The offset at which the page's content starts, in bytes from the start of the log.
     let offset: Int64
     /// The page's number, from 1.
     let page: UInt32
-    /// The size of the database in pages, in a frame that commits; else 0.
+    /// If the frame ends a transaction, the size of the database in pages after this transaction; otherwise 0.
     let commitPageCount: UInt32
     /// Both salts, which distinguish generations of the log; the first salt is in the high 32 bits.
     let salts: UInt64
     /// The status of the frame.
     let status: Status
-    /// Whether the frame matches its checksum, which depends on the previous frame.
+    /// Whether the frame matches its checksum. The checksum depends on the previous frame.
     let isVerified: Bool
   }
 
-  /// Page size in bytes; 0 when no frame could be recognised.
+  /// The page size in bytes; 0 when no frame could be recognised.
   let pageSize: Int
-  /// Whether the header is not valid, so that SQLite ignores the log.
+  /// Whether the header is invalid, so that SQLite ignores the log.
   let headerLost: Bool
-  /// Whether more than the header is missing from the start of the log. Then it is not known which generation is the
+  /// Whether more than the header is missing from the start of the log, so that it is not known which generation is the
   /// newest.
   let headLost: Bool
-  /// Whether checksums use big-endian words.
+  /// Whether the checksums are computed from big-endian words.
   let isBigEndian: Bool
-  /// The header's checkpoint sequence number, which grows each time the log is restarted; nil when it is not known.
+  /// The checkpoint sequence number in the header. SQLite increases it each time it restarts the log. Nil when the
+  /// number is not known.
   let checkpointSequence: UInt32?
-  /// The number of commits that are valid.
+  /// The number of valid commits in the log.
   let commitCount: Int
-  /// Size of the database in pages after the last commit, or after the uncommitted frames when these are included. Nil
-  /// without a commit, and when the size is not possible.
+  /// The size of the database in pages after the last commit or, if uncommitted frames are included, after the last of
+  /// these. Nil when there is no commit, or when the size is not possible.
   let databasePageCount: UInt32?
-  /// By page number: where the content of the page's newest committed frame starts, in bytes from the start of the log.
-  /// Uncommitted frames count when they are included.
+  /// For each page number, the offset of the page's content in the newest committed frame of this page, in bytes from
+  /// the start of the log. If uncommitted frames are included, they count as newer than the committed ones.
   let pageOffsets: [UInt32: Int64]
   /// The highest page number that is accepted.
   let pageLimit: UInt32
-  /// What is wrong with the log.
+  /// The faults found in the log.
   let findings: [Finding]
 
   private let firstFrame: Int64
@@ -83,13 +84,14 @@ struct LogSalvage {
     packed = []
   }
 
-  /// Reads a log once from start to end.
+  /// Reads a log once, from start to end.
   ///
   /// - Parameters:
   ///   - file: the log.
-  ///   - expected: the page size of the database, tried first if the header is lost; nil when it is not known.
-  ///   - mainSize: size of the main file in bytes, which limits page numbers.
-  ///   - includeUncommitted: whether ``pageOffsets`` also has frames after the last commit that match their checksums.
+  ///   - expected: the page size of the database, which is tried first if the header is lost; nil when it is not known.
+  ///   - mainSize: the size of the main file in bytes, which limits the page numbers that are accepted.
+  ///   - includeUncommitted: whether ``pageOffsets`` also includes frames after the last commit that match their
+  ///     checksums.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   init(
     _ file: ByteFile, pageSize expected: Int?, mainSize: Int64 = 0, includeUncommitted: Bool = false
@@ -157,7 +159,7 @@ extension LogSalvage: RandomAccessCollection {
   }
 }
 
-/// A frame packed into 20 bytes, because a log may have millions of frames.
+/// A frame in 20 bytes. It is packed because a log may have millions of frames.
 struct PackedFrame: BitwiseCopyable {
   static let committed: UInt32 = 0
   static let uncommitted: UInt32 = 1
@@ -169,7 +171,8 @@ struct PackedFrame: BitwiseCopyable {
   let commitPageCount: UInt32
   private let salt1: UInt32
   private let salt2: UInt32
-  /// From the lowest bit: one bit for verified, two bits for the kind, the rest for the commit's number.
+  /// From the lowest bit: one bit that is set if the frame matches its checksum, two bits for the kind, and the
+  /// remaining bits for the number of the commit.
   private var state: UInt32
 
   init(page: UInt32, commitPageCount: UInt32, salts: UInt64, kind: UInt32, isVerified: Bool) {
@@ -183,7 +186,7 @@ struct PackedFrame: BitwiseCopyable {
   var salts: UInt64 { UInt64(salt1) << 32 | UInt64(salt2) }
   var isVerified: Bool { state & 1 == 1 }
 
-  /// The frame with another kind. It loses the number of its commit.
+  /// Returns a copy of the frame with another kind, and without the number of its commit.
   func marked(_ kind: UInt32) -> PackedFrame {
     PackedFrame(
       page: page, commitPageCount: commitPageCount, salts: salts, kind: kind,
@@ -206,7 +209,7 @@ struct PackedFrame: BitwiseCopyable {
 }
 
 extension LogIndex {
-  /// Makes the index of a log's committed frames, ordered by page number and frame.
+  /// Creates an index of a log's committed frames, ordered by page number, then by frame number.
   init(_ log: LogSalvage) {
     var keys = ContiguousArray<UInt64>()
     for frame in log where frame.status.isCommitted && frame.page <= log.pageLimit {

@@ -1,13 +1,13 @@
 import SafeText
 import SQLiteFile
 
-/// Reads the frames of a log once and decides the status of each.
+/// Reads the frames of a log once, and decides the status of each frame.
 struct LogScan {
   private(set) var frames = ContiguousArray<PackedFrame>()
   private(set) var pageOffsets: [UInt32: Int64] = [:]
   private(set) var commits = 0
-  /// Size of the database in pages after the last commit, or after the uncommitted frames when these are included. 0
-  /// without a commit, and when the size is past the page limit.
+  /// The size of the database in pages after the last commit or, if uncommitted frames are included, after the last of
+  /// these. 0 when there is no commit, or when the size is above ``pageLimit``.
   private(set) var databasePageCount: UInt32 = 0
 
   private let file: ByteFile
@@ -15,9 +15,10 @@ struct LogScan {
   private var isLive: Bool
   /// The index of the first frame after the last commit.
   private var pendingStart = 0
-  /// The index of the first invalid frame. Nil after the scan when no commit of this generation follows that frame.
+  /// The index of the first invalid frame. After the scan, it is nil if no later frame commits a transaction of this
+  /// generation.
   private var brokenFrame: Int?
-  /// The number of committed frames after the broken frame.
+  /// The number of committed frames after the first invalid frame.
   private var lostFrames = 0
   private var unfinishedFrames = 0
   private var emptyCount = 0
@@ -25,7 +26,7 @@ struct LogScan {
   private var impossible = ImpossiblePages()
   private var impossibleSize: UInt32?
 
-  /// The longest run of zeros in bytes that the scan passes over; after a longer run the log counts as ended.
+  /// The maximum length of a range of zeros that the scan skips, in bytes. The log ends before a longer range.
   private static let longestHole = 16 << 20
 
   init(_ file: ByteFile, _ basis: LogBasis, pageLimit: UInt32) {
@@ -45,7 +46,8 @@ struct LogScan {
       let bytes = window.bytes.rawSpan
       take(bytes.part(start, stride), &before)
       offset += Int64(stride)
-      // A hole in the file takes no disk space and may have any size, so the run of empty frames is limited.
+      // A hole in the file takes no disk space and may have any size, so the number of consecutive empty frames is
+      // limited.
       let isEmpty = frames.last.map { $0.page == 0 && $0.salts == 0 } ?? false
       emptyCount = isEmpty ? emptyCount + 1 : 0
       if emptyCount * stride > Self.longestHole { break }
@@ -62,9 +64,9 @@ struct LogScan {
     return 0
   }
 
-  /// Decides the status of the frames after the last commit. A frame that does not match its checksum breaks the log
-  /// only if a commit of its generation follows. Otherwise the frame may be sound: within a transaction SQLite itself
-  /// overwrites frames, and only updates their checksums at the commit.
+  /// Decides the status of the frames after the last commit. A frame that does not match its checksum counts as invalid
+  /// only if a commit of its generation follows. If no commit follows, the frame may be sound: within a transaction
+  /// SQLite itself overwrites frames, and updates their checksums only at the commit.
   private mutating func judgeRemainder(_ includeUncommitted: Bool) {
     let start = max(pendingStart, basis.firstLiveFrame)
     var sound = 0
@@ -84,7 +86,7 @@ struct LogScan {
       }
     }
     if let brokenFrame, start < brokenFrame {
-      // These frames belong to the transaction of the broken frame, which was committed.
+      // These frames belong to the same committed transaction as the invalid frame.
       for number in start..<brokenFrame {
         frames[number] = frames[number].marked(PackedFrame.unverified)
       }
@@ -106,7 +108,7 @@ struct LogScan {
       + Int64(WriteAheadLog.frameHeaderLength)
   }
 
-  /// Adds one frame. `before`: the checksum stored in the previous frame, replaced by the one stored in this frame.
+  /// Adds one frame. `before`: the checksum stored in the previous frame; on return, the checksum stored in this frame.
   private mutating func take(_ bytes: RawSpan, _ before: inout LogChecksum?) {
     let index = frames.count
     let page = bytes.uint32(at: 0)
@@ -171,7 +173,7 @@ struct LogScan {
         findings.append(
           Finding(
             .walFramesLost,
-            "the first \(basis.firstLiveFrame) log frames are damaged; pages only in these are read as older versions",
+            "the first \(basis.firstLiveFrame) frames of the log are damaged; pages that are only in these frames are read in older versions",
             member: .wal, offset: Int64(WriteAheadLog.headerLength)))
       }
     }
@@ -191,6 +193,7 @@ struct LogScan {
 }
 
 extension LogBasis {
-  /// Whether more than the header is missing from the start of the log, so that the newest generation is not known.
+  /// Whether more than the header is missing from the start of the log, so that it is not known which generation is the
+  /// newest.
   var headLost: Bool { salts == nil }
 }

@@ -1,79 +1,79 @@
 package import SQLiteFile
 
 extension LogStates {
-  /// Pages that a checkpoint has carried from the log into the main file, and that are still in the log, too.
+  /// Pages that a checkpoint has copied from the log into the main file, and that are still in the log too.
   ///
-  /// The main file no longer holds these pages as they were before the log. So a state before the first commit that
-  /// wrote such a page cannot be put together: this page would be in a later version.
+  /// The main file no longer contains the versions of these pages from before the log. So a state cannot be put
+  /// together if it is older than the first commit that wrote such a page: the main file has a later version of the
+  /// page.
   package struct CheckpointedPages: Sendable {
-    /// By page number: the first commit that wrote a page that was carried over.
+    /// For each page number of a copied page, the number of the first commit that wrote the page.
     fileprivate var carried: [UInt32: Int] = [:]
-    /// By page number: the first commit that wrote a page which equals a frame of the log, although no complete
-    /// checkpoint can have carried it over. A commit seems to have written such a page without a change.
+    /// Pages of the main file that equal a frame of the log, although no complete checkpoint can have copied the frame.
+    /// For each page number, the number of the first commit that wrote the page. Such a commit probably wrote the page
+    /// without changing it.
     fileprivate var unchanged: [UInt32: Int] = [:]
-    /// The commits in ``carried``.
+    /// The numbers of the commits that occur in ``carried``.
     fileprivate var commits: Set<Int> = []
-    /// Whether the main file has the newest committed content of each page of the log, so that a checkpoint was
-    /// complete.
+    /// Whether the main file contains the newest committed version of each page in the log, which shows that a
+    /// checkpoint was completed.
     package fileprivate(set) var isComplete = false
 
-    /// How many pages the main file has in a later version than the state after `commit`.
+    /// The number of pages whose version in the main file is later than the state after `commit`.
     ///
     /// - Parameters:
     ///   - commit: the number of the commit; 0 for the state without the log.
-    ///   - pageCount: size of the database in pages after the commit.
+    ///   - pageCount: the size of the database in pages after the commit.
     /// - Returns: the number of pages; 0 when the state can be put together.
     package func laterPageCount(after commit: Int, pageCount: UInt32) -> Int {
       carried.count { $0.value > commit && $0.key <= pageCount }
     }
 
-    /// How many pages the main file may have in a later version than the state after `commit`. Whether it does is not
-    /// known: these pages were either copied by an interrupted checkpoint, or written by a commit without a change.
+    /// The number of pages whose version in the main file may be later than the state after `commit`. Either an
+    /// interrupted checkpoint has copied these pages, or a later commit has written them without changing them.
     ///
     /// - Parameters:
     ///   - commit: the number of the commit; 0 for the state without the log.
-    ///   - pageCount: size of the database in pages after the commit.
+    ///   - pageCount: the size of the database in pages after the commit.
     /// - Returns: the number of pages; 0 when there are no doubtful pages.
     package func doubtfulPageCount(after commit: Int, pageCount: UInt32) -> Int {
       unchanged.count { $0.value > commit && $0.key <= pageCount }
     }
 
-    /// Whether it is not known what a commit changed: it was the first in the log to write one of the checkpointed
-    /// pages, so the content before it is lost.
+    /// Whether it is unknown what a commit changed. This is true if the commit was the first in the log to write a
+    /// checkpointed page: the version of this page from before the commit is lost.
     package func hidesChange(of commit: Int) -> Bool { commits.contains(commit) }
   }
 
-  /// What a comparison of the log with the main file shows of one page.
+  /// The result of comparing the frames of one page with this page in the main file.
   private struct LoggedPage {
     /// The number of the first commit that wrote the page.
     let firstCommit: Int
-    /// The index of the first frame whose content equals the main file's page; nil when no frame does.
+    /// The index of the first frame whose content equals the page in the main file; nil when there is no such frame.
     var sameFrame: Int?
     /// The index of the page's last committed frame.
     var lastFrame = 0
-    /// Whether the content of the page's last frame equals the main file's page.
+    /// Whether the content of the page's last committed frame equals the page in the main file.
     var isNewest = false
   }
 
-  /// Compares each committed frame with the same page of the main file to find the pages that a checkpoint carried
-  /// over.
+  /// Compares each committed frame with the same page of the main file, to find the pages that a checkpoint has copied.
   ///
-  /// Equal pages alone prove nothing: SQLite writes pages that it frees into the log as they are. But a checkpoint that
-  /// copied a frame has also copied all pages that were last written before that frame, in the order of their page
-  /// numbers. So when one of these pages is not in the main file, there was no checkpoint that copied the frame, or the
-  /// checkpoint was interrupted before that page.
+  /// Equality alone proves nothing, because SQLite writes pages that it frees into the log unchanged. But a checkpoint
+  /// that copies a frame also copies every page whose last frame is earlier, in the order of the page numbers. If the
+  /// main file lacks the content of such a page, then either no checkpoint has copied the frame, or the checkpoint was
+  /// interrupted before it reached that page.
   ///
   /// - Throws: ``SQLiteFileError`` when a device fails.
   package func checkpointedPages() throws(SQLiteFileError) -> CheckpointedPages {
     let pages = try loggedPages()
     var found = CheckpointedPages()
-    // A checkpoint copies no page past the database's end at that time.
+    // A checkpoint does not copy pages past the end of the database as it is at that time.
     let size = commits.reduce(UInt32.max) { min($0, $1.databasePageCount) }
     let numbers = pages.keys.sorted()
     let others = numbers.filter { $0 <= size && pages[$0]?.sameFrame == nil }
     let earliest = others.reduce(Int.max) { min($0, pages[$1]?.lastFrame ?? .max) }
-    // Of the pages so far, those that have no frame equal to the main file's page: the lowest `lastFrame` of these
-    // pages.
+    // Among the pages before this one that equal none of their frames, the lowest `lastFrame`.
     var earliestBelow = Int.max
     for number in numbers {
       guard let page = pages[number] else { continue }
@@ -118,7 +118,7 @@ extension LogStates {
 
   private static func areEqual(_ page: RawSpan, _ bytes: RawSpan, at start: Int) -> Bool {
     var offset = 0
-    // A page has a multiple of eight bytes.
+    // The length of a page is a multiple of eight bytes.
     while offset < page.byteCount {
       guard page.word(at: offset) == bytes.word(at: start + offset) else { return false }
       offset += 8

@@ -1,50 +1,52 @@
 package import SQLiteFile
 
-/// The states that a rollback journal adds to those of the log.
+/// The states that a rollback journal adds to the states of the log.
 ///
-/// When the journal must be played back, the state without the log is the one before the unfinished transaction. The
-/// main file alone is then the interrupted state. When the transaction was finished, the journal may still hold the
-/// pages as they were before (journal mode PERSIST). Together with the main file, these pages are the state before the
-/// last transaction.
+/// If SQLite must play the journal back, the state without the log is the one before the unfinished transaction, and
+/// the main file alone is the interrupted state. If the transaction was finished, the journal may still contain the
+/// earlier versions of the pages that the transaction changed (journal mode PERSIST). Together with the main file they
+/// are the state before the last transaction.
 extension LogStates {
-  /// Why it is not certain that the journal and the main file together are a state that the database once had.
+  /// A reason why the journal and the main file together may not be a state that the database was ever in.
   package enum JournalDoubt: Sendable, Hashable {
-    /// The journal does not hold page 1, so nothing shows whether its transaction was the last one.
+    /// Page 1 is not in the journal, so nothing shows whether the journal's transaction was the last one.
     case noPageOne
-    /// The header on page 1 of the journal or of the main file cannot be read, so nothing shows whether the journal's
-    /// transaction was the last one.
+    /// The database header cannot be read on page 1 in the journal or in the main file. So nothing shows whether the
+    /// journal's transaction was the last one.
     case badPageOne
-    /// The change counters show that the main file was changed by this many transactions since the journaled state, not
-    /// by one.
+    /// According to the change counters, the associated number of transactions have changed the main file since the
+    /// state in the journal. The number should be 1.
     case otherTransactions(Int)
-    /// The database is in WAL mode, so the main file may have been changed without the journal.
+    /// The database is in WAL mode, so the main file may have been changed without use of the journal.
     case writeAheadLog
-    /// The journal lacks pages (its end was cut off, or records are damaged), or it does not tell the size of the
-    /// database before the transaction.
+    /// The journal lacks pages because it was truncated or because records are damaged, or the journal does not state
+    /// the size of the database before the transaction.
     case incomplete
-    /// Nothing shows whether the transaction was finished.
+    /// Nothing shows whether the journal's transaction was finished.
     case undecided
   }
 
-  /// What a rollback journal tells about the state before its transaction.
+  /// What a rollback journal reveals about the state of the database before the journal's transaction.
   package struct JournalState: Sendable {
     /// Whether the journal's transaction was not finished, so that it must be rolled back.
     package let isUnfinished: Bool
-    /// Whether SQLite plays the journal back before it reads the database. SQLite does so only when the header is
-    /// intact.
+    /// Whether SQLite plays the journal back before it reads the database. SQLite does so only if the journal's header
+    /// is intact.
     package var isPlayedBack = false
-    /// The numbers of the pages that the journal holds as they were before its transaction, in ascending order.
+    /// The numbers, in ascending order, of the pages whose versions from before the transaction are in the journal.
     package let pages: [UInt32]
-    /// The number of page images from earlier transactions, which come behind those of the last transaction.
+    /// The number of page images from earlier transactions. They come after the images of the last transaction in the
+    /// journal.
     package let olderPageCount: Int
-    /// Size of the database in pages before the transaction; nil when it is not known.
+    /// The size of the database in pages before the transaction; nil when it is not known.
     package let databasePageCount: UInt32?
-    /// Why the state before the transaction may not be one that the database had; empty when nothing speaks against it.
+    /// The reasons why the database may never have been in the state before the transaction; empty when there is no
+    /// doubt.
     package let doubts: [JournalDoubt]
   }
 
-  /// What the rollback journal tells about the state before its transaction. Nil when there is no journal with pages of
-  /// the database's size, or when the journal of a finished transaction holds no page.
+  /// What the rollback journal reveals about the state before its transaction. Nil when there is no journal with the
+  /// database's page size, or when the transaction was finished and the journal contains no page.
   ///
   /// - Throws: ``SQLiteFileError`` when a device fails.
   package func journalState() throws(SQLiteFileError) -> JournalState? {
@@ -65,7 +67,7 @@ extension LogStates {
     if let one = images.first(where: { $0.page == 1 }) {
       before = try header(of: file, at: one.offset)
       if let before, let now {
-        // The change counter wraps, and stands still under an exclusive lock.
+        // The change counter wraps around. Transactions under an exclusive lock do not change it.
         let count = Int(Int32(bitPattern: now.changeCounter &- before.changeCounter))
         if count != 1 { doubts.append(.otherTransactions(count)) }
       } else {
@@ -84,8 +86,8 @@ extension LogStates {
       databasePageCount: count, doubts: doubts)
   }
 
-  /// The database as it was before the finished transaction of the journal: the main file with the journaled pages in
-  /// place.
+  /// The database as it was before the journal's finished transaction: the main file, but with the pages in the journal
+  /// in place of the same pages of the main file.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   package func databaseBefore(_ state: JournalState) throws(SQLiteFileError) -> SQLiteDatabase {
@@ -102,11 +104,12 @@ extension LogStates {
     }
   }
 
-  /// The main file as it is on disk, in the middle of a transaction.
+  /// The database that the main file alone contains, in the middle of a transaction.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   package func databaseInterrupted() throws(SQLiteFileError) -> SQLiteDatabase {
-    // The size of the file counts, not page 1: pages that the transaction appended belong to the interrupted state.
+    // The page count is that of the file, not the one on page 1, because pages that the transaction has appended belong
+    // to the interrupted state.
     try database([], pageCount: mainPageCount) { "in the main file alone" }
   }
 
@@ -119,18 +122,19 @@ extension LogStates {
     return header
   }
 
-  /// Whether the records of the last transaction follow each other without gaps, from the end of the journal's first
-  /// sector to an end that is not cut off. (`journal_size_limit` cuts a journal after its transaction.)
+  /// Whether the records of the last transaction begin after the journal's first sector and follow each other without
+  /// gaps, and the last record is not cut off. (The pragma `journal_size_limit` truncates a journal after its
+  /// transaction.)
   private func isUnbroken(
     _ images: ContiguousArray<JournalSalvage.Image>, in file: ByteFile
   ) -> Bool {
     let length = Int64(pageSize + 8)
-    // A record has its page's number before the page.
+    // In a record, the page number comes before the page.
     guard var end = images.first.map({ $0.offset - 4 }), Self.isSector(end) else { return false }
     let sector = end
     for image in images {
       let start = image.offset - 4
-      // The header of the next segment takes one whole sector.
+      // The header of the next segment occupies one whole sector.
       let next = (end + sector - 1) / sector * sector + sector
       guard start == end || start == next else { return false }
       end = start + length

@@ -1,41 +1,42 @@
 package import SQLiteFile
 
-/// The states of a database that its write-ahead log holds: before the log, and after each of its commits.
+/// The states of a database that can be read with the help of its write-ahead log: the state before the log, and the
+/// state after each commit in the log.
 package final class LogStates {
-  /// A transaction in the log.
+  /// A committed transaction in the log.
   package struct Commit: Sendable {
     /// The number of the commit, from 1.
     package let number: Int
-    /// The number of frames that the commit wrote.
+    /// The number of frames that the transaction wrote.
     package let frameCount: Int
-    /// The pages that the commit wrote, in order of their numbers.
+    /// The pages that the transaction wrote, in ascending order of their numbers.
     package let pages: [UInt32]
-    /// Size of the database in pages after the commit.
+    /// The size of the database in pages after the commit.
     package let databasePageCount: UInt32
-    /// The number of frames from the start of the log to the end of the commit.
+    /// The number of frames from the start of the log to the end of the transaction, including earlier transactions.
     let endFrame: UInt32
   }
 
-  /// Frames that belong to no state.
+  /// Neighbouring frames that belong to no state.
   package struct Remainder: Sendable {
-    /// Why frames belong to no state.
+    /// The reason why frames belong to no state.
     package enum Kind: String, Sendable {
       /// The frames are from a transaction that was never committed.
       case uncommitted
       /// The frames are from an earlier generation of the log.
       case stale
-      /// The frames are from the current generation, but one of them, a frame of their transaction or an earlier frame
-      /// does not match its checksum.
+      /// The frames are from the current generation, but a checksum does not match: the checksum of one of these
+      /// frames, of another frame of their transaction, or of an earlier frame.
       case unverified
     }
 
-    /// Why the frames belong to no state.
+    /// The reason why the frames belong to no state.
     package let kind: Kind
-    /// Both salts of the frames' generation, the first salt in the high 32 bits.
+    /// Both salts of the generation that the frames belong to; the first salt is in the high 32 bits.
     package let salts: UInt64
     /// The number of frames.
     package let frameCount: Int
-    /// The number of frames that commit a transaction.
+    /// The number of frames that would commit a transaction.
     package let commitCount: Int
     /// The number of frames that match their checksums.
     package let verifiedCount: Int
@@ -43,18 +44,18 @@ package final class LogStates {
     package let pageCount: Int
   }
 
-  /// The commits, oldest first.
+  /// The commits, the oldest first.
   package let commits: [Commit]
-  /// Frames that belong to no state, in the order of the file. Neighbouring frames of one kind and generation are one
-  /// entry. After the 1,000th entry, frames of the last entry's kind are added to that entry, and all other frames are
-  /// dropped.
+  /// The frames that belong to no state, in the order of the file. Neighbouring frames of the same kind and generation
+  /// form one entry. When there are 1,000 entries, further frames are added to the last entry if they are of the same
+  /// kind, and are dropped otherwise.
   package let remainders: [Remainder]
-  /// What is wrong with log and journal.
+  /// The faults found in the log and the journal.
   package let findings: FindingList
 
   let path: String
   let main: ByteFile
-  /// Page size in bytes.
+  /// The page size in bytes.
   package let pageSize: Int
   let logFile: ByteFile?
   /// The log; nil when there is no log, or when its page size is not that of the database.
@@ -68,12 +69,13 @@ package final class LogStates {
   private let under: [PageReader.Overlay]
   private let journalPageCount: UInt32?
 
-  /// Reads the log and the journal of a database that can be opened.
+  /// Creates the states from the log and the journal of a database that was opened.
   package convenience init(of database: SQLiteDatabase) throws(SQLiteFileError) {
     try self.init(path: database.path, pageSize: database.header.pageSize)
   }
 
-  /// Reads the log and the journal beside the database at `path`, whose pages have `pageSize` bytes.
+  /// Creates the states from the log and the journal beside the database at `path`. `pageSize` is the page size of the
+  /// database in bytes.
   ///
   /// - Throws: ``SQLiteFileError`` when a file cannot be read, or when the page size is impossible.
   package init(path: String, pageSize: Int) throws(SQLiteFileError) {
@@ -116,7 +118,7 @@ package final class LogStates {
     self.remainders = remainders.all
   }
 
-  /// Adds up neighbouring frames of one kind and generation to one ``Remainder``.
+  /// Joins neighbouring frames of the same kind and generation into one ``Remainder``.
   private struct RemainderList {
     private(set) var all: [Remainder] = []
     private var pages: Set<UInt32> = []
@@ -144,10 +146,9 @@ package final class LogStates {
     }
   }
 
-  /// The database as it was after a commit. `commit`: the number of the commit; 0 for the state without the log.
+  /// The database in its state after a commit. `commit`: the number of the commit; 0 for the state without the log.
   ///
-  /// - Throws: ``SQLiteFileError`` when the device fails, or when the database has no readable page 1 after this
-  ///   commit.
+  /// - Throws: ``SQLiteFileError`` when the device fails, or when the database has no readable page 1 in this state.
   package func database(after commit: Int) throws(SQLiteFileError) -> SQLiteDatabase {
     var pageCount = journalPageCount
     var overlays = under
@@ -160,13 +161,14 @@ package final class LogStates {
     return try database(overlays, pageCount: pageCount) { "after commit \(commit) of the log" }
   }
 
-  /// The database that the main file and overlays give together.
+  /// The database that the main file and the given overlays form together.
   ///
   /// - Parameters:
-  ///   - overlays: pages that replace those of the main file; the first one that has a page wins.
-  ///   - pageCount: size of the database in pages; nil for the page count in the header, or the file's size if the
-  ///     header is stale.
-  ///   - name: names the state in a message, after "there is no readable page 1".
+  ///   - overlays: pages that replace pages of the main file. If several overlays contain the same page, the first of
+  ///     these overlays is used.
+  ///   - pageCount: the size of the database in pages. If nil, the page count in the header is used or, if that is
+  ///     stale, the size of the file.
+  ///   - name: a phrase for the state, which follows "there is no readable page 1" in a message.
   /// - Returns: the database.
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   func database(
@@ -182,13 +184,11 @@ package final class LogStates {
       throw SQLiteFileError(.badHeader, "there is no readable page 1 \(name())", path: path)
     }
     return try SQLiteDatabase(
-      SQLiteDatabase.Parts(
-        path: path, logView: .committed, main: main, header: header, overlays: overlays,
-        pageCount: pageCount ?? (header.isPageCountValid ? header.pageCount : mainPageCount),
-        log: nil, journal: nil, findings: FindingList()))
+      path: path, logView: .committed, main: main, header: header, overlays: overlays,
+      pageCount: pageCount ?? (header.isPageCountValid ? header.pageCount : mainPageCount))
   }
 
-  /// The number of pages in the main file. An incomplete last page counts.
+  /// The number of pages in the main file, including an incomplete last page.
   var mainPageCount: UInt32 {
     UInt32(clamping: (main.size + Int64(pageSize) - 1) / Int64(pageSize))
   }

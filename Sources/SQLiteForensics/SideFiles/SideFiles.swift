@@ -1,26 +1,27 @@
 import SQLiteFile
 
-/// The content of the `-wal` and the `-journal` of a database: the pages that belong to its live state, and every older
-/// or unfinished version of a page.
+/// The contents of a database's `-wal` and `-journal`: the pages that belong to the live state, and all older or
+/// unfinished versions of pages.
 struct SideFiles {
-  /// The overlays on the main file in the live state, the log's before the journal's; the first one that has a page
-  /// wins.
+  /// The overlays that form the live state together with the main file: first the overlay of the log, then that of the
+  /// journal. If both contain a page, the log's version is used.
   package let overlays: [PageReader.Overlay]
-  /// Page versions in the side files that are not live: before-images, then older generations of the log, then
-  /// superseded commits, then uncommitted pages; each kind in the order of its file.
+  /// The page versions in the side files that are not live. First come before-images, then frames of older generations
+  /// of the log, then superseded commits, then uncommitted pages. Within each of these groups, the versions are in the
+  /// order of their file.
   package let versions: PageVersions
-  /// The main file's own pages that overlays replace, in page order. Their origin is commit 0 under the log, and
-  /// uncommitted under a journal.
+  /// The main file's own versions of the pages that overlays replace, in page order. If the log replaces a page, the
+  /// origin is commit 0; if the journal replaces the page, the origin is "uncommitted".
   package let shadowed: PageVersions
-  /// Size of the database in pages according to the overlays; nil when no overlay gives a size.
+  /// The size of the database in pages, as the applied log or journal states it; nil when no size is stated.
   package let databasePageCount: UInt32?
-  /// What is wrong with the side files.
+  /// The faults found in the side files.
   package let findings: FindingList
-  /// The write-ahead log; nil when there is none or it is empty.
+  /// The write-ahead log; nil when it does not exist or is empty.
   let log: LogSalvage?
-  /// The rollback journal; nil when there is none or it is empty.
+  /// The rollback journal; nil when it does not exist or is empty.
   package let journal: JournalSalvage?
-  /// The files to which ``versions`` refer, by member.
+  /// The files that the entries of ``versions`` are in, by store member.
   let files: [Finding.Member: ByteFile]
 
   /// Reads the `-wal` and the `-journal` beside a database.
@@ -29,10 +30,10 @@ struct SideFiles {
   ///   - path: the path of the main file.
   ///   - main: the main file.
   ///   - pageSize: the page size of the database, a power of two from 512 to 65,536.
-  ///   - includeUncommitted: whether frames after the log's last commit are in the overlay, too, even behind a broken
-  ///     frame.
-  /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read: without it rows would be wrong
-  ///   unnoticed.
+  ///   - includeUncommitted: whether the log's overlay also contains frames after the log's last commit, even if these
+  ///     frames come after a frame that does not match its checksum.
+  /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read. Without it, rows could be wrong without
+  ///   any sign of this.
   init(
     beside path: String, main: ByteFile, pageSize: Int, includeUncommitted: Bool = false
   ) throws(SQLiteFileError) {
@@ -53,11 +54,11 @@ struct SideFiles {
     shadowed = build.shadowed()
   }
 
-  /// The page sizes in bytes according to the side files alone, for a vote on the page size of a database without a
-  /// header.
+  /// The page sizes, in bytes, that the side files show by themselves. They count as votes when the page size of a
+  /// database without a header is determined.
   ///
   /// - Parameter path: the path of the main file.
-  /// - Returns: a size for each side file that has one, the log's first.
+  /// - Returns: the page size for each side file that shows one; the page size from the log comes first.
   /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read.
   static func pageSizes(beside path: String) throws(SQLiteFileError) -> [Int] {
     var sizes: [Int] = []
@@ -144,7 +145,7 @@ struct SideFiles {
         findings.add(
           Finding(
             .walOlderThanMain,
-            "the log's header is lost and the main file is newer than its last commit; the log holds older versions only",
+            "the log's header is lost and the main file is newer than the log's last commit; the log holds only older versions of pages",
             severity: .note, member: .wal, offset: 0))
       } else if isApplied,
         let verdict = try LogGeneration.verdict(
@@ -155,7 +156,7 @@ struct SideFiles {
         findings.add(verdict.finding(isUsed: false))
       }
       if isApplied {
-        // When log and journal both have a page, the journal's image of the page is not live.
+        // If both the log and the journal contain a page, the journal's image of this page is not live.
         if let journal, !overlays.isEmpty {
           for image in journal.images
           where journal.pageOffsets[image.page] == image.offset
@@ -181,7 +182,7 @@ struct SideFiles {
         let origin: PageVersion.Origin
         switch frame.status {
         case .committed(let number):
-          // A log that is not applied is of an earlier generation.
+          // If the log is not applied, all its frames are from an earlier generation.
           origin = isApplied ? .superseded(commit: number) : .stale
         case .uncommitted: origin = .uncommitted
         case .stale, .unverified: origin = .stale
@@ -193,9 +194,9 @@ struct SideFiles {
       }
     }
 
-    /// Whether the main file is newer than the log: its change counter is ahead of that on the log's page 1. Each
-    /// transaction that writes page 1 increments the change counter (file format, section 1.3.6). False when one of the
-    /// two cannot be read.
+    /// Whether the main file is newer than the log, judged by the change counters. Each transaction that writes page 1
+    /// increments the change counter (file format, section 1.3.6), so the main file is newer if its counter is higher
+    /// than the one on page 1 in the log. False when one of the counters cannot be read.
     private func isOlderThanMain(_ log: LogSalvage, _ file: ByteFile) throws(SQLiteFileError)
       -> Bool
     {
@@ -205,7 +206,7 @@ struct SideFiles {
       guard let newest = try? DatabaseHeader(parsing: inLog.rawSpan),
         let here = try? DatabaseHeader(parsing: inMain.rawSpan)
       else { return false }
-      // The counter wraps, so the shorter distance counts.
+      // The counter wraps around, so the difference is computed as a signed number.
       return Int32(bitPattern: here.changeCounter &- newest.changeCounter) > 0
     }
 

@@ -2,11 +2,11 @@ import SQLiteFile
 import Dispatch
 
 extension DamagedDatabase {
-  /// Fills the census: for every page, what the page is and which pages it leads to.
+  /// Fills ``census``: decides for every page what kind of page it is and which pages it leads to.
   func takeCensus() throws(SQLiteFileError) {
     try readFreelist()
-    // Without a database header, trunk pages of the freelist are only recognised in this loop, and each lists other
-    // pages. So one thread reads all pages.
+    // Without a database header, trunk pages of the freelist are recognised only while the pages are read, and the
+    // pages listed on a trunk affect later decisions. So a single thread then reads all pages.
     let isAlone = pageCount < ParallelRecovery.minPageCount || layout.header == nil
     let count: UInt32 = isAlone ? 1 : 2
     let parts = (0..<count).map { part in
@@ -17,7 +17,7 @@ extension DamagedDatabase {
           leaf: SoundLeaf(usableSize: layout.usableSize, maxPayload: maxPayload)),
         reader: reader.another(), pages: partBound(part, count)..<partBound(part + 1, count))
     }
-    // Only the judges hold the census now, so that changing it does not copy it.
+    // This releases the database's reference to the census, so that the judges can change it without copying it.
     census = PageCensus(pageCount: 0)
     if isAlone {
       parts[0].run()
@@ -34,20 +34,20 @@ extension DamagedDatabase {
     try readMap()
   }
 
-  /// The first page of a part, counted from 0, when the file is split into `count` parts; for part `count`, the page
-  /// after the last.
+  /// The number of the first page of part `part`, when the file is divided into `count` parts. Parts are counted from
+  /// 0. If `part` equals `count`, the number after the last page of the file.
   private func partBound(_ part: UInt32, _ count: UInt32) -> UInt32 {
     part == count ? pageCount + 1 : pageCount / count * part + 1
   }
 
-  /// Follows the freelist from the header of page 1 (file format, section 1.5).
+  /// Follows the freelist, which begins at the header on page 1 (file format, section 1.5).
   private func readFreelist() throws(SQLiteFileError) {
     guard let header = layout.header else { return }
     var trunk = header.firstFreelistTrunk
     var total = 0
     var buffer = ContiguousArray<UInt8>()
     let most = layout.usableSize / 4 - 2
-    // In a file that was cut off, the freelist may name pages past the end.
+    // In a truncated file, the freelist may list pages past the end of the file.
     let last = header.isPageCountValid ? max(pageCount, header.pageCount) : pageCount
     while trunk >= 2, trunk <= pageCount, !census.free.contains(trunk) {
       guard try reader.copy(trunk, into: &buffer) == layout.pageSize else { return }
@@ -56,7 +56,7 @@ extension DamagedDatabase {
       let count = Int(page.uint32(at: 4))
       census.setTrunk(trunk)
       let leaves = (0..<min(count, most)).map { page.uint32(at: 8 + 4 * $0) }
-      // A page that fails this test is not a trunk. Its own content decides what it is.
+      // A page that fails this test is not a trunk. What it is will be decided by its content.
       guard count <= most, next <= last, leaves.allSatisfy({ $0 >= 2 && $0 <= last }) else {
         findings.add(
           Finding(
@@ -67,7 +67,8 @@ extension DamagedDatabase {
             severity: .note, page: trunk, offset: reader.location(of: trunk).offset))
         return
       }
-      // The last overflow page of a row may begin like a trunk without leaves.
+      // A page without listed leaves is not recorded as a trunk, because the last overflow page of a row may begin with
+      // the same bytes.
       if !leaves.isEmpty { census.set(trunk, .trunk) }
       for leaf in leaves { census.setFree(leaf) }
       total += count + 1
@@ -76,9 +77,9 @@ extension DamagedDatabase {
     isFreelistSound = trunk == 0 && total == Int(header.freelistPageCount)
   }
 
-  /// Applies the pointer map: marks free pages in the census, and collects b-tree pages and their parents.
+  /// Reads the pointer map: marks free pages in the census, and collects b-tree pages and their parents.
   private func readMap() throws(SQLiteFileError) {
-    // The number of valid entries on the current map page.
+    // The number of valid entries on the pointer-map page that is being read.
     var good = 0
     var lost: [UInt32] = []
     try map.forEachEntry(&reader) { page, entry in
@@ -104,7 +105,7 @@ extension DamagedDatabase {
   }
 }
 
-/// One thread's part of the census. Only that thread uses it.
+/// The part of the census that one thread computes. No other thread uses it at the same time.
 private final class PageJudgement: @unchecked Sendable {
   var judge: PageJudge
   private var reader: PageReader
@@ -126,7 +127,7 @@ private final class PageJudgement: @unchecked Sendable {
   }
 }
 
-/// Decides what each page is, and records in a census which pages it leads to.
+/// Decides for each page what kind of page it is, and records in a census which pages it leads to.
 private struct PageJudge {
   var census: PageCensus
   let layout: FileLayout
@@ -145,7 +146,7 @@ private struct PageJudge {
       if let page = try reader.page(number) {
         judge(page, number, whole)
       } else {
-        // The file may end within its last page.
+        // The file may end in the middle of its last page.
         let available = try reader.copy(number, into: &buffer)
         if available > 0 {
           judge(buffer.rawSpan, number, available)
@@ -172,7 +173,7 @@ private struct PageJudge {
     let count = Int(page.uint16(at: base + 3))
     switch kind {
     case .leafTable:
-      // Without a pointer map, every cell that continues on an overflow page must be read to record that page.
+      // Without a pointer map, each cell with an overflow page must be read, so that the overflow page can be recorded.
       let outline = outline(page, base, count)
       if let outline, map.isPresent || !mayGoOn(page, base, count) {
         return census.setLeaf(number, outline)
@@ -191,7 +192,7 @@ private struct PageJudge {
         count == 0
         && (Int(page.uint16(at: base + 5)) == usable % 65_536 || page.uint16(at: base + 1) != 0)
       let good = reading.cells.count
-      // Cells in a lost sector say nothing about the page.
+      // Cells in a lost sector do not show what kind of page this is.
       let isLeaf =
         good * 2 > count || isEmpty
         || ((good > 2 || adjoins(reading.cells, page, base, count))
@@ -215,7 +216,8 @@ private struct PageJudge {
     }
   }
 
-  /// The outline of a page with the type byte of a table leaf; nil unless its first, middle and last cells are valid.
+  /// The outline of a page whose type byte is that of a table leaf. Nil unless the first, the middle and the last cell
+  /// of the page are valid.
   private func outline(_ page: RawSpan, _ base: Int, _ count: Int) -> LeafOutline? {
     let usable = layout.usableSize
     let floor = base + 8 + 2 * count
@@ -236,7 +238,8 @@ private struct PageJudge {
     return LeafOutline(rowIDs: least.rowID, last.rowID, first)
   }
 
-  /// Whether any cell of a table leaf may continue on overflow pages; true also when a payload length cannot be read.
+  /// Whether the payload of any cell of a table leaf may continue on overflow pages. If the payload length of a cell
+  /// cannot be read, the result is true.
   private func mayGoOn(_ page: RawSpan, _ base: Int, _ count: Int) -> Bool {
     let usable = layout.usableSize
     var pointer = base + 8
@@ -250,8 +253,8 @@ private struct PageJudge {
     return false
   }
 
-  /// How many cells of a table leaf begin with four zero bytes or have a lost sector among their first sixteen bytes.
-  /// No valid cell begins with zeros, because the length of its payload comes first and is at least 1.
+  /// The number of cells of a table leaf that begin with four zero bytes, or that have a lost sector among their first
+  /// sixteen bytes. No valid cell begins with zeros: a cell begins with the length of its payload, which is at least 1.
   private func zeroCells(_ page: RawSpan, _ base: Int, _ count: Int) -> Int {
     guard base + 8 + 2 * count <= layout.usableSize else { return 0 }
     return (0..<count).count { index in
@@ -262,8 +265,8 @@ private struct PageJudge {
     }
   }
 
-  /// Whether each readable cell of a table leaf ends where another cell begins or where the usable part of the page
-  /// ends, and the lowest cell pointer equals the header's start of the cell content area.
+  /// Whether each readable cell of a table leaf ends where another cell begins or at the end of the usable part of the
+  /// page, and the lowest cell pointer equals the start of the cell content area in the page header.
   private func adjoins(
     _ cells: ContiguousArray<LeafCell>, _ page: RawSpan, _ base: Int, _ count: Int
   ) -> Bool {
@@ -282,11 +285,12 @@ private struct PageJudge {
     let usable = layout.usableSize
     let pointers = base + 12
     guard pointers + 2 * count <= usable else { return false }
-    // Children inside the file prove the page. Children past the end disprove nothing, since the file may have been cut
-    // off; then keys in ascending order prove the page.
+    // Children that are pages of the file show that this is an interior page. Children past the end of the file do not
+    // show the opposite, because the file may have been truncated. In that case, keys in ascending order show that this
+    // is an interior page.
     var good = 0
     var ordered = 0
-    // Cells that are all zero: a sector of the page is lost.
+    // The number of cells that are all zeros because a sector of the page is lost.
     var lost = 0
     var last = Int64.min
     for index in 0..<count {
@@ -314,12 +318,12 @@ private struct PageJudge {
     return true
   }
 
-  /// Records the page that cell `index` of an interior page leads to; for `index` equal to `count`, the right-most
-  /// child.
+  /// Records the child page that cell `index` of an interior page leads to. If `index` equals `count`, records the
+  /// right-most child.
   private mutating func setChild(
     _ page: RawSpan, _ base: Int, _ pointers: Int, _ index: Int, _ count: Int, _ number: UInt32
   ) {
-    // The children of a free page are stale.
+    // The child pointers of a free page are stale.
     if census.free.contains(number) { return }
     if index == count { return census.setParent(of: page.uint32(at: base + 8), number) }
     let start = Int(page.uint16(at: pointers + 2 * index))
@@ -336,8 +340,8 @@ private struct PageJudge {
     return true
   }
 
-  /// Whether a page looks like a freelist trunk. If so, marks the page and those that it lists as free. Always false
-  /// when the database header is known or there is a pointer map.
+  /// Whether a page looks like a trunk of the freelist. If so, marks this page and the pages that it lists as free.
+  /// Always false when the database header is known, and when there is a pointer map.
   private mutating func isTrunk(_ page: RawSpan, _ number: UInt32) -> Bool {
     guard layout.header == nil, !map.isPresent else { return false }
     guard page.uint32(at: 0) != number,

@@ -1,39 +1,49 @@
 import SQLiteFile
 
-/// Whether a page belongs where an interior page leads to it.
+/// Whether a page is the right child for the position at which an interior page leads to it.
 enum ChildPlace {
-  /// The page's row ids agree with the parent's keys around it, or neighbouring pages show that a key is wrong.
+  /// The page's row ids agree with the parent's keys before and after the page, or neighbouring pages show that one of
+  /// these keys is wrong.
   case right
-  /// Some of the page's row ids may belong to other pages: the page is in an earlier state, or a part of it is from
-  /// another page.
+  /// The page is the right one, but some of its row ids may belong to other pages. Either the page is in an earlier
+  /// state, or a part of the page is from another page.
   case partly
-  /// The page is not the one that the b-tree means.
+  /// The page is not the right one for this position in the b-tree.
   case wrong
 }
 
-/// A page that an interior page leads to.
+/// A child page of an interior page.
 struct ChildPage {
   let page: UInt32
-  /// The row ids that the parent's keys allow the page.
+  /// The row ids that the parent's keys allow on the page.
   var rowIDs: ClosedRange<Int64>
   var place = ChildPlace.right
 }
 
 extension DamagedDatabase {
-  /// The content of a child, by its own cells.
+  /// The kind and the row ids of a child page, read from its own cells.
   private struct OwnContent {
     let isLeaf: Bool
-    /// From the first to the last row id of a leaf, or from the first to the last key of an interior page.
+    /// For a leaf, the range from the first to the last row id. For an interior page, the range from the first to the
+    /// last key.
     let rowIDs: ClosedRange<Int64>
   }
 
-  /// The pages that an interior page leads to, in key order, each with the row ids that the keys allow it. `isSound`:
-  /// whether the interior page agrees with itself and with `rowIDs`, the row ids that it may have. The list is empty
-  /// when most children belong to other pages or are not table pages: then the interior page is not the one that the
-  /// b-tree means.
+  /// The children of an interior page, in key order, each with the row ids that the keys of the interior page allow on
+  /// it.
   ///
-  /// The content of a table page is compared with the keys around it. When they disagree, the neighbouring pages
-  /// decide: a page that fits between its neighbours is in place, and the key is wrong.
+  /// The content of each child is compared with the keys before and after it. If they disagree, the neighbouring
+  /// children decide: if a child's row ids fit between those of its neighbours, the child is in the right place and the
+  /// key is wrong.
+  ///
+  /// - Parameters:
+  ///   - number: the page number of the interior page.
+  ///   - isIndex: whether the interior page belongs to an index. If so, its keys are not compared.
+  ///   - rowIDs: the row ids that are allowed below the interior page.
+  /// - Returns: the children, and whether the interior page contradicts neither itself nor `rowIDs`. `children` is
+  ///   empty when most of the pages belong elsewhere or are not table pages: the interior page itself is then in the
+  ///   wrong place.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
   func children(of number: UInt32, _ isIndex: Bool, _ rowIDs: ClosedRange<Int64>)
     throws(SQLiteFileError) -> (children: [ChildPage], isSound: Bool)
   {
@@ -44,11 +54,11 @@ extension DamagedDatabase {
         ?? InteriorPage(buffer.rawSpan, number: number, usableSize: layout.usableSize)
     else { return ([], false) }
     let pages = page.cells.map(\.page) + [page.right]
-    // The keys of an index are its entries, which the walk does not compare.
+    // The keys of an index are entries of the index, and are not compared here.
     if isIndex { return (pages.map { ChildPage(page: $0, rowIDs: rowIDs) }, true) }
     if try isDeniedByMap(number, pages) { return ([], false) }
     var (children, isSound) = Self.ranges(page, rowIDs)
-    // Nearly all interior pages have only leaves that are in place, so this is checked first.
+    // Nearly always, all children are leaves in the right place, so this is checked first.
     var areRight = true
     for child in children where areRight { areRight = try isRightLeaf(child) }
     if areRight { return (children, isSound) }
@@ -62,7 +72,7 @@ extension DamagedDatabase {
       return children[place].rowIDs.contains(one.rowIDs) && areLeaves != !one.isLeaf
     }
     var fitting = children.indices.filter(fits)
-    // When keys equal the last row ids of several children, the keys are right. Otherwise, when the children agree with
+    // If the keys equal the last row ids of several children, the keys are right. Otherwise, if the children agree with
     // each other but not with the keys, the keys are from another page.
     let exactCount = fitting.count {
       $0 < children.count - 1 && own[$0]?.rowIDs.upperBound == children[$0].rowIDs.upperBound
@@ -72,7 +82,7 @@ extension DamagedDatabase {
       guard let rowIDs = own[place]?.rowIDs else { continue }
       rowCount += Double(rowIDs.upperBound) - Double(rowIDs.lowerBound) + 1
     }
-    // A key is by chance the last row id of its page in one of n cases, where n is the number of row ids of the page.
+    // If a page has row ids in a range of n, a wrong key equals the last of them by chance in one of n cases.
     let bits = Int(max(1, rowCount / Double(max(1, fitting.count))).exponent)
     let chain = Self.ascending(
       children.indices.compactMap { place in
@@ -106,7 +116,8 @@ extension DamagedDatabase {
         children[place].place = .wrong
         continue
       }
-      // A wrong key contradicts the pages on both sides of it, so the neighbour shows that the key is wrong.
+      // A wrong key contradicts the pages on both sides of the key, so the neighbouring page shows which of the two is
+      // right.
       let last =
         before > 0 && fitting[before - 1] == place - 1
         ? own[fitting[before - 1]]?.rowIDs.upperBound : nil
@@ -131,9 +142,10 @@ extension DamagedDatabase {
     return (children, isSound)
   }
 
-  /// Whether the pointer map contradicts an interior page. The map assigns none of `children` to the page, but at least
-  /// as many other table pages to which no b-tree leads. So another page was in this place when the map was written.
-  /// Because a page that agrees with itself is trusted over the map, one of `children` must also not be a table page.
+  /// Whether the pointer map shows that an interior page is not the page that was in this place when the map was
+  /// written. The map must name the page as the parent of none of `children`, and as the parent of at least the same
+  /// number of other table pages that no b-tree leads to. In addition, at least one of `children` must not be a table
+  /// page, because a page that does not contradict itself is trusted more than the map.
   private func isDeniedByMap(_ number: UInt32, _ children: [UInt32]) throws(SQLiteFileError) -> Bool
   {
     guard map.isPresent else { return false }
@@ -157,8 +169,9 @@ extension DamagedDatabase {
     return others > 1 && others >= children.count
   }
 
-  /// The row ids after `last`, the last row id of the page before, and before `next`, the first row id of the page
-  /// after. A bound that is nil is taken from `usual`. Returns `all` when no row id lies between `last` and `next`.
+  /// The row ids between `last`, the last row id of the previous page, and `next`, the first row id of the next page.
+  /// If `last` or `next` is nil, the bound in `usual` is used instead. Returns `all` if no row id is between the
+  /// bounds.
   private static func between(
     _ last: Int64?, _ next: Int64?, _ usual: ClosedRange<Int64>, _ all: ClosedRange<Int64>
   ) -> ClosedRange<Int64> {
@@ -167,9 +180,11 @@ extension DamagedDatabase {
     return least <= most ? least...most : all
   }
 
-  /// The places of the longest subsequence of ranges that ascend without overlap, by patience sorting.
+  /// The places of the ranges in the longest subsequence of ascending ranges that do not overlap, computed by patience
+  /// sorting.
   private static func ascending(_ ranges: [(place: Int, rowIDs: ClosedRange<Int64>)]) -> [Int] {
-    // For each length, the lowest-ending range that ends a subsequence of that length.
+    // For each length, among the ranges that end a subsequence of this length, the index of the one with the lowest
+    // end.
     var tails: [Int] = []
     var before = [Int](repeating: -1, count: ranges.count)
     for (index, range) in ranges.enumerated() {
@@ -192,7 +207,7 @@ extension DamagedDatabase {
     return chain.reversed()
   }
 
-  /// The row ids that the parent's keys allow a leaf; all row ids when the leaf has no readable parent.
+  /// The row ids that the parent's keys allow on a leaf; all row ids when the leaf has no readable parent.
   func place(of page: UInt32) throws(SQLiteFileError) -> ClosedRange<Int64> {
     var buffer = ContiguousArray<UInt8>()
     let parent = census.parent(page)
@@ -203,8 +218,8 @@ extension DamagedDatabase {
     return children.first { $0.page == page }?.rowIDs ?? .min ... .max
   }
 
-  /// The children of an interior page with the row ids that its keys allow each. When the page contradicts itself or
-  /// `rowIDs`, each child is allowed all of `rowIDs`, and `isSound` is false.
+  /// The children of an interior page, each with the row ids that the keys of the interior page allow on it. If the
+  /// keys contradict each other or `rowIDs`, all of `rowIDs` are allowed on each child, and `isSound` is false.
   private static func ranges(_ page: InteriorPage, _ rowIDs: ClosedRange<Int64>) -> (
     children: [ChildPage], isSound: Bool
   ) {
@@ -222,34 +237,35 @@ extension DamagedDatabase {
     return (children, page.isSound)
   }
 
-  /// 1 for a page of a table, even a damaged one; -1 for another kind of page; 0 for zeros and for pages outside the
-  /// file.
+  /// Votes on whether a page belongs to a table: 1 for a page of a table, even a damaged one; -1 for a page of another
+  /// kind; 0 for a page of zeros and for a page number outside the file.
   private func tableVote(_ page: UInt32) throws(SQLiteFileError) -> Int {
     switch census.kind(page) {
     case .indexLeaf, .indexInterior, .pointerMap, .trunk: return -1
     case .tableLeaf, .tableInterior, .ruinedLeaf: return 1
     case .zero: return 0
     case .missing:
-      // The file may have been cut off, but never had more pages than its header counts.
+      // The file may have been truncated, but it never had more pages than its header states.
       guard let header = layout.header, header.isPageCountValid else { return 0 }
       return page > max(pageCount, header.pageCount) ? -1 : 0
     case .other:
-      // A table page with ruined cells still has its page type.
+      // A table page whose cells are ruined still begins with its page type.
       var buffer = ContiguousArray<UInt8>()
       guard try reader.copy(page, into: &buffer) > 0 else { return 0 }
       return BTreePage.Kind(rawValue: buffer[0])?.isTable == true ? 1 : -1
     }
   }
 
-  /// Whether a child is a leaf whose row ids are all in the range that the parent's keys allow.
+  /// Whether a child is a leaf, and all its row ids are in the range that the parent's keys allow.
   private func isRightLeaf(_ child: ChildPage) throws(SQLiteFileError) -> Bool {
     guard census.kind(child.page) == .tableLeaf else { return false }
     if census.outline(child.page).isWithin(child.rowIDs) { return true }
     return try own(child.page).map { child.rowIDs.contains($0.rowIDs) } ?? false
   }
 
-  /// The first and last row id or key of a table page. Nil for other pages, when one of the two cannot be read, and
-  /// when the first is greater than the last.
+  /// The range from the first to the last row id of a table leaf, or from the first to the last key of an interior page
+  /// of a table. Nil for other pages, when one of these values cannot be read, and when the first value is greater than
+  /// the last.
   private func own(_ number: UInt32) throws(SQLiteFileError) -> OwnContent? {
     let isLeaf: Bool
     switch census.kind(number) {
@@ -286,19 +302,19 @@ extension DamagedDatabase {
     return OwnContent(isLeaf: isLeaf, rowIDs: first...last)
   }
 
-  /// The most times that a page is read to judge its place.
+  /// The maximum number of times that a page is read to determine whether it is in the right place.
   private static let maxJudgements: UInt8 = 32
 
-  /// Whether a page may be read once more to judge its place. A page has one parent, but in a crafted file each cell of
-  /// each interior page may lead to the same page.
+  /// Whether a page may be read again to determine whether it is in the right place. A page of a sound file has only
+  /// one parent, but in a malicious file every cell of every interior page may lead to the same page.
   func mayJudge(_ page: UInt32) -> Bool {
     guard page <= pageCount, judgements[Int(page)] < Self.maxJudgements else { return false }
     judgements[Int(page)] += 1
     return true
   }
 
-  /// Whether the child at `place` belongs there although its first or last row id, or its first or last key, is outside
-  /// the range that the parent's keys allow.
+  /// Whether the child at index `place` is the right one for this position. Called for a child whose first or last row
+  /// id, or whose first or last key, is outside the range that the parent's keys allow.
   private func place(of place: Int, among children: [ChildPage], isLeaf: Bool)
     throws(SQLiteFileError) -> ChildPlace
   {
@@ -310,17 +326,18 @@ extension DamagedDatabase {
       let page = InteriorPage(
         buffer.rawSpan, number: children[place].page, usableSize: layout.usableSize)
       let keys = page?.cells.map(\.key) ?? []
-      // An interior page below wrong keys is still the right page.
+      // If most keys of an interior page are in the allowed range, the page is in the right place, and some keys are
+      // wrong.
       return keys.count(where: rowIDs.contains) * 2 >= keys.count ? .right : .wrong
     }
     var isTorn = false
     var rows = try records(of: children[place].page, &isTorn)
     let count = rows.count
     for rowID in rows.keys where rowIDs.contains(rowID) { rows[rowID] = nil }
-    // On a torn page, a part with several other row ids is from another page.
+    // If a page is torn, several row ids outside the range show that a part of the page is from another page.
     if rows.isEmpty || (isTorn && count - rows.count > 1) { return .partly }
-    // Rows that were moved to a neighbouring page are also in an earlier state of this page; rows of another store
-    // differ from the neighbour's. One row may have a wrong row id.
+    // Rows that were moved to a neighbouring page are still on this page if the page is in an earlier state. Rows of
+    // another store differ from the rows of the neighbouring page. A single row may have a wrong row id.
     var same = 0
     var other = 0
     for next in [place - 1, place + 1] where children.indices.contains(next) {
@@ -335,9 +352,9 @@ extension DamagedDatabase {
     return rows.count * 2 < count ? .partly : .wrong
   }
 
-  /// The records of a leaf by row id, each without its overflow pages. Cells without a certain row id are left out.
+  /// The records of a leaf, by row id, without their overflow pages. A cell whose row id is in doubt is left out.
   ///
-  /// `isTorn`: is set to true when the cells were not all found by sound cell pointers, else to false.
+  /// `isTorn`: on return, whether some cells were found by other means than sound cell pointers.
   func records(of page: UInt32, _ isTorn: inout Bool) throws(SQLiteFileError) -> [Int64:
     ContiguousArray<UInt8>]
   {
@@ -354,13 +371,14 @@ extension DamagedDatabase {
     return records
   }
 
-  /// The range of a leaf's row ids; nil when the leaf has no rows or its row ids are in doubt.
+  /// The range of a leaf's row ids; nil when the leaf has no rows, or when its row ids are in doubt.
   func rowIDs(of page: UInt32) throws(SQLiteFileError) -> ClosedRange<Int64>? {
     try rowIDRanges(of: page)?.all
   }
 
-  /// `all`: the range of a leaf's row ids. `inner`: the same without the first and the last row id, one of which may be
-  /// wrong, on a leaf of at least three rows. Nil when the leaf has no rows or its row ids are in doubt.
+  /// `all`: the range of a leaf's row ids. `inner`: the range without the first and the last row id, one of which may
+  /// be wrong; for a leaf with fewer than three rows, the same as `all`. Nil when the leaf has no rows, or when its row
+  /// ids are in doubt.
   func rowIDRanges(of page: UInt32) throws(SQLiteFileError) -> (
     all: ClosedRange<Int64>, inner: ClosedRange<Int64>
   )? {

@@ -1,12 +1,13 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Hands over the readable pages of the index b-tree below `root`, each once, until `receive` returns false (file
-  /// format, section 1.6). An interior page comes before its children.
+  /// Passes the readable pages of the index b-tree with the root page `root` to `receive`, each page once (file format,
+  /// section 1.6). Stops when `receive` returns false. An interior page comes before its children.
   ///
   /// - Parameters:
-  ///   - root: the root page.
-  ///   - met: pages that were handed over or queued, also for other indexes: a page belongs to one index only.
+  ///   - root: the number of the root page.
+  ///   - met: the pages that were passed on or queued before, for this index or for another one. A page belongs to one
+  ///     index only.
   ///   - receive: receives the number of a page, its bytes, and whether it is an interior page.
   /// - Returns: false when `receive` returned false.
   /// - Throws: ``SQLiteFileError`` when the device fails.

@@ -1,16 +1,17 @@
 package import SQLiteFile
 
 extension DamagedDatabase {
-  /// Pages to which an interior page or the schema leads, but which are not readable as b-tree pages: their content is
-  /// lost in whole or in part. Pages of indexes are left out, because the rows hold all values of an index.
+  /// The pages that an interior page or the schema leads to, but that cannot be read as b-tree pages because their
+  /// content is lost in whole or in part. Pages of indexes are left out, because all values of an index are in the rows
+  /// too.
   ///
-  /// - Returns: at most `limit` page numbers in ascending order, and the number of all such pages.
+  /// - Returns: up to `limit` page numbers in ascending order, and the number of all such pages.
   package func unreadablePages(limit: Int = 1000) -> (pages: [UInt32], count: Int) {
     var pages: [UInt32] = []
     var count = 0
     let roots = Set(schemaEntries.map(\.rootPage))
     let indexes = Set(schemaEntries.filter { $0.type == "index" }.map(\.rootPage))
-    // When a WITHOUT ROWID table has lost its root, any page of an index may be one of its pages.
+    // If a WITHOUT ROWID table has lost its root page, any index page may belong to it.
     let mayBeTable = tables.contains { $0.definition.isWithoutRowID && $0.rootPage == nil }
     var page: UInt32 = 1
     while page <= pageCount {
@@ -28,12 +29,12 @@ extension DamagedDatabase {
     return (pages, count)
   }
 
-  /// Whether a page may belong to a table, judged by its ancestors in the b-tree.
+  /// Whether a page may belong to a table, judged by the page's ancestors in the b-tree.
   private func isOfTable(_ page: UInt32, _ indexes: Set<UInt32>, _ mayBeTable: Bool) -> Bool {
     var page = page
     var root = page
     var kind: PageCensus.Kind?
-    // No b-tree is as deep as this (SQLite's BTCURSOR_MAX_DEPTH is 20).
+    // No b-tree has this depth: SQLite's BTCURSOR_MAX_DEPTH is 20.
     for _ in 0..<40 {
       root = page
       let parent = census.parent(page)
@@ -46,7 +47,7 @@ extension DamagedDatabase {
     return mayBeTable || tables.contains { $0.rootPage == root }
   }
 
-  /// The file that holds a page, and the offset of the page in it, in bytes.
+  /// The file that contains a page, and the offset of the page in this file, in bytes.
   package func place(of page: UInt32) -> (member: Finding.Member, offset: Int64) {
     let place = reader.location(of: page)
     return (place.member, place.offset)

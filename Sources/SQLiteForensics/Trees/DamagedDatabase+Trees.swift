@@ -1,8 +1,8 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Where the schema gives several tables the same root page, leaves it to the table that the ordinary reader chooses,
-  /// and takes it from the others.
+  /// If several tables in the schema have the same root page, determines which of them `SQLiteDatabase` would choose,
+  /// and removes the root page from the other tables.
   func settleSharedRoots(of tables: inout [ExpectedTable]) throws(SQLiteFileError) {
     var places: [UInt32: [Int]] = [:]
     for (place, table) in tables.enumerated() where !table.isDropped {

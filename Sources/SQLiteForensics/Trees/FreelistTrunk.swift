@@ -1,10 +1,12 @@
 import SQLiteFile
 
-/// Recognises a freelist trunk by its content alone, where the chain of the freelist does not show what the page is.
+/// Recognises a trunk page of the freelist by its content alone. Used when the freelist itself cannot be followed.
 enum FreelistTrunk {
-  /// The numbers of the pages that a trunk lists. A trunk begins with the number of the next trunk or 0, a count, and
-  /// as many page numbers (file format, section 1.5). Nil when the page does not begin like this, or does not list any
-  /// page.
+  /// The numbers of the pages that a trunk lists. Nil when the page does not begin in the way a trunk does, or when the
+  /// number of listed pages is 0.
+  ///
+  /// A trunk consists of the number of the next trunk or 0, the number of listed pages, and the numbers of these pages
+  /// (file format, section 1.5).
   static func leaves(_ page: RawSpan, usableSize: Int, pageCount: UInt32) -> [UInt32]? {
     let count = Int(page.uint32(at: 4))
     guard page.uint32(at: 0) <= pageCount, count > 0, count <= usableSize / 4 - 2 else {

@@ -1,15 +1,16 @@
 import SQLiteFile
 
-/// Records what each page of a file is, as far as the page itself and the pages that lead to it show.
+/// For each page of a file, what kind of page it is. This is judged by the page's content and by the pages that lead to
+/// it.
 ///
-/// The census takes seventeen bytes for each page, so a file of 10 GB with pages of 4 KB needs 44 MB. Long runs of
-/// zeros, such as the holes of a sparse file, take no memory.
+/// The census takes seventeen bytes for each page, so a file of 10 GB with pages of 4 KB needs 44 MB. Long ranges of
+/// zeros, for example the holes of a sparse file, take no memory.
 struct PageCensus {
-  /// What a page is.
+  /// The kind of a page.
   enum Kind: UInt8 {
-    /// Not in the file.
+    /// A page that is past the end of the file.
     case missing
-    /// All bytes are zero.
+    /// A page with only zero bytes.
     case zero
     case tableLeaf
     case tableInterior
@@ -20,20 +21,20 @@ struct PageCensus {
     case pointerMap
     /// An overflow page, or a page of unknown kind.
     case other
-    /// A leaf according to the pages that lead to the page, although the page's own header says otherwise.
+    /// A page that is a leaf according to the pages that lead to it, although its own header is not that of a leaf.
     case ruinedLeaf
   }
 
   let pageCount: UInt32
   private var kinds: PageValues<UInt8>
-  /// The interior page that leads to each page; 0 for none.
+  /// For each page, the number of the interior page that leads to it; 0 when there is none.
   private var parents: PageValues<UInt32>
-  /// The table that each page belongs to, counted from 1; 0 for none.
+  /// For each page, the number of the table that owns it, counted from 1; 0 when no owner is known.
   private var owners: PageValues<UInt16>
   private var evidence: PageValues<UInt8>
   private var outlines: PageValues<LeafOutline>
-  /// `free`: pages that the freelist or the pointer map calls free, or that are past the last commit's page count.
-  /// `trunks`: the freelist's trunk pages.
+  /// `free`: pages that are free according to the freelist or the pointer map, and pages past the end of the database
+  /// as of the last commit. `trunks`: the trunk pages of the freelist.
   private(set) var free: PageSet
   private(set) var trunks: PageSet
   /// `followed`: pages that an overflow chain leads to. `contested`: pages that several overflow chains lead to.
@@ -41,17 +42,17 @@ struct PageCensus {
   private(set) var contested: PageSet
   /// Pages that more than one interior page leads to.
   private(set) var disputed: PageSet
-  /// B-tree pages that a walk reached over sound pages from a root that the schema names.
+  /// The b-tree pages that were reached from a root page in the schema by passing only through sound pages.
   private(set) var reached: PageSet
-  /// Misplaced pages: the b-tree that leads to their page number means a page with other content.
+  /// Misplaced pages: a b-tree leads to the page, but the content of the page shows that another page should be there.
   private(set) var rejected: PageSet
-  /// Stale leaves: no b-tree leads to them, and the b-tree of their table has no room for them.
+  /// Stale leaves: no b-tree leads to the leaf, and the b-tree of its table has no gap that the leaf could fill.
   private(set) var stale: PageSet
 
   init(pageCount: UInt32) {
     self.pageCount = pageCount
     let count = Int(pageCount) + 1
-    // The census leaves out the holes of a sparse file, whose pages are all zeros.
+    // The holes of a sparse file are never recorded, because their pages are all zeros.
     kinds = PageValues(repeating: Kind.zero.rawValue, count: count)
     parents = PageValues(repeating: 0, count: count)
     owners = PageValues(repeating: 0, count: count)
@@ -84,9 +85,9 @@ struct PageCensus {
     if page <= pageCount { outlines[Int(page)] = outline }
   }
 
-  /// The next page number at or after `page` that a loop over all pages has to look at: at most the last page, so that
-  /// the number after it exists. The pages that are skipped are all zeros, no interior page leads to them, and they are
-  /// not in `others`.
+  /// The lowest page number, from `page` on, that a loop over all pages must visit. A page is skipped only if it is all
+  /// zeros, no interior page leads to it, and it is not in `others`. The result is never higher than the last page
+  /// number, so that the loop can increment it without overflow.
   func next(from page: UInt32, or others: PageSet? = nil) -> UInt32 {
     let index = Int(page)
     let next = kinds.nextMade(from: index)
@@ -105,7 +106,7 @@ struct PageCensus {
     parents[Int(page)] = parent
   }
 
-  /// The index of the table that owns a page, and how that was decided; nil when no table owns it.
+  /// The index of the table that owns a page, and the evidence for this; nil when the page has no known owner.
   func owner(_ page: UInt32) -> (table: Int, evidence: Attribution)? {
     guard page <= pageCount, owners[Int(page)] > 0 else { return nil }
     return (
@@ -119,10 +120,10 @@ struct PageCensus {
     evidence[Int(page)] = attribution.rawValue
   }
 
-  /// Records that the page `parent`, which is sound, leads to `page`; with `parent` 0 the schema does. A page that is
+  /// Records that `page` was reached from the sound page `parent`, or from the schema if `parent` is 0. A page that was
   /// reached no longer counts as free or rejected.
   ///
-  /// - Returns: whether the page counted as free until now. False also when the page was reached before.
+  /// - Returns: whether the page counted as free until now. False if the page had already been reached.
   mutating func reach(_ page: UInt32, from parent: UInt32) -> Bool {
     guard page >= 1, page <= pageCount, reached.insert(page) else { return false }
     parents[Int(page)] = parent
@@ -132,27 +133,27 @@ struct PageCensus {
     return true
   }
 
-  /// Records the parent of a page that a walk met but did not accept, unless another walk has reached the page.
+  /// Records the parent of a page that a walk found but did not accept, unless another walk has reached the page.
   mutating func miss(_ page: UInt32, from parent: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = parent
   }
 
-  /// Records that a page is misplaced and takes its parent away, unless a walk has reached the page.
+  /// Records that a page is misplaced and removes its parent, unless a walk has reached the page.
   mutating func reject(_ page: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = 0
     _ = rejected.insert(page)
   }
 
-  /// Records that a page is misplaced although a walk has reached it.
+  /// Records that a page is misplaced, even if a walk has reached the page.
   mutating func expel(_ page: UInt32) {
     reached.remove(page)
     reject(page)
   }
 
-  /// Takes the parent away from each page whose parent was not reached. Only right when all b-trees are complete,
-  /// because then such a parent is stale.
+  /// For each page whose parent was not reached, removes the recorded parent. This is only right if all b-trees are
+  /// complete, because a parent that was not reached is then stale.
   mutating func forgetUnreachedParents() {
     for index in parents.indices where parents[index] != 0 && !reached.contains(parents[index]) {
       parents[index] = 0
@@ -169,7 +170,7 @@ struct PageCensus {
     stale = PageSet(pageCount: pageCount)
   }
 
-  /// Whether a page is read as a leaf with live rows. A free page counts only when an interior page leads to it.
+  /// Whether a page is read as a leaf with live rows. A free page is read only if an interior page leads to it.
   func isLiveLeaf(_ page: UInt32) -> Bool {
     switch kind(page) {
     case .tableLeaf, .ruinedLeaf:
@@ -184,14 +185,15 @@ struct PageCensus {
       && owner(page)?.table == table
   }
 
-  /// Records that an overflow chain leads to a page; a page to which a second chain leads becomes contested.
+  /// Records that an overflow chain leads to a page. When a second chain leads to the same page, the page becomes
+  /// contested.
   mutating func follow(_ page: UInt32) {
     guard page >= 2, page <= pageCount else { return }
     if !followed.insert(page) { _ = contested.insert(page) }
   }
 
-  /// Adds the results of a second census that started from the same state and looked at the pages from `first` on. The
-  /// result is the same as if one census had looked at all pages in order.
+  /// Adds the results of another census, which started from the same state and covers the pages from `first` on. The
+  /// result is the same as if one census had covered all pages in order.
   mutating func append(_ later: borrowing PageCensus, from first: UInt32) {
     guard later.pageCount == pageCount else { return }
     later.kinds.forEachMade(from: Int(first)) { kinds[$0] = $1 }
@@ -217,21 +219,21 @@ struct PageCensus {
   }
 }
 
-/// How the table of a row was determined, the strongest evidence first.
+/// The evidence that determined the table of a row. The cases are ordered from the strongest to the weakest evidence.
 public enum Attribution: UInt8, Sendable, CaseIterable {
-  /// The b-tree that the schema names leads to the row's page.
+  /// The row's page belongs to the b-tree whose root page the schema gives for the table.
   case root = 1
-  /// The pointer map leads from the page to the b-tree of the table (file format, section 1.8).
+  /// According to the pointer map, the row's page belongs to the b-tree of the table (file format, section 1.8).
   case pointerMap
-  /// The row fits several tables. Of these, only this table has no other row with the row id, or has leaves whose row
-  /// ids adjoin those of the row's page.
+  /// The row fits several tables. Among them, only this table has no other row with the same row id, or only this table
+  /// has leaves whose row ids adjoin the row ids of the row's page.
   case sibling
-  /// The row fits the columns and storage classes of this table better than those of any other.
+  /// The row fits the columns and storage classes of this table better than those of any other table.
   case shape
-  /// No evidence decides: the table is not known.
+  /// No evidence decides, so the table is not known.
   case unknown
 
-  /// The name of the attribution in output.
+  /// The name of the attribution, as it is written to output.
   public var name: String {
     switch self {
     case .root: "root"

@@ -1,9 +1,10 @@
 import SQLiteFile
 
-/// The pointer map of a file with auto-vacuum (file format, section 1.8 "Pointer Map or Ptrmap Pages"): what each page
-/// is and which page leads to it. The map is stored apart from the b-trees, so it is an independent witness.
+/// The pointer map of a file with auto-vacuum (file format, section 1.8 "Pointer Map or Ptrmap Pages"). The map states
+/// for each page what kind of page it is and which page leads to it. It is stored apart from the b-trees, so its
+/// evidence is independent of them.
 struct PointerMap {
-  /// What the map says about a page.
+  /// The entry of the pointer map for a page.
   struct Entry: BitwiseCopyable {
     enum Kind: UInt8 {
       case root = 1
@@ -30,12 +31,12 @@ struct PointerMap {
     isPresent = layout.hasPointerMap && entriesPerPage > 0
   }
 
-  /// The number of the pointer-map page that holds the entry of `page`.
+  /// The number of the pointer-map page that contains the entry for `page`.
   func mapPage(of page: UInt32) -> UInt32 {
     PointerMapCheck.mapPage(of: page, usableSize: usableSize, pageSize: pageSize)
   }
 
-  /// Whether a page is a pointer-map page, which follows from its number alone.
+  /// Whether a page is a pointer-map page. This is determined by the page number alone.
   func isMap(_ page: UInt32) -> Bool { isPresent && page >= 2 && mapPage(of: page) == page }
 
   /// The pointer map's entry for a page; nil when the file has no map, when the page has no entry, or when the entry is
@@ -43,7 +44,7 @@ struct PointerMap {
   func entry(of page: UInt32, _ reader: inout PageReader) throws(SQLiteFileError) -> Entry? {
     guard isPresent, page > 2, !isMap(page) else { return nil }
     let map = mapPage(of: page)
-    // The lock-byte page has no entry, and may come before its map page.
+    // The lock-byte page has no entry, and its number may be lower than that of the pointer-map page.
     guard map < page else { return nil }
     let offset = Int(page - map - 1) * 5
     guard offset + 5 <= reader.usableSize, let bytes = try reader.page(map) else { return nil }
@@ -60,7 +61,7 @@ struct PointerMap {
     return Entry(kind: kind, parent: parent)
   }
 
-  /// Visits every valid entry, map page by map page.
+  /// Visits every valid entry, one map page after the other.
   ///
   /// `endPage` is called after the last entry of each map page. `map` is the number of the map page, and `last` the
   /// number of the last page that it describes.
@@ -85,9 +86,9 @@ struct PointerMap {
     }
   }
 
-  /// All pages that the map calls overflow pages, sorted by the page that leads to each. The list serves to mend broken
-  /// overflow chains, and takes eight bytes for each overflow page. The caller makes the list at the first broken chain
-  /// and keeps it.
+  /// All pages that the map lists as overflow pages, sorted by the page that leads to them. The list is used to repair
+  /// broken overflow chains. It takes eight bytes for each overflow page, so the caller makes it only when the first
+  /// broken chain is found.
   func successors(_ reader: inout PageReader) throws(SQLiteFileError) -> ContiguousArray<
     (parent: UInt32, page: UInt32)
   > {

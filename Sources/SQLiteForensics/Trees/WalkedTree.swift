@@ -1,34 +1,35 @@
 import SQLiteFile
 
-/// The outcome of a walk down a b-tree from its root: the depth of the leaves, and the holes, which the walk did not
-/// reach. The walk only enters pages that agree with their parent page.
+/// The result of a walk down a b-tree from its root page: the depth of the leaves, and the holes, which are the ranges
+/// of row ids that the walk did not reach. The walk enters only pages that agree with their parent page.
 ///
-/// Evidence counts in this order. The schema names a root. A page that sound pages lead to from the root is live, no
-/// matter what contradicts it. If pages on the way are missing or ruined, the tree has holes: ranges of row ids that it
-/// does not cover. Only leaves with row ids in a hole can still belong to the tree. The pointer map, then the freelist,
-/// then the rows of such a leaf decide. A tree without holes has all its leaves, so any other page that looks like one
-/// of them is stale.
+/// The schema names the root page. A page is live if sound pages lead to it from the root page, even if other evidence
+/// contradicts this. If pages on the way are missing or ruined, the b-tree has holes. Then a leaf that the walk did not
+/// reach can belong to the b-tree only if the leaf's row ids are in a hole. Whether the leaf does belong is decided by
+/// the pointer map, then by the freelist, then by the rows of the leaf. A b-tree without holes has all its leaves, so
+/// any other page that looks like one of its leaves is stale.
 struct WalkedTree {
-  /// The range of row ids of a page that is missing, ruined or misplaced.
+  /// A missing, ruined or misplaced page of the b-tree, and the row ids that should be on the page or below it.
   private struct Hole {
     let rowIDs: ClosedRange<Int64>
-    /// The depth of the page; the root has depth 0.
+    /// The depth of the page; the root page has depth 0.
     let depth: Int
-    /// Whether a wrong page is in the position of the right one, which may be anywhere in the file.
+    /// Whether another page is in the position of the right page. If so, the right page may be anywhere in the file.
     let isMisplaced: Bool
   }
 
   private var holes: [Hole] = []
   private var isFull = false
-  /// The depth of the leaves, where the root has depth 0; nil when the walk met no leaf.
+  /// The depth of the leaves, where the root page has depth 0; nil when the walk reached no leaf.
   var leafDepth: Int?
   /// The row ids of all holes, as ascending ranges that do not overlap.
   private(set) var lost: [ClosedRange<Int64>] = []
-  /// The holes whose leaves may still be in another place in the file: a lost interior page led to them, or a wrong
-  /// page is in their position. The hole of a ruined leaf is not among them, because its rows were on that page only.
+  /// The row ids of the holes whose leaves may be elsewhere in the file. This may be so if a lost interior page led to
+  /// the leaves, or if another page is in their position. The hole of a ruined leaf is not included, because its rows
+  /// were only on that page.
   private(set) var open: [ClosedRange<Int64>] = []
 
-  /// The most holes that are kept; with more, all row ids count as one hole.
+  /// The maximum number of holes that are stored. If there are more, all row ids count as one hole.
   private static let maxHoles = 1 << 16
 
   var isWhole: Bool { lost.isEmpty }
@@ -38,14 +39,14 @@ struct WalkedTree {
     if !isFull { holes.append(Hole(rowIDs: rowIDs, depth: depth, isMisplaced: isMisplaced)) }
   }
 
-  /// Records, after the walk, that the leaf found for these row ids is not the one that the b-tree means. The row ids
-  /// become a hole.
+  /// Records, after the walk, that the leaf with these row ids does not belong to the b-tree. The row ids become a
+  /// hole.
   mutating func lose(_ rowIDs: ClosedRange<Int64>) {
     lost = Self.joined(lost + [rowIDs])
     open = Self.joined(open + [rowIDs])
   }
 
-  /// Ends the walk and joins the holes.
+  /// Ends the walk and computes ``lost`` and ``open``, in which overlapping holes are joined.
   mutating func close() {
     if isFull { holes = [Hole(rowIDs: .min ... .max, depth: 0, isMisplaced: true)] }
     lost = Self.joined(holes.map(\.rowIDs))
@@ -53,7 +54,7 @@ struct WalkedTree {
     holes = []
   }
 
-  /// The ranges in ascending order, overlapping ones joined.
+  /// The ranges in ascending order, with overlapping ranges joined.
   static func joined(_ ranges: [ClosedRange<Int64>]) -> [ClosedRange<Int64>] {
     var joined: [ClosedRange<Int64>] = []
     for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -66,25 +67,24 @@ struct WalkedTree {
     return joined
   }
 
-  /// Whether a leaf with these row ids lies in a hole of the tree, so that it may have been in the tree before pages
-  /// were lost.
+  /// Whether the row ids of a leaf are in a hole of the b-tree, so that the leaf may have belonged to the b-tree.
   ///
-  /// `isInUse`: whether the page is known not to be free.
+  /// `isInUse`: whether the page is known to be in use. If so, all holes count; otherwise only those in ``open``.
   func hasRoom(for rowIDs: ClosedRange<Int64>, isInUse: Bool) -> Bool {
     let holes = isInUse ? lost : open
     let place = holes.firstPlace { $0.upperBound >= rowIDs.upperBound }
     return place < holes.count && holes[place].lowerBound <= rowIDs.lowerBound
   }
 
-  /// Whether the row ids of a leaf begin and end where a hole of the tree begins and ends.
+  /// Whether the row ids of a leaf begin where a hole of the b-tree begins, and end where this hole ends.
   ///
-  /// `step`: the largest distance between neighbouring row ids of the leaf.
-  /// `isEmptied`: whether rows may have been deleted from the leaf; then one matching end is enough.
+  /// `step`: the maximum distance between neighbouring row ids of the leaf. `isEmptied`: whether rows may have been
+  /// deleted from the leaf. If so, it is enough that one of the two ends matches.
   func isFilled(by rowIDs: ClosedRange<Int64>, step: UInt64, isEmptied: Bool) -> Bool {
     let place = lost.firstPlace { $0.upperBound >= rowIDs.upperBound }
     guard place < lost.count, lost[place].lowerBound <= rowIDs.lowerBound else { return false }
     let (least, most) = (lost[place].lowerBound, lost[place].upperBound)
-    // The hole begins after a key, which is a row id; the next row id is at most a step away.
+    // The hole begins after a key, and the key is a row id. So the next row id is at most one step away from the key.
     let begins = least == .min || UInt64(bitPattern: rowIDs.lowerBound &- least) < step
     let ends = most == rowIDs.upperBound || most == .max
     return isEmptied ? begins || ends : begins && ends
@@ -92,23 +92,23 @@ struct WalkedTree {
 }
 
 extension DamagedDatabase {
-  /// A page that the walk reaches.
+  /// A page that the walk will visit.
   private struct Step {
     let page: UInt32
     let parent: UInt32
     let depth: Int
-    /// The row ids that the keys of the interior pages above allow the page.
+    /// The row ids that the keys of the page's ancestors allow on the page.
     let rowIDs: ClosedRange<Int64>
-    /// Whether the page may also hold row ids outside `rowIDs`.
+    /// Whether the page may also contain row ids that are not in `rowIDs`.
     var isNarrowed = false
   }
 
-  /// How deep a b-tree can be (SQLite's BTCURSOR_MAX_DEPTH is 20).
+  /// The maximum depth of a walk. (SQLite's BTCURSOR_MAX_DEPTH is 20.)
   private static let maxWalkDepth = 24
-  /// The most leaves that are read to confirm the keys of an interior page without a header.
+  /// When an interior page has lost its header, the maximum number of leaves that are read to confirm the page's keys.
   private static let maxLeavesRead = 16
 
-  /// Walks the schema's own b-tree.
+  /// Walks the b-tree of the schema table.
   func walkSchemaTree() throws(SQLiteFileError) -> WalkedTree {
     var contradictions: [UInt32] = []
     let tree = try walk(from: 1, false, [], &contradictions)
@@ -116,12 +116,13 @@ extension DamagedDatabase {
     return tree
   }
 
-  /// Walks the b-trees that the schema names. Of the leaves, only those about which sources disagree are read.
+  /// Walks the b-trees that the schema names. A leaf is read only if different kinds of evidence about it disagree.
   func walkTrees() throws(SQLiteFileError) {
     var named: Set<UInt32> = []
     for entry in schemaEntries where entry.rootPage > 1 { named.insert(entry.rootPage) }
     var contradictions: [UInt32] = []
-    // A page inside another b-tree is not a root; the walk of that b-tree shows whether it leads there.
+    // A root page that is a child of another page is probably not a root. It is walked only if the walk of the other
+    // b-tree has not reached it.
     var later: [SchemaEntry] = []
     for entry in schemaEntries where entry.rootPage > 1 && walks[entry.rootPage] == nil {
       if entry.type == "table", try isChild(entry.rootPage) {
@@ -149,8 +150,8 @@ extension DamagedDatabase {
     census.rejected.forEach(reportMisplaced)
   }
 
-  /// Compares the pages below orphan interior pages of tables with the keys of those interior pages, and rejects the
-  /// wrong ones.
+  /// For each orphan interior page of a table, compares the pages below it with its keys, and rejects the pages that
+  /// are wrong.
   private func walkOrphanedTrees() throws(SQLiteFileError) {
     var met = PageSet(pageCount: pageCount)
     var page: UInt32 = 2
@@ -175,7 +176,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a page is a table interior page that no walk reached.
+  /// Whether a page is an interior page of a table and no walk has reached the page.
   private func isLostInterior(_ page: UInt32) -> Bool {
     page > 1 && census.kind(page) == .tableInterior && !census.reached.contains(page)
       && !census.free.contains(page) && !census.rejected.contains(page)
@@ -212,9 +213,9 @@ extension DamagedDatabase {
     return try walk(from: entry.rootPage, isIndex, named, &contradictions)
   }
 
-  /// The kind of a page that a b-tree leads to. An index page is what its header says, even when few of its cells are
-  /// valid. A table page whose cells are not valid is judged again when rows are read, because one flipped bit makes a
-  /// leaf an interior page.
+  /// The kind of a page that a b-tree leads to. For a page of an index, it is the kind in the page's header, even if
+  /// few cells are valid. A page of a table with invalid cells may be judged again when rows are read, because one
+  /// flipped bit turns a leaf into an interior page.
   private func kind(of page: UInt32, _ isIndex: Bool) throws(SQLiteFileError) -> PageCensus.Kind {
     let kind = census.kind(page)
     guard kind == .pointerMap || kind == .other, mayJudge(page) else { return kind }
@@ -233,8 +234,8 @@ extension DamagedDatabase {
     return census.kind(page)
   }
 
-  /// Whether a page that has lost its header is still an interior page of a table: its cells lead to table leaves, and
-  /// its keys agree with their row ids.
+  /// Whether a page that has lost its header was an interior page of a table: most of its cells lead to table leaves,
+  /// and its keys agree with the row ids of these leaves.
   private func isTornInterior(_ page: RawSpan) throws(SQLiteFileError) -> Bool {
     guard
       let torn = InteriorPage(
@@ -243,7 +244,7 @@ extension DamagedDatabase {
     let leaves = torn.cells.filter { census.kind($0.page) == .tableLeaf }
     var agreeing = 0
     for cell in leaves.prefix(Self.maxLeavesRead) {
-      // A leaf whose row ids are in doubt says nothing.
+      // A leaf whose row ids are in doubt neither confirms nor contradicts the key.
       guard let last = try rowIDs(of: cell.page)?.upperBound else { continue }
       guard last <= cell.key else { return false }
       agreeing += 1
@@ -251,11 +252,11 @@ extension DamagedDatabase {
     return agreeing > 0 && leaves.count * 2 > torn.cells.count
   }
 
-  /// Walks one b-tree.
+  /// Walks the b-tree with the root page `root`.
   ///
-  /// `isIndex`: whether the b-tree has index pages, like the b-tree of an index or of a WITHOUT ROWID table.
-  /// `named`: the roots of all b-trees.
-  /// `contradictions`: receives the pages of the b-tree that the freelist or the pointer map calls free.
+  /// `isIndex`: whether the b-tree consists of index pages, as the b-trees of indexes and of WITHOUT ROWID tables do.
+  /// `named`: the root pages of all b-trees.
+  /// `contradictions`: receives the pages of the b-tree that are free according to the freelist or the pointer map.
   private func walk(
     from root: UInt32, _ isIndex: Bool, _ named: Set<UInt32>, _ contradictions: inout [UInt32]
   ) throws(SQLiteFileError) -> WalkedTree {
@@ -291,7 +292,7 @@ extension DamagedDatabase {
           if found.children.isEmpty { census.reject(step.page) }
           if isDoubtful || found.children.isEmpty { continue }
         }
-        // When more than a third of the children are wrong, the interior page itself may be the wrong one.
+        // If more than a third of the children are wrong, the interior page itself may be the page that is wrong.
         let isDoubted = found.children.count { $0.place == .wrong } * 3 > found.children.count
         for child in found.children {
           if child.place == .wrong {
@@ -315,8 +316,9 @@ extension DamagedDatabase {
     return tree
   }
 
-  /// Whether all row ids of a leaf, except perhaps the first and the last, are in `rowIDs`, the range that the keys
-  /// above allow. On a leaf with damaged pointers, more than three quarters in the range are enough.
+  /// Whether all row ids of a leaf, except perhaps the first and the last, are in `rowIDs`, the range that the keys of
+  /// the leaf's ancestors allow. If the cell pointers of the leaf are damaged, more than three quarters of its row ids
+  /// must be in the range.
   private func hasRows(_ page: UInt32, in rowIDs: ClosedRange<Int64>) throws(SQLiteFileError)
     -> Bool
   {

@@ -1,16 +1,16 @@
 import CLibrary
 
-/// Appends pages to a file behind those that SQLite wrote, and writes their entries in the pointer map.
+/// Appends pages to a file after the pages that SQLite has written, and writes their entries in the pointer map.
 ///
-/// The content of the file is trusted, because the writer has just created the file.
+/// The content of the file is trusted, because this process has just created the file.
 struct AppendedPages: ~Copyable {
-  /// The type of a page in the pointer map, with the value that the map stores (file format, section 1.8).
+  /// The type of a page, as its entry in the pointer map stores it (file format, section 1.8).
   enum Role: UInt8 {
-    /// The first page of an overflow chain; its parent is the b-tree page with the cell.
+    /// The first page of an overflow chain. Its parent is the b-tree page that contains the cell.
     case overflowHead = 3
-    /// A later overflow page; its parent is the previous page of the chain.
+    /// A later page of an overflow chain. Its parent is the previous page of the chain.
     case overflow = 4
-    /// A b-tree page other than the root; its parent is the b-tree page that leads to it.
+    /// A b-tree page other than the root page. Its parent is the b-tree page that leads to it.
     case tree = 5
   }
 
@@ -19,18 +19,20 @@ struct AppendedPages: ~Copyable {
   private var descriptor: Int32
   private let hasPointerMap: Bool
   private let maxPages: UInt32
-  /// The number of the lock-byte page, which contains the byte at 1 GiB and is never used (file format, section 1.4).
+  /// The number of the lock-byte page, which contains the byte at offset 1 GiB and is never used (file format, section
+  /// 1.4).
   private let lockPage: UInt32
-  /// The number of the last page, in the file or the buffer.
+  /// The number of the last page, whether it is already in the file or only in ``buffer``.
   private(set) var last: UInt32
   private var buffer = ContiguousArray<UInt8>()
   private var maps: [UInt32: ContiguousArray<UInt8>] = [:]
 
   private static let bufferBytes = 256 << 10
-  /// The most pointer-map pages in memory. Such a page has five bytes for each page that it covers.
+  /// The maximum number of pointer-map pages that are held in memory. A pointer-map page has an entry of five bytes for
+  /// each page that it describes.
   private static let maxMaps = 32
 
-  /// Opens a file that SQLite has not locked; no transaction may be open.
+  /// Opens a file. SQLite must have no lock on the file, and no transaction may be open.
   init(to file: NewFile, _ options: SQLiteWriter.Options) throws(SQLiteWriterError) {
     path = file.path
     pageSize = options.pageSize
@@ -45,7 +47,7 @@ struct AppendedPages: ~Copyable {
 
   deinit { if descriptor >= 0 { _ = close(descriptor) } }
 
-  /// The number that the next appended page gets when `count` other pages are appended before it.
+  /// The number that a page will have if it is appended after `count` other new pages.
   func upcoming(after count: Int = 0) -> UInt32 {
     var number = last
     for _ in 0...count {
@@ -54,7 +56,9 @@ struct AppendedPages: ~Copyable {
     return number
   }
 
-  /// Appends a page and returns its number. Pages that are reserved for the pointer map or the lock byte are skipped.
+  /// Appends a page and returns its number. Page numbers that are reserved for the pointer map or the lock byte are
+  /// skipped.
+  ///
   /// `write`: appends the bytes of the page to the buffer.
   mutating func append(_ write: (inout ContiguousArray<UInt8>) -> Void)
     throws(SQLiteWriterError) -> UInt32
@@ -73,13 +77,13 @@ struct AppendedPages: ~Copyable {
     return last
   }
 
-  /// Overwrites a page that is in the file already.
+  /// Overwrites a page that is already in the file.
   mutating func replace(_ page: UInt32, by bytes: ContiguousArray<UInt8>) throws(SQLiteWriterError)
   {
     try put(bytes, at: Int64(page - 1) * Int64(pageSize))
   }
 
-  /// Enters a page into the pointer map; does nothing when the file has no pointer map.
+  /// Writes the entry of a page in the pointer map. Does nothing when the file has no pointer map.
   mutating func note(_ page: UInt32, as role: Role, of parent: UInt32) throws(SQLiteWriterError) {
     guard hasPointerMap else { return }
     let map = mapPage(for: page)
@@ -92,8 +96,8 @@ struct AppendedPages: ~Copyable {
     maps[map]?.set(parent, at: place + 1)
   }
 
-  /// Writes the buffered pages, updates change counter and page count in the database header (file format, sections
-  /// 1.3.6, 1.3.7 and 1.3.16), and closes the file.
+  /// Writes the buffered pages, updates the change counter and the page count in the database header (file format,
+  /// sections 1.3.6, 1.3.7 and 1.3.16), and closes the file.
   mutating func finish() throws(SQLiteWriterError) {
     try flush()
     try flushMaps()
@@ -105,7 +109,7 @@ struct AppendedPages: ~Copyable {
       header.set(value, at: place)
     }
     try put(header, at: 0)
-    // The descriptor is closed before SQLite locks the file again, because closing it drops SQLite's locks.
+    // The descriptor is closed before SQLite locks the file again, because closing it releases SQLite's locks.
     _ = close(descriptor)
     descriptor = -1
   }
@@ -116,7 +120,8 @@ struct AppendedPages: ~Copyable {
     page == lockPage || hasPointerMap && mapPage(for: page) == page
   }
 
-  /// The number of the pointer-map page that holds a page's entry; the number itself for a pointer-map page.
+  /// The number of the pointer-map page that contains the entry of a page. For a pointer-map page, it is the page's own
+  /// number.
   private func mapPage(for page: UInt32) -> UInt32 {
     let group = UInt32(pageSize / 5 + 1)
     let map = (page - 2) / group * group + 2

@@ -1,11 +1,11 @@
-/// A table leaf in memory that is being filled with rows (file format, section 1.6).
+/// A table leaf in memory to which rows are added (file format, section 1.6).
 struct FilledLeaf {
-  /// A row's cell: how many bytes it takes on a leaf.
+  /// The size of the cell that stores a row on a leaf.
   struct Cell {
     let rowID: Int64
-    /// Bytes of the whole record.
+    /// The length of the whole record in bytes.
     let payload: Int
-    /// Bytes of the record in the cell itself.
+    /// The number of the record's bytes that are in the cell itself.
     let local: Int
     let length: Int
 
@@ -30,17 +30,17 @@ struct FilledLeaf {
     }
   }
 
-  /// The bytes of the page. The page header and the zeros of the gap are only set in the copy that ``write(to:)``
-  /// makes.
+  /// The bytes of the page. The page header, and the zeros between the cell pointers and the cells, are only set in the
+  /// copy that ``write(to:)`` makes.
   private var page: ContiguousArray<UInt8>
   private var count = 0
-  /// The offset where the cell content area starts.
+  /// The page offset at which the cell content area starts.
   private var start: Int
   private var first: Int64 = 0
   private var last: Int64 = 0
-  /// Whether the row ids so far were added in ascending order.
+  /// Whether the row ids were added in ascending order so far.
   private var isOrdered = true
-  /// The first overflow pages of the leaf's cells.
+  /// The numbers of the first overflow pages of the leaf's cells.
   private(set) var heads: [UInt32] = []
 
   private static let header = 8
@@ -55,8 +55,10 @@ struct FilledLeaf {
   /// The lowest and the highest row id on the leaf.
   var ids: ClosedRange<Int64> { first...max(first, last) }
 
-  /// Whether a cell fits on the leaf, and no row on another leaf can have a row id between the cell's and those of the
-  /// leaf. Always true for an empty leaf. `isNext`: whether the row is of the same stretch as the row added before (see
+  /// Whether a cell fits on the leaf, and no other leaf can contain a row id between the cell's row id and the row ids
+  /// of this leaf. Always true for an empty leaf.
+  ///
+  /// `isNext`: whether the cell's row belongs to the same stretch of rows as the row that was added last (see
   /// ``TableFiller``).
   @inline(__always)
   func takes(_ cell: Cell, isNext: Bool) -> Bool {
@@ -65,8 +67,10 @@ struct FilledLeaf {
         && Self.header + 2 * (count + 1) + cell.length <= start
   }
 
-  /// Adds a row that fits. `offset`: where the row's record begins in `bytes`. `head`: the first page of the row's
-  /// overflow chain; ignored when the record is whole.
+  /// Adds a row, for which there must be room.
+  ///
+  /// `offset`: the index in `bytes` at which the row's record begins.
+  /// `head`: the number of the first page of the row's overflow chain; ignored when the whole record is in the cell.
   @inline(__always)
   mutating func put(
     _ cell: Cell, _ bytes: borrowing ContiguousArray<UInt8>, from offset: Int, _ head: UInt32
@@ -93,7 +97,7 @@ struct FilledLeaf {
     count += 1
   }
 
-  /// Sorts the cell pointers by row id; false when a row id occurs twice.
+  /// Sorts the cell pointers by row id. Returns false when a row id occurs twice.
   mutating func sort() -> Bool {
     guard !isOrdered else { return true }
     isOrdered = true

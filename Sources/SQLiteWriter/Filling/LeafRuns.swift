@@ -1,9 +1,9 @@
-/// The leaves of a table in the order in which they were written. A leaf takes about five bytes of memory if the leaves
-/// were written in row id order.
+/// The leaves of a table in the order in which they were written. If they were written in row id order, a leaf takes
+/// about five bytes of memory.
 ///
-/// A run is a sequence of leaves, written one after the other, with ascending row ids.
+/// A run is a sequence of leaves that were written one after the other and whose row ids ascend.
 struct LeafRuns {
-  /// A leaf as its parent needs it.
+  /// The properties of a leaf that its parent page stores.
   struct Child {
     let page: UInt32
     /// The highest row id on the page.
@@ -22,28 +22,29 @@ struct LeafRuns {
     var count: UInt32
   }
 
-  /// A run. Its leaves before ``leaf`` have been passed on.
+  /// A run whose leaves are being passed on. ``leaf`` is the next leaf of the run.
   private struct Cursor {
     var leaf: Leaf
     var place: Int
-    /// The number of leaves of the run after ``leaf``.
+    /// The number of leaves of the run that come after ``leaf``.
     var left: UInt32
   }
 
   private var runs: [Run] = []
   /// Three varints for each leaf: its page number minus that of the previous leaf, its first row id minus the last row
-  /// id of the previous leaf, and its last row id minus its first. Before the first leaf of a run, these values count
-  /// as 0.
+  /// id of the previous leaf, and its last row id minus its first row id. For the first leaf of a run, the numbers of
+  /// the previous leaf are taken to be 0.
   private var steps = ContiguousArray<UInt8>()
   private var before = Leaf()
 
   var isEmpty: Bool { runs.isEmpty }
 
-  /// About how many bytes of memory the list takes.
+  /// The approximate amount of memory that the list takes, in bytes.
   var sizeBytes: Int { steps.count + runs.count * MemoryLayout<Run>.stride }
 
-  /// Adds a leaf. Its page number must be higher than those of all leaves before. `ids`: from its first to its last row
-  /// id.
+  /// Adds a leaf. Its page number must be higher than the page numbers of all leaves added before.
+  ///
+  /// `ids`: the range from the leaf's lowest to its highest row id.
   mutating func add(_ page: UInt32, _ ids: ClosedRange<Int64>) {
     if let last = runs.indices.last, ids.lowerBound > before.last {
       runs[last].count += 1
@@ -57,13 +58,13 @@ struct LeafRuns {
     before = Leaf(page: page, first: ids.lowerBound, last: ids.upperBound)
   }
 
-  /// Passes on the leaves in row id order. False when the row ids of two leaves overlap; then not all leaves are passed
-  /// on.
+  /// Passes on the leaves in row id order. Returns false when the row ids of two leaves overlap. In this case, not all
+  /// leaves are passed on.
   mutating func forEach(_ body: (Child) throws(SQLiteWriterError) -> Void)
     throws(SQLiteWriterError) -> Bool
   {
     runs.sort { $0.first < $1.first }
-    // The runs that have begun, as a heap by first row id of the next leaf; the lowest comes first.
+    // The runs that have begun, as a heap. The run whose next leaf has the lowest first row id is at the top.
     var cursors: [Cursor] = []
     var last: Int64?
     var run = 0
@@ -88,8 +89,8 @@ struct LeafRuns {
     return true
   }
 
-  /// Adds a run to the heap. The row ids of its first leaf must be lower than those of the next leaf of each run in the
-  /// heap.
+  /// Adds a run to the heap. The row ids of its first leaf must be lower than those of the next leaf of every run in
+  /// the heap.
   private func begin(_ run: Run, _ cursors: inout [Cursor]) {
     var place = run.offset
     let leaf = leaf(behind: Leaf(), &place)
@@ -101,7 +102,7 @@ struct LeafRuns {
     }
   }
 
-  /// Moves the first cursor down to its place in the heap.
+  /// Moves the first cursor down to its position in the heap.
   private static func sink(_ cursors: inout [Cursor]) {
     var place = 0
     while true {
@@ -122,7 +123,7 @@ struct LeafRuns {
     return Leaf(page: page, first: first, last: first &+ Int64(bitPattern: next(&place)))
   }
 
-  // Numbers are stored as varints with seven bits in a byte, the lowest bits first.
+  // Numbers are stored as varints with seven bits in each byte. The lowest bits come first.
 
   private mutating func append(_ value: UInt64) {
     var rest = value

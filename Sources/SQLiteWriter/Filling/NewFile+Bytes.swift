@@ -9,7 +9,8 @@ extension NewFile {
     try put(bytes, bytes.count, to: descriptor, at: offset, path)
   }
 
-  /// Writes the first `count` of `bytes` to a descriptor, at a file offset. `path` is only for the error.
+  /// Writes the first `count` bytes of `bytes` to the file with the given descriptor, from `offset` on. `path` is only
+  /// used in errors.
   static func put(
     _ bytes: ContiguousArray<UInt8>, _ count: Int, to descriptor: Int32, at offset: Int64,
     _ path: String
@@ -41,8 +42,8 @@ extension NewFile {
     return bytes
   }
 
-  /// Fills `range` of `bytes` with the bytes of a descriptor from a file offset on; fails when the file has fewer.
-  /// `path` is only for the error.
+  /// Fills `range` of `bytes` from the file with the given descriptor, from `offset` on. Throws if the file ends before
+  /// the range is filled. `path` is only used in errors.
   static func read(
     into bytes: inout ContiguousArray<UInt8>, _ range: Range<Int>, of descriptor: Int32,
     at offset: Int64, _ path: String

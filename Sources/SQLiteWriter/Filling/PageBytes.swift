@@ -1,6 +1,6 @@
 /// The encoding of numbers on pages (file format, section 1.6).
 enum PageBytes {
-  /// The number of bytes that a value takes as a variable-length integer, from 1 to 9.
+  /// The number of bytes of a variable-length integer with this value, from 1 to 9.
   @inline(__always)
   static func varintLength(_ value: UInt64) -> Int {
     if value < 0x80 { return 1 }
@@ -10,15 +10,17 @@ enum PageBytes {
 }
 
 extension ContiguousArray<UInt8> {
-  /// Writes the header of a b-tree page whose cells and cell pointers are in place, and zeros the gap between pointers
-  /// and cells. So nothing is left of an earlier page in the same memory. `base`: the index where the page begins.
+  /// Writes the header of a b-tree page whose cells and cell pointers have already been written. Fills the gap between
+  /// cell pointers and cells with zeros, so that no bytes of an earlier page in the same memory remain.
+  ///
+  /// `length`: the length of the page header in bytes. `base`: the index at which the page begins.
   mutating func setHeader(
     _ kind: UInt8, of length: Int, cellCount: Int, cellStart: Int, at base: Int = 0
   ) {
     for index in base..<base + length { self[index] = 0 }
     self[base] = kind
     set(UInt16(cellCount), at: base + 3)
-    // A start of 65,536 is written as 0.
+    // The offset 65,536 is stored as 0.
     set(UInt16(truncatingIfNeeded: cellStart), at: base + 5)
     for index in base + length + 2 * cellCount..<base + cellStart { self[index] = 0 }
   }
@@ -39,7 +41,7 @@ extension ContiguousArray<UInt8> {
     self[place + 1] = UInt8(truncatingIfNeeded: value)
   }
 
-  /// The eight bytes from index `place` on as a big-endian number.
+  /// The eight bytes from index `place` on, as a big-endian number.
   @inlinable @inline(__always)
   package func word(at place: Int) -> UInt64 {
     precondition(place >= 0 && place <= count - 8)
@@ -56,7 +58,7 @@ extension ContiguousArray<UInt8> {
     }
   }
 
-  /// Overwrites the bytes from index `place` on with the bytes at `range` of another array.
+  /// Overwrites the bytes from index `place` on with the bytes in `range` of another array.
   @inline(__always)
   mutating func copy(
     _ other: borrowing ContiguousArray<UInt8>, _ range: Range<Int>, to place: Int
@@ -75,7 +77,8 @@ extension ContiguousArray<UInt8> {
     set(varint: value, at: &place)
   }
 
-  /// Reads the variable-length integer at index `place`, and moves `place` past it. The integer must be complete.
+  /// Reads the variable-length integer at index `place`, and sets `place` to the index after the integer. The integer
+  /// must be complete.
   func varint(at place: inout Int) -> UInt64 {
     var value: UInt64 = 0
     for _ in 0..<8 {
@@ -90,8 +93,8 @@ extension ContiguousArray<UInt8> {
     return value
   }
 
-  /// Writes a variable-length integer over the bytes from `place` on, and moves `place` past it (file format, section
-  /// 1.6).
+  /// Writes a variable-length integer over the bytes from index `place` on, and sets `place` to the index after the
+  /// integer (file format, section 1.6).
   @inline(__always)
   mutating func set(varint value: UInt64, at place: inout Int) {
     if value < 0x80 {

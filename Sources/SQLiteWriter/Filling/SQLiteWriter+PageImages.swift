@@ -2,16 +2,17 @@ import CLibrary
 import CSQLite
 
 extension SQLiteWriter {
-  /// Replaces the content of the file by the pages of another database, and opens the file again for reading only.
+  /// Replaces the content of the file with the pages of another database, and opens the file again for reading only.
   ///
-  /// The pages must be a whole database that needs no log or journal. Whether they are is not checked here: run
-  /// SQLite's own check afterwards.
+  /// The pages must form a complete database that needs no log or journal. This is not checked here; run SQLite's own
+  /// check afterwards.
   ///
   /// - Parameters:
   ///   - pageCount: the number of pages, at least 1. Each page has the page size of ``options``.
-  ///   - write: writes the page with the given number into the empty buffer, and returns the number of the next page
-  ///     that it wants to write. Pages that it leaves out or empty become zeros, and take no space if the volume
-  ///     supports holes. It stops by returning a number that is not higher.
+  ///   - write: writes the page with the given number into the empty buffer, and returns the number of the next page to
+  ///     be written. A page that is skipped, or for which the buffer remains empty, consists of zeros; such pages take
+  ///     no space if the volume supports holes. To stop, `write` returns a number that is not higher than the given
+  ///     number.
   /// - Throws: `transactionOpen`, `full`, `inputOutput`, `replaced`, `cannotOpen`; `badOption` when a page has another
   ///   size; what `write` throws.
   package func replacePages(
@@ -20,8 +21,8 @@ extension SQLiteWriter {
     guard !isInTransaction else {
       throw SQLiteWriterError(.transactionOpen, "a transaction is open", path: path)
     }
-    // SQLite's connection is closed first: SQLite must not read a file that changes, and closing another descriptor of
-    // the file drops SQLite's locks.
+    // SQLite's connection is closed first, for two reasons: SQLite must not read a file that changes, and closing
+    // another descriptor of the file would release SQLite's locks.
     release()
     let pageSize = Int64(options.pageSize)
     let (descriptor, _) = try file.opened(O_RDWR)
@@ -52,10 +53,11 @@ extension SQLiteWriter {
       }
       try NewFile.put(run, to: descriptor, at: start, path)
     }
-    try reopen()
+    // The schema in the new pages is of unknown origin, so the connection is read-only, and the gate checks all SQL.
+    unsafe gate.install(on: try connect(SQLITE_OPEN_READONLY))
   }
 
-  /// How many bytes of neighbouring pages are gathered before they are written.
+  /// The number of bytes of neighbouring pages that are collected before they are written.
   private static let runBytes = 1 << 20
 
   private func setSize(_ size: Int64, of descriptor: Int32) throws(SQLiteWriterError) {
@@ -65,29 +67,5 @@ extension SQLiteWriter {
         isFull ? .full : .inputOutput, "the new file cannot be written", path: path,
         systemError: errno)
     }
-  }
-
-  /// Opens the finished file for reading. Its schema is of unknown origin: values are limited in size, and nothing
-  /// can be written.
-  private func reopen() throws(SQLiteWriterError) {
-    var opened: OpaquePointer?
-    let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW
-    let result = unsafe sqlite3_open_v2(path, &opened, flags, nil)
-    unsafe handle = opened
-    guard result == SQLITE_OK, let handle = unsafe opened else {
-      throw SQLiteWriterError(
-        .cannotOpen, "SQLite cannot open the new file", path: path, resultCode: result)
-    }
-    guard file.isInPlace else { throw file.replaced }
-    _ = unsafe sqlite3_extended_result_codes(handle, 1)
-    #if !canImport(Darwin)
-      _ = unsafe sqlite3_enable_load_extension(handle, 0)
-    #endif
-    _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
-    if let most = options.maxValueBytes {
-      _ = unsafe sqlite3_limit(
-        handle, SQLITE_LIMIT_LENGTH, Int32(clamping: max(Self.minValueBytes, most)))
-    }
-    unsafe gate.install(on: handle)
   }
 }

@@ -1,13 +1,13 @@
-/// Fills tables and indexes by writing their pages, which takes a fraction of the time of INSERT.
+/// Fills tables and indexes by writing their pages directly, which takes a fraction of the time of INSERT.
 ///
-/// Leaves are written one after the other while rows are added, and interior pages when all rows have been added. Rows
-/// of a table should come in stretches whose ranges of row ids do not overlap, like the leaves of another file. The
-/// stretches may come in any order. Constraints are not checked.
+/// Leaves are written one after the other while rows are added. Interior pages are written when all rows have been
+/// added. The rows of a table should be added in stretches whose ranges of row ids do not overlap, like the leaves of
+/// another file. The stretches may come in any order. Constraints are not checked.
 package struct TableFiller: ~Copyable {
   /// A table that is being filled.
   private struct Table {
     let root: UInt32
-    /// The leaf to which rows are added.
+    /// The leaf to which rows are currently added.
     var leaf: FilledLeaf
     /// The leaves that have been written.
     var leaves = LeafRuns()
@@ -18,12 +18,12 @@ package struct TableFiller: ~Copyable {
   private var waiting: WaitingKeys?
   private var tables: [Table] = []
   private let pageSize: Int
-  /// The memory in bytes that the order of the leaves takes: about five for each leaf, and 24 more for a leaf that
-  /// comes after a leaf with higher row ids.
+  /// The amount of memory that the lists of written leaves take, in bytes: about five bytes for each leaf, and 24 more
+  /// for each leaf that was written after a leaf with higher row ids.
   package private(set) var orderBytes = 0
-  /// Whether a row id was added twice to one leaf.
+  /// Whether any leaf contains a row id twice.
   private var hasTwice = false
-  /// The most bytes that the current leaves of all tables may take in memory.
+  /// The maximum amount of memory that the current leaves of all tables together may take, in bytes.
   private static let maxLeafBytes = 4 << 20
 
   fileprivate init(_ writer: SQLiteWriter) throws(SQLiteWriterError) {
@@ -32,11 +32,11 @@ package struct TableFiller: ~Copyable {
     pageSize = writer.options.pageSize
   }
 
-  /// Begins to fill a table, which must be empty and have row ids.
+  /// Begins to fill a table. The table must be empty and have row ids.
   ///
   /// - Parameter name: the name of the table.
-  /// - Returns: the table's number for ``add(to:_:isNext:_:of:)``; nil when the schema has no such table with a root
-  ///   page, or when too many tables are being filled.
+  /// - Returns: the number of the table, for ``add(to:_:isNext:_:of:)``; nil when the schema contains no table of this
+  ///   name with a root page, or when too many tables are being filled.
   /// - Throws: what SQLite reports.
   package mutating func begin(_ name: String) throws(SQLiteWriterError) -> Int? {
     guard tables.count < max(16, Self.maxLeafBytes / pageSize),
@@ -51,12 +51,12 @@ package struct TableFiller: ~Copyable {
   /// Adds a row.
   ///
   /// - Parameters:
-  ///   - place: the table's number, from ``begin(_:)``.
+  ///   - place: the number of the table, as returned by ``begin(_:)``.
   ///   - rowID: the row id. No other row of the table may have the same row id.
-  ///   - isNext: whether the row is of the same stretch as the row added to this table before. Rows of one stretch may
-  ///     come in any order.
-  ///   - record: where the row's record is in `bytes` (file format, section 2.1). The record has NULL for the row id's
-  ///     column.
+  ///   - isNext: whether the row belongs to the same stretch of rows as the row that was last added to this table. The
+  ///     rows of a stretch may come in any order.
+  ///   - record: the range of `bytes` that contains the row's record (file format, section 2.1). For the row id's
+  ///     column, the record must contain NULL.
   ///   - bytes: the bytes that contain the record.
   /// - Throws: `full`, `inputOutput`.
   @inline(__always)
@@ -72,10 +72,10 @@ package struct TableFiller: ~Copyable {
     tables[place].leaf.put(cell, bytes, from: record.lowerBound, head)
   }
 
-  /// Writes the last leaves and the interior pages of all tables.
+  /// Writes the last leaf and the interior pages of each table.
   ///
-  /// - Returns: false when a row id occurs twice, or when the ranges of row ids of two leaves overlap. The file is
-  ///   unusable then.
+  /// - Returns: false when a row id occurs twice, or when the ranges of row ids of two leaves overlap. The file is then
+  ///   unusable.
   /// - Throws: `full`, `inputOutput`.
   package mutating func finishTables() throws(SQLiteWriterError) -> Bool {
     for place in tables.indices where !tables[place].leaf.isEmpty {
@@ -94,7 +94,7 @@ package struct TableFiller: ~Copyable {
     return !hasTwice
   }
 
-  /// Writes the database header and returns the file to SQLite. Before this the file is not consistent.
+  /// Writes the database header and returns the file to SQLite. Before this call, the file is not consistent.
   /// - Throws: `full`, `inputOutput`, or what SQLite reports.
   package mutating func finish() throws(SQLiteWriterError) {
     try pages.finish()
@@ -103,32 +103,34 @@ package struct TableFiller: ~Copyable {
 
   // MARK: - Indexes
 
-  /// The longest record of an index that ``fillIndex(_:_:_:)`` accepts, in bytes.
+  /// The maximum length of an index record that ``fillIndex(_:_:_:)`` accepts, in bytes.
   package var maxIndexRecordBytes: Int { TreeLevels.maxRecordBytes(pageSize: pageSize) }
 
-  /// How many bytes must be free before an index record, for the varint of its length.
+  /// The number of bytes before an index record that must be left free for the varint of the record's length.
   package static let recordStart = 9
 
-  /// Makes a sorter for the entries of an index.
+  /// Creates an empty sorter for the entries of an index.
   ///
-  /// - Parameter maxBytes: about how much memory the sorter may take; more entries go to a temporary file.
+  /// - Parameter maxBytes: the approximate amount of memory that the sorter may take, in bytes. If the entries need
+  ///   more, the others go to a temporary file.
   /// - Throws: `cannotCreate` when the temporary file cannot be created.
-  /// - Returns: an empty sorter.
+  /// - Returns: the sorter.
   package mutating func sorter(maxBytes: Int) throws(SQLiteWriterError) -> KeySorter {
     if waiting == nil { waiting = try WaitingKeys(beside: writer.path) }
     guard let waiting else { throw writer.closedError }
     return KeySorter(waiting, maxBytes: maxBytes)
   }
 
-  /// Fills an index, which must be empty.
+  /// Fills an index. The index must be empty.
   ///
   /// - Parameters:
   ///   - root: the root page of the index.
-  ///   - keys: keys, one for each entry, that sort like the entries of the index.
-  ///   - make: gets a key and an array. It writes the record of the key's entry into the array, at index
-  ///     ``recordStart`` or later and at most ``maxIndexRecordBytes`` long, and returns the record's range. It returns
-  ///     nil to stop, for a key that must not follow the previous one. The array is the same each time.
-  /// - Returns: false when `make` returned nil; the file is unusable then.
+  ///   - keys: the keys, one for each entry. They must sort in the order of the index entries.
+  ///   - make: receives a key and an array, which is the same for each call. It writes the record of the key's entry
+  ///     into the array, at index ``recordStart`` or later, and returns the range of the record. The record may have up
+  ///     to ``maxIndexRecordBytes`` bytes. If the key must not follow the previous key, `make` returns nil, which stops
+  ///     the filling.
+  /// - Returns: false when `make` returned nil. The file is then unusable.
   /// - Throws: `full`, `inputOutput`.
   package mutating func fillIndex(
     _ root: UInt32, _ keys: inout KeySorter,
@@ -142,7 +144,7 @@ package struct TableFiller: ~Copyable {
         isWhole = false
         return false
       }
-      // A cell is the record's length and the record (file format, section 1.6).
+      // A cell consists of the length of the record and the record itself (file format, section 1.6).
       let start = record.lowerBound - PageBytes.varintLength(UInt64(record.count))
       var place = start
       bytes.set(varint: UInt64(record.count), at: &place)
@@ -159,7 +161,8 @@ package struct TableFiller: ~Copyable {
 
   // MARK: - Leaves
 
-  /// Writes the bytes at `rest` of a record to an overflow chain, and returns the number of its first page.
+  /// Writes the bytes in the range `rest` of a record to an overflow chain, and returns the number of the chain's first
+  /// page.
   private mutating func spill(_ record: borrowing ContiguousArray<UInt8>, _ rest: Range<Int>)
     throws(SQLiteWriterError) -> UInt32
   {
@@ -200,7 +203,8 @@ package struct TableFiller: ~Copyable {
 
   // MARK: - Interior pages
 
-  /// Builds the interior pages above a table's leaves, up to its root; false when the row ids of two leaves overlap.
+  /// Builds the interior pages above the leaves of a table, up to the root page. Returns false when the row ids of two
+  /// leaves overlap.
   private mutating func raise(_ place: Int) throws(SQLiteWriterError) -> Bool {
     var leaves = tables[place].leaves
     tables[place].leaves = LeafRuns()
@@ -239,11 +243,11 @@ package struct TableFiller: ~Copyable {
 }
 
 extension SQLiteWriter {
-  /// Whether ``filler()`` can append pages to the file: not with full auto-vacuum, and not in WAL mode.
+  /// Whether ``filler()`` can append pages to the file. It cannot with full auto-vacuum, nor in WAL mode.
   package var canBeFilled: Bool { options.autoVacuum != .full && options.journalMode != .wal }
 
-  /// Releases SQLite's lock on the file and makes a filler, which fills tables without SQLite. Nothing else may be
-  /// written until ``TableFiller/finish()`` was called.
+  /// Releases SQLite's lock on the file, and creates a filler, which fills tables without SQLite. Nothing else may
+  /// write to the file until ``TableFiller/finish()`` has been called.
   ///
   /// - Returns: the filler.
   /// - Throws: `refused` when ``canBeFilled`` is false; `transactionOpen`, `closed`, `inputOutput`, `replaced`, or what
@@ -257,8 +261,8 @@ extension SQLiteWriter {
     return try TableFiller(self)
   }
 
-  /// Runs `body`, which may open and close the file. Closing it would drop SQLite's locks, so SQLite releases them
-  /// before and takes them again afterwards.
+  /// Runs `body`, which may open and close the file. Closing the file would release SQLite's locks, so SQLite releases
+  /// them before `body` runs, and takes them again afterwards.
   ///
   /// - Returns: what `body` returns.
   /// - Throws: `transactionOpen`, what `body` throws, or what SQLite reports.

@@ -1,12 +1,12 @@
 /// Builds the interior pages of a table's b-tree, or all pages of an index, from cells that are added in key order
 /// (file format, section 1.6).
 ///
-/// On each level the page before the last page is held back: a last page without a cell takes a cell from the held
-/// page.
+/// On each level the last full page is held back, because the page after it may end up without a cell. In that case, a
+/// cell is moved to it from the page that was held back.
 struct TreeLevels {
   private struct Level {
     var current: TreePage
-    /// The full page that is held back. `divider`: the content of the cell that leads to this page from the level
+    /// The full page that is held back. `divider`: the content of the cell that will lead to this page from the level
     /// above.
     private(set) var held: TreePage
     var isHolding = false
@@ -17,7 +17,8 @@ struct TreeLevels {
       held = TreePage(pageSize: pageSize, kind)
     }
 
-    /// Holds back the full page, and continues with an empty one. `content`: where the divider is in `bytes`.
+    /// Holds back the current page, which is full, and continues with an empty page. `content`: the range of `bytes`
+    /// that contains the divider.
     mutating func turn(_ bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>) {
       swap(&current, &held)
       current.removeAll()
@@ -26,8 +27,7 @@ struct TreeLevels {
       divider.append(contentsOf: bytes[content])
     }
 
-    /// Gives the current page, which has no cell, the divider as its only cell. The last cell of the held page becomes
-    /// the new divider.
+    /// Adds the divider to the current page, which has no cell. The last cell of the held page becomes the new divider.
     mutating func fill() {
       let (before, content) = held.pop()
       current.put(divider, 0..<divider.count, child: held.last)
@@ -38,25 +38,27 @@ struct TreeLevels {
 
   private var levels: [Level]
   private let pageSize: Int
-  /// The kind of the pages on the levels above the lowest one.
+  /// The kind of the pages on all levels above the lowest one.
   private let interior: TreePage.Kind
 
   /// A closure that writes a page and returns the page's number.
   typealias Write = (borrowing TreePage) throws(SQLiteWriterError) -> UInt32
 
-  /// Begins a tree without cells. `lowest`: the kind of the pages to which cells are added.
+  /// Creates a b-tree without cells. `lowest`: the kind of the pages to which cells are added.
   init(pageSize: Int, lowest: TreePage.Kind) {
     self.pageSize = pageSize
     interior = lowest == .indexLeaf ? .indexInterior : lowest
     levels = [Level(pageSize: pageSize, lowest)]
   }
 
-  /// The length in bytes of the longest index record that needs no overflow page. A page has room for four such
-  /// records.
+  /// The maximum length of an index record that needs no overflow page, in bytes. A page has room for four records of
+  /// this length.
   static func maxRecordBytes(pageSize: Int) -> Int { (pageSize - 12) * 64 / 255 - 23 }
 
-  /// Adds a cell after all cells so far. `content`: where the cell is in `bytes`, without its child pointer. `child`:
-  /// the page that the cell leads to; 0 on a leaf.
+  /// Adds a cell after all cells that were added before.
+  ///
+  /// `content`: the range of `bytes` that contains the cell without its child pointer.
+  /// `child`: the page that the cell leads to; 0 on a leaf.
   @inline(__always)
   mutating func add(
     _ bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>, child: UInt32 = 0,
@@ -69,8 +71,8 @@ struct TreeLevels {
     }
   }
 
-  /// Writes all pages except the root page, and returns the root page. `child`: the right-most child, after the last
-  /// cell; 0 on a leaf.
+  /// Writes all pages except the root page, and returns the root page. `child`: the right-most child, which comes after
+  /// the last cell; 0 on a leaf.
   mutating func finish(child: UInt32 = 0, _ write: Write) throws(SQLiteWriterError) -> TreePage {
     var level = 0
     var child = child
@@ -84,7 +86,7 @@ struct TreeLevels {
     }
   }
 
-  /// Ends the current page of a level before a cell that does not fit; the cell becomes the divider on the level above.
+  /// Ends the current page of a level because a cell does not fit. The cell becomes the divider on the level above.
   private mutating func end(
     _ level: Int, before bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>,
     child: UInt32, _ write: Write
@@ -94,7 +96,7 @@ struct TreeLevels {
     levels[level].turn(bytes, content)
   }
 
-  /// Writes the held page of a level, if there is one, and adds a cell that leads to the page to the level above.
+  /// Writes the held page of a level, if there is one, and adds a cell that leads to that page to the level above.
   private mutating func release(_ level: Int, _ write: Write) throws(SQLiteWriterError) {
     guard levels[level].isHolding else { return }
     levels[level].isHolding = false
@@ -111,9 +113,9 @@ struct TreeLevels {
   }
 }
 
-/// A b-tree page in memory, other than a table leaf, that is being filled with cells (file format, section 1.6).
+/// A b-tree page in memory, other than a table leaf, to which cells are added (file format, section 1.6).
 struct TreePage {
-  /// The page type, with the value of the page's first byte.
+  /// The page type. The raw value is the first byte of the page.
   enum Kind: UInt8 {
     case indexInterior = 0x02
     case tableInterior = 0x05
@@ -124,11 +126,11 @@ struct TreePage {
   private let kind: Kind
   private(set) var count = 0
   private var start: Int
-  /// The pages that the cells lead to, in order, without the right-most child.
+  /// The pages that the cells lead to, in order. The right-most child is not included.
   private var children: [UInt32] = []
-  /// The page number of the right-most child, after the last cell; 0 on a leaf.
+  /// The page number of the right-most child, which comes after the last cell; 0 on a leaf.
   var last: UInt32 = 0
-  /// The length in bytes of the last cell's content.
+  /// The length of the last cell's content in bytes.
   private var lastContent = 0
 
   private var isLeaf: Bool { kind == .indexLeaf }
@@ -141,11 +143,12 @@ struct TreePage {
     start = pageSize
   }
 
-  /// Whether a cell with `content` bytes, without its child pointer, fits on the page.
+  /// Whether a cell fits on the page. `content`: the length of the cell in bytes, without its child pointer.
   @inline(__always)
   func fits(_ content: Int) -> Bool { header + 2 * (count + 1) + childBytes + content <= start }
 
-  /// Adds a cell: on an interior page the child pointer, then the bytes at `content` of `bytes`.
+  /// Adds a cell. On an interior page, the cell begins with the child pointer. The rest of the cell is the range
+  /// `content` of `bytes`.
   @inline(__always)
   mutating func put(
     _ bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>, child: UInt32
@@ -161,8 +164,8 @@ struct TreePage {
     lastContent = content.count
   }
 
-  /// Removes the last cell and returns its child pointer (0 on a leaf) and content. May be called once after each
-  /// `put`.
+  /// Removes the last cell. Returns its child pointer (0 on a leaf) and its content. May be called only once after each
+  /// call of `put`.
   mutating func pop() -> (child: UInt32, content: ContiguousArray<UInt8>) {
     let place = start + childBytes
     let content = ContiguousArray(page[place..<place + lastContent])
@@ -186,6 +189,6 @@ struct TreePage {
     if !isLeaf { out.set(last, at: base + 8) }
   }
 
-  /// The numbers of all pages that this page leads to, the right-most child last; empty for a leaf.
+  /// The numbers of all pages that this page leads to, with the right-most child last; empty for a leaf.
   var allChildren: [UInt32] { isLeaf ? [] : children + [last] }
 }

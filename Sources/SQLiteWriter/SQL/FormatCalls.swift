@@ -1,13 +1,13 @@
-/// Judges calls of the SQL functions `printf` and `format` in a definition.
+/// Checks calls of the SQL functions `printf` and `format` in the SQL of a schema.
 ///
-/// When the result would be longer than the length limit, these two functions return NULL without an error. An index on
-/// such a call would then hold keys that differ from those that a reader with another limit computes, and the reader
-/// would find the index corrupt.
+/// If the result of such a call would be longer than the length limit, the call returns NULL without an error. An index
+/// on the call would then contain other keys than a reader with another limit computes, and the reader would consider
+/// the index corrupt.
 enum FormatCalls {
   static let names: Set<String> = ["printf", "format"]
 
-  /// Whether each call of `printf` and `format` in `sql` has a literal format whose numbers have at most three digits
-  /// and which has no `*`. Then padding has fewer than a thousand characters and does not depend on data.
+  /// Whether the format of each call of `printf` and `format` in `sql` is a literal without `*` and without a number of
+  /// more than three digits. If so, each padding has fewer than a thousand characters and does not depend on data.
   static func areBounded(in sql: String) -> Bool {
     let bytes = Array(sql.lowercased().utf8)
     for name in names {
@@ -25,12 +25,12 @@ enum FormatCalls {
     return true
   }
 
-  /// Whether the text after a name is not a call, or is a call with a harmless format.
+  /// Whether the text after `printf` or `format` is not a call of the function, or is a call whose format is harmless.
   private static func isBounded(_ rest: ArraySlice<UInt8>) -> Bool {
     func isSpace(_ byte: UInt8) -> Bool { byte == 32 || (9...13).contains(byte) }
     var rest = rest.drop(while: isSpace)
     guard let next = rest.first else { return true }
-    // A quote or a comment after the name may hide a call, so both are refused.
+    // A quote or a comment after the name may hide a call, so neither is accepted.
     let odd: [UInt8] = [0x22, 0x60, 0x5d, 0x2f, 0x2d]
     if odd.contains(next) { return false }
     guard next == 0x28 else { return true }
@@ -41,7 +41,7 @@ enum FormatCalls {
     while let byte = rest.popFirst() {
       if byte == 0x27 {
         guard rest.first == 0x27 else {
-          // The format must be this text alone, not the start of an expression.
+          // The format must be this literal alone, not the start of an expression.
           let after = rest.drop(while: isSpace).first
           return after == 0x2c || after == 0x29
         }

@@ -1,52 +1,69 @@
-/// Makes SQL and SQLite's messages safe for a log: values are masked, names are kept.
+/// Makes SQL and the messages of SQLite safe for a log. Values are masked; names are not.
 enum SQLExcerpt {
-  /// The longest excerpt, in Unicode scalars.
+  /// The maximum length of an excerpt, in Unicode scalars.
   static let maximumLength = 160
 
-  /// The beginning of a statement, with string, blob and number literals replaced by `?`; at most ``maximumLength``
-  /// scalars and an ellipsis.
+  /// The beginning of a statement, with `?` in place of each string, blob and number literal. The result has at most
+  /// ``maximumLength`` scalars, followed by an ellipsis if the statement is longer.
   static func masked(_ sql: some StringProtocol) -> String {
-    mask(sql, numbers: true)
+    mask(sql, isSQL: true)
   }
 
-  /// A message of SQLite, with strings in single quotes, and numbers right after a double quote, replaced by `?`. Other
-  /// numbers stay, because they count columns.
+  /// A message of SQLite, with `?` in place of each string in single quotes and of each number directly after a double
+  /// quote. Other numbers are not masked, because they count columns.
   static func maskedMessage(_ message: String) -> String {
-    mask(message, numbers: false)
+    mask(message, isSQL: false)
   }
 
-  private static func mask(_ text: some StringProtocol, numbers: Bool) -> String {
+  private static func mask(_ text: some StringProtocol, isSQL: Bool) -> String {
+    let scalars = Array(text.unicodeScalars)
     var result = String.UnicodeScalarView()
-    var previous: Unicode.Scalar = " "
-    var scalars = text.unicodeScalars.makeIterator()
-    var pending = scalars.next()
-    while let scalar = pending {
-      if result.count >= maximumLength {
-        result.append("…")
-        break
-      }
-      if scalar == "'" {
-        // A doubled quote inside a literal ends one literal and starts the next: the mask is the same.
-        pending = scalars.next()
-        while let inner = pending, inner != "'" { pending = scalars.next() }
-        pending = scalars.next()
-        if previous == "x" || previous == "X" { result.removeLast() }
-        if result.last.map({ $0 != "?" }) ?? true { result.append("?") }
-        previous = "?"
-        continue
-      }
-      if numbers || previous == "\"", isDigit(scalar), !isNamePart(previous) {
-        while let inner = pending, isNamePart(inner) || inner == "." { pending = scalars.next() }
-        if result.last.map({ $0 != "?" }) ?? true { result.append("?") }
-        previous = "?"
-        continue
-      }
-      let isControl = scalar.value < 0x20 || scalar.value == 0x7f
-      result.append(isControl ? " " : scalar)
-      previous = scalar
-      pending = scalars.next()
+    var index = 0
+    func end(_ close: Unicode.Scalar, from start: Int) -> Int {
+      (scalars[start...].firstIndex(of: close) ?? scalars.count - 1) + 1
     }
-    return String(result)
+    func add(_ scalar: Unicode.Scalar) {
+      result.append(scalar.value < 0x20 || scalar.value == 0x7f ? " " : scalar)
+    }
+    func addMask() {
+      if result.last.map({ $0 != "?" }) ?? true { result.append("?") }
+    }
+    while index < scalars.count, result.count <= maximumLength {
+      let scalar = scalars[index]
+      let previous: Unicode.Scalar = index > 0 ? scalars[index - 1] : " "
+      let next: Unicode.Scalar = index + 1 < scalars.count ? scalars[index + 1] : " "
+      switch scalar {
+      case "'":
+        // A doubled quote inside a literal is taken for the end of one literal and the start of another. The masked
+        // result is the same.
+        index = end("'", from: index + 1)
+        if previous == "x" || previous == "X" { result.removeLast() }
+        addMask()
+      case "\"" where isSQL, "`" where isSQL, "[" where isSQL:
+        // An apostrophe within a quoted name or a comment does not begin a literal.
+        let name = scalars[index..<end(scalar == "[" ? "]" : scalar, from: index + 1)]
+        name.prefix(maximumLength).forEach(add)
+        index = name.endIndex
+      case "-" where isSQL && next == "-":
+        index = end("\n", from: index + 2)
+      case "/" where isSQL && next == "*":
+        index += 3
+        while index < scalars.count, scalars[index - 1] != "*" || scalars[index] != "/" {
+          index += 1
+        }
+        index += 1
+      case _ where isDigit(scalar) && !isNamePart(previous) && (isSQL || previous == "\""):
+        while index < scalars.count, isNamePart(scalars[index]) || scalars[index] == "." {
+          index += 1
+        }
+        addMask()
+      default:
+        add(scalar)
+        index += 1
+      }
+    }
+    guard result.count > maximumLength else { return String(result) }
+    return String(String.UnicodeScalarView(result.prefix(maximumLength))) + "…"
   }
 
   private static func isDigit(_ scalar: Unicode.Scalar) -> Bool {

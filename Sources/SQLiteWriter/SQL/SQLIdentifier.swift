@@ -1,11 +1,11 @@
-/// Quotes the names of tables, columns and indexes for SQL.
+/// Quotes names of tables, columns and indexes for use in SQL statements.
 package enum SQLIdentifier {
-  /// The name between double quotes, with each double quote in the name doubled
-  /// (<https://sqlite.org/lang_keywords.html>). Any name can be quoted, except one that contains a NUL: the NUL would
-  /// end the SQL early.
+  /// Returns a name between double quotes, with each double quote in the name doubled
+  /// (<https://sqlite.org/lang_keywords.html>). Any name can be quoted unless it contains a NUL, at which the SQL would
+  /// end early.
   ///
-  /// - Parameter name: the name as in the schema, unquoted.
-  /// - Returns: the name for use in SQL, quotes included.
+  /// - Parameter name: the name as it is in the schema, without quotes.
+  /// - Returns: the name for use in an SQL statement, with its quotes.
   /// - Throws: `embeddedNUL` when the name contains a NUL.
   package static func quoted(_ name: String) throws(SQLiteWriterError) -> String {
     var result = "\""

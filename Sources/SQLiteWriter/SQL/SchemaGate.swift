@@ -1,29 +1,31 @@
 import CSQLite
 
-/// Decides what SQL may do, while SQLite compiles it (<https://sqlite.org/c3ref/set_authorizer.html>).
+/// Decides which actions of an SQL statement are allowed while SQLite compiles the statement
+/// (<https://sqlite.org/c3ref/set_authorizer.html>).
 @safe final class SchemaGate {
-  /// Whether a definition from a file is being compiled, which may only define tables, indexes, views and triggers. All
-  /// other SQL may do anything, except a few things that could harm the process or the schema.
+  /// Whether the SQL that is being compiled is a definition from a file. A definition may only define a table, an
+  /// index, a view or a trigger. All other SQL may do anything except for a few things that could harm the process or
+  /// the schema.
   private var definesOnly = false
   /// Whether SQL may make the schema table writable.
   private var opensSchema = false
-  /// Whether a database may be attached and detached.
+  /// Whether databases may be attached and detached.
   private var attaches = false
-  /// The name of the virtual table that a statement compiled since ``forgetVirtualTable()`` would create; nil when
-  /// there was no such statement.
+  /// The table name in the last CREATE VIRTUAL TABLE statement that was compiled since ``forgetVirtualTable()`` was
+  /// called; nil if no such statement was compiled.
   private(set) var virtualTable: String?
-  /// The functions that a definition from a file may call, in lower case.
+  /// The names, in lower case, of the functions that a definition from a file may call.
   private var functions: Set<String> = []
 
-  /// Whether the definition that is being compiled may call `printf`.
+  /// Whether the definition that is being compiled may call `printf` and `format`.
   private var allowsFormats = false
 
-  /// Sets the functions, in lower case, that definitions may call. Before the first call, definitions may call no
-  /// function.
+  /// Sets the names, in lower case, of the functions that definitions may call. Before the first call of this method,
+  /// definitions may call no function.
   func allow(functions: Set<String>) { self.functions = functions }
 
-  /// Makes SQLite ask this gate about all SQL on a connection. The gate must outlive the connection: `SQLiteWriter`
-  /// holds both and closes the connection first.
+  /// Makes SQLite ask this gate about all SQL that is compiled on a connection. The gate must outlive the connection.
+  /// `SQLiteWriter` ensures this: it owns both, and closes the connection first.
   func install(on handle: OpaquePointer) {
     _ = unsafe sqlite3_set_authorizer(
       handle,
@@ -36,7 +38,8 @@ import CSQLite
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Runs `body`, which compiles `sql`, a definition from a file. Until `body` returns, only definitions are allowed.
+  /// Runs `body`, which compiles `sql`. `sql` is a definition from a file. Until `body` returns, only definitions are
+  /// allowed.
   func definingOnly<R>(_ sql: String, _ body: () throws(SQLiteWriterError) -> R)
     throws(SQLiteWriterError) -> R
   {
@@ -46,17 +49,17 @@ import CSQLite
     return try body()
   }
 
-  /// Sets ``virtualTable`` to nil, before a statement is compiled.
+  /// Sets ``virtualTable`` to nil. Called before a statement is compiled.
   func forgetVirtualTable() { virtualTable = nil }
 
-  /// Runs `body`, in which the program's own SQL may make the schema table writable.
+  /// Runs `body`. Within `body`, the program's own SQL may make the schema table writable.
   func openingSchema<R>(_ body: () throws(SQLiteWriterError) -> R) throws(SQLiteWriterError) -> R {
     opensSchema = true
     defer { opensSchema = false }
     return try body()
   }
 
-  /// Runs `body`, in which the program's own SQL may attach and detach a file that the program has created.
+  /// Runs `body`. Within `body`, the program's own SQL may attach and detach a file that the program has created.
   func attaching<R>(_ body: () throws(SQLiteWriterError) -> R) throws(SQLiteWriterError) -> R {
     attaches = true
     defer { attaches = false }
@@ -84,8 +87,8 @@ import CSQLite
       SQLITE_READ, SQLITE_REINDEX:
       true
     case SQLITE_INSERT, SQLITE_UPDATE:
-      // A definition adds a row to the schema table. SQLITE_SELECT is left out on purpose: CREATE TABLE … AS SELECT
-      // could run for ever.
+      // A definition inserts a row into the schema table. SQLITE_SELECT is deliberately not allowed, because CREATE
+      // TABLE … AS SELECT could run for ever.
       name == "sqlite_master" || name == "sqlite_schema"
     default: false
     }

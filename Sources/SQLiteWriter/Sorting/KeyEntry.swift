@@ -1,35 +1,31 @@
 import CLibrary
 
-/// A byte string to be sorted. Its first sixteen bytes are in the entry itself, as two numbers that sort like the
-/// bytes.
+/// A byte string that is to be sorted. Its first sixteen bytes are stored in the entry as two numbers, which sort in
+/// the same order as the bytes.
 struct KeyEntry: BitwiseCopyable {
   let first: UInt64
   let second: UInt64
-  /// The index, in a separate array, of the bytes after the sixteenth.
+  /// The index, in a separate array, of the first byte after the sixteenth.
   let offset: UInt32
   /// The length of the whole string in bytes.
   let count: UInt32
 
-  /// How many bytes of a string are in the entry itself.
+  /// The number of bytes of a string that are stored in the entry itself.
   static let inlineBytes = 16
 
   static let none = KeyEntry(first: 0, second: 0, offset: 0, count: 0)
+}
 
-  init(first: UInt64, second: UInt64, offset: UInt32, count: UInt32) {
-    self.first = first
-    self.second = second
-    self.offset = offset
-    self.count = count
-  }
-
-  /// An entry for the string at `range` of `bytes`. At least sixteen bytes must be in `bytes` from the string's start
-  /// on, even if the string is shorter. `offset`: where the string's bytes after the sixteenth are.
+extension KeyEntry {
+  /// Creates an entry for the string in `range` of `bytes`. From the start of the string on, `bytes` must contain at
+  /// least sixteen bytes, even if the string is shorter. `offset`: the index, in the separate array, of the first byte
+  /// after the sixteenth.
   @inline(__always)
   init(_ bytes: borrowing ContiguousArray<UInt8>, _ range: Range<Int>, offset: Int) {
     var first = bytes.word(at: range.lowerBound)
     var second = bytes.word(at: range.lowerBound + 8)
     let count = range.count
-    // The bytes after a short string are not part of it.
+    // Bytes that follow a short string are not part of the string.
     if count < 8 {
       first &= ~(.max >> UInt64(8 * count))
       second = 0
@@ -41,8 +37,8 @@ struct KeyEntry: BitwiseCopyable {
       count: UInt32(truncatingIfNeeded: count))
   }
 
-  /// Whether the string of this entry sorts before that of `other`. `rest` and `otherRest`: the arrays that hold the
-  /// two strings' bytes after the sixteenth.
+  /// Whether the string of this entry sorts before the string of `other`. `rest` and `otherRest`: the arrays that
+  /// contain the bytes of the two strings after the sixteenth.
   @inline(__always)
   func isLess(
     _ other: KeyEntry, _ rest: borrowing ContiguousArray<UInt8>,
@@ -50,15 +46,15 @@ struct KeyEntry: BitwiseCopyable {
   ) -> Bool {
     if first != other.first { return first < other.first }
     if second != other.second { return second < other.second }
-    // At least one string ends within these bytes, and the other string begins with it.
+    // At least one of the strings has at most sixteen bytes, and the other string begins with these bytes.
     guard count > Self.inlineBytes, other.count > Self.inlineBytes else {
       return count < other.count
     }
     return isLessBehind(other, rest, otherRest)
   }
 
-  /// Whether the string of this entry sorts before that of `other`. Both are longer than sixteen bytes, and their first
-  /// sixteen bytes are equal.
+  /// Whether the string of this entry sorts before the string of `other`. Both strings must be longer than sixteen
+  /// bytes, and their first sixteen bytes must be equal.
   @inline(never)
   private func isLessBehind(
     _ other: KeyEntry, _ rest: borrowing ContiguousArray<UInt8>,

@@ -1,20 +1,22 @@
-/// Sorts entries with a radix sort: by those bytes of their first word that are not the same in all entries, the lowest
-/// byte first. Groups of entries that are still equal are then sorted by their second word. When the entries differ in
-/// a few bytes only, this is cheap.
+/// Sorts entries by the bytes of their first word, with a radix sort that begins with the lowest byte. Bytes that are
+/// equal in all entries are skipped, so the sort is fast if the entries differ in a few bytes only. Groups of entries
+/// whose first words are equal are then sorted by their second word.
 @safe struct KeyEntrySort {
   private let entries: UnsafeMutableBufferPointer<KeyEntry>
   private let spare: UnsafeMutableBufferPointer<KeyEntry>
   private let rest: ContiguousArray<UInt8>
   private var counts = ContiguousArray<UInt32>(repeating: 0, count: 256)
 
-  /// Ranges with fewer entries than this are sorted by comparison.
+  /// The minimum number of entries for a radix sort. Fewer entries are sorted by comparison.
   private static let fewest = 128
-  /// The most bytes of a word to sort by. Entries that are equal in these bytes are few, or are equal in the remaining
-  /// bytes, too.
+  /// The maximum number of bytes of a word that are used for sorting. Entries that are equal in these bytes are usually
+  /// few, or equal in the remaining bytes too.
   private static let maxBytes = 4
 
-  /// Sorts `entries`. `spare`: working memory, enlarged when it has room for fewer entries. `rest`: the bytes of the
-  /// strings that are not in the entries themselves.
+  /// Sorts `entries`.
+  ///
+  /// `spare`: working memory, which is enlarged if it has fewer elements than `entries`.
+  /// `rest`: the bytes of the strings that are not in the entries themselves.
   static func sort(
     _ entries: inout ContiguousArray<KeyEntry>, _ spare: inout ContiguousArray<KeyEntry>,
     _ rest: ContiguousArray<UInt8>
@@ -40,12 +42,12 @@
     self.rest = rest
   }
 
-  /// Sorts a range of entries: by first word, or with `bySecond` by second word, and then the first words must be
-  /// equal.
+  /// Sorts the entries in a range by their first words. If `bySecond` is true, sorts them by their second words; the
+  /// first words in the range must then be equal.
   private mutating func sort(_ range: Range<Int>, bySecond: Bool) {
     guard range.count >= Self.fewest else { return compare(range) }
     let looked = bySecond ? scatter(range) { $0.second } : scatter(range) { $0.first }
-    // Each group of entries that are equal in the bits sorted so far is sorted by itself, if it is not in order.
+    // Each group of entries that are equal in the bits used so far is sorted separately, unless it is already in order.
     var start = range.lowerBound
     while start < range.upperBound {
       let one = unsafe entries[start]
@@ -71,9 +73,9 @@
     }
   }
 
-  /// Sorts entries, stably, by the highest bytes in which `word` is not the same in all of them, at most ``maxBytes``
-  /// bytes. Returns a mask of the bits of `word` by which the entries are in order: all bits if the lower bits do not
-  /// differ.
+  /// Sorts the entries of a range, stably, by the highest bytes of `word` that differ between entries, at most
+  /// ``maxBytes`` of them. Returns a mask of the bits of `word` by which the entries are now sorted. If the lower bits
+  /// are equal in all entries, the mask contains all bits.
   @inline(__always)
   private mutating func scatter(_ range: Range<Int>, _ word: (KeyEntry) -> UInt64) -> UInt64 {
     let one = unsafe word(entries[range.lowerBound])
@@ -101,7 +103,7 @@
     return differing & behind == 0 ? .max : ~behind
   }
 
-  /// Moves the entries of a range to their positions by one byte: the lowest byte of `digit`.
+  /// Copies the entries in a range from `from` to `to`, in the order of the lowest byte of `digit`.
   @inline(__always)
   private static func scatter(
     _ from: UnsafeMutableBufferPointer<KeyEntry>, _ to: UnsafeMutableBufferPointer<KeyEntry>,

@@ -1,26 +1,27 @@
-/// Merges several sorted pieces of strings into one sorted sequence. All pieces but the last are in the temporary file.
+/// Merges several pieces into one sorted sequence. Each piece is a sorted sequence of strings. All pieces except the
+/// last are in the temporary file.
 struct KeyMerge {
-  /// A piece that is partly in memory.
+  /// A piece that is being merged, and the part of the piece that is in memory.
   private struct Cursor {
-    /// The range of the file with the part of the piece that has not been read.
+    /// The range of the file that contains the rest of the piece, which has not been read.
     var rest: Range<Int64>
-    /// The index in `memory` where the part of the piece ends.
+    /// The index in `memory` after the last byte of the piece that has been read.
     var end: Int
-    /// The piece's current string; its bytes after the sixteenth are in `memory`, too.
+    /// The current string of the piece. Its bytes after the sixteenth are in `memory`.
     var entry = KeyEntry.none
     var key: Range<Int>
     var isAtEnd = false
   }
 
   private var cursors: ContiguousArray<Cursor>
-  /// The last piece, which is in memory and not in the file.
+  /// The last piece, which is in memory instead of the file.
   private var last: KeyPiece
-  /// The current part of each piece, one after the other, in sections of `part` bytes.
+  /// The parts of the pieces that have been read, in sections of `part` bytes, one for each piece.
   private var memory: ContiguousArray<UInt8>
   private let part: Int
   private let waiting: WaitingKeys
-  /// A loser tree with the pieces as leaves. For each inner node: the index of the piece that lost there, because its
-  /// string comes later. (Knuth, "The Art of Computer Programming", volume 3, section 5.4.1.)
+  /// A loser tree whose leaves are the pieces. For each inner node, the index of the piece that has lost there because
+  /// its string comes later. (Knuth, "The Art of Computer Programming", volume 3, section 5.4.1.)
   private var losers: ContiguousArray<Int>
   /// The index of the piece whose current string comes first.
   private var winner = 0
@@ -30,15 +31,15 @@ struct KeyMerge {
   private static let minPartBytes = 4 << 10
   private static let maxPartBytes = 64 << 10
 
-  /// Prepares to merge pieces in the file and the last piece. `longest`: the length of the longest string in bytes.
-  /// When there are too many pieces for the memory, groups of them are merged into longer pieces in the file first.
+  /// Prepares to merge pieces in the file and the last piece. If there are too many pieces for the memory, groups of
+  /// pieces are first merged into longer pieces in the file. `longest`: the length of the longest string in bytes.
   init(_ pieces: [Range<Int64>], _ last: KeyPiece, longest: Int, _ waiting: WaitingKeys)
     throws(SQLiteWriterError)
   {
     let room = KeyPiece.lengthBytes + max(longest, KeyEntry.inlineBytes)
     let least = max(Self.minPartBytes, room)
     let most = Self.memoryBytes / least
-    // If there are too many pieces for the memory, several become one.
+    // Each turn of this loop merges groups of pieces into longer pieces, until the pieces fit into the memory.
     var pieces = pieces
     while pieces.count >= most {
       var fewer: [Range<Int64>] = []
@@ -68,7 +69,7 @@ struct KeyMerge {
     self.waiting = waiting
   }
 
-  /// Goes to the next string of the merged sequence; false when there is none.
+  /// Advances to the next string of the merged sequence. Returns false at the end of the sequence.
   @inline(__always)
   mutating func next() throws(SQLiteWriterError) -> Bool {
     if hasBegun {
@@ -80,14 +81,14 @@ struct KeyMerge {
     return !cursors[winner].isAtEnd
   }
 
-  /// The current string; only valid after ``next()`` has returned true.
+  /// The current string. It is only valid after ``next()`` has returned true.
   var key: RawSpan {
     @_lifetime(borrow self)
     @inline(__always)
     get { unsafe memory.span.bytes.extracting(cursors[winner].key) }
   }
 
-  /// Merges all pieces into one new piece of the file, and returns the range of that piece.
+  /// Merges all pieces into a single new piece of the file, and returns the range of the new piece.
   private mutating func putAside() throws(SQLiteWriterError) -> Range<Int64> {
     var isThere = try next()
     return try waiting.append { out throws(SQLiteWriterError) in
@@ -95,7 +96,7 @@ struct KeyMerge {
       while isThere {
         let key = cursors[winner].key
         guard place + KeyPiece.lengthBytes + key.count <= out.count else { break }
-        // The length of a string precedes it.
+        // The length of a string is stored before the string.
         let range = key.lowerBound - KeyPiece.lengthBytes..<key.upperBound
         out.copy(memory, range, to: place)
         place += range.count
@@ -107,7 +108,7 @@ struct KeyMerge {
 
   // MARK: - Pieces
 
-  /// Goes to the next string of the piece at `index`, or marks the piece as ended.
+  /// Advances to the next string of the piece at `index`. If there is none, marks the piece as ended.
   @inline(__always)
   private mutating func advance(_ index: Int) throws(SQLiteWriterError) {
     if !hasNext(index), try !read(index) {
@@ -120,7 +121,7 @@ struct KeyMerge {
     cursors[index].entry = KeyEntry(memory, key, offset: start + KeyEntry.inlineBytes)
   }
 
-  /// Whether the next string of the piece at `index` is completely in memory.
+  /// Whether the whole next string of the piece at `index` is in memory.
   @inline(__always)
   private func hasNext(_ index: Int) -> Bool {
     let place = cursors[index].key.upperBound + KeyPiece.lengthBytes
@@ -131,7 +132,8 @@ struct KeyMerge {
   @inline(__always)
   private func length(at place: Int) -> Int { Int(memory[place]) << 8 | Int(memory[place + 1]) }
 
-  /// Reads the next part of the piece at `index` into memory, behind what is left of the part before; false at the end.
+  /// Reads the next part of the piece at `index` into memory, after the bytes of the previous part that have not been
+  /// used. Returns false at the end of the piece.
   private mutating func read(_ index: Int) throws(SQLiteWriterError) -> Bool {
     let start = index * part
     let left = cursors[index].key.upperBound..<cursors[index].end
@@ -169,7 +171,8 @@ struct KeyMerge {
     winner = winners[1]
   }
 
-  /// Replays the matches of the piece at `index` from its leaf up to the root, and sets ``winner``.
+  /// Replays the matches of the piece at `index`, from the leaf of this piece up to the root of the tree, and sets
+  /// ``winner``.
   @inline(__always)
   private mutating func play(_ index: Int) {
     var first = index

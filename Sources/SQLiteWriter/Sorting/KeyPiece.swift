@@ -1,25 +1,27 @@
-/// Strings in memory, which are sorted and then written as one piece of the file. In the file, a string comes after its
-/// length.
+/// Strings that are collected in memory, sorted, and then written as one piece of the temporary file. In the file, each
+/// string comes after its length.
 struct KeyPiece {
   private var entries = ContiguousArray<KeyEntry>()
-  /// The bytes of the strings that are not in the entries themselves. `restCount`: how many of these bytes are in use.
+  /// The bytes of the strings that are not in the entries themselves. `restCount`: the number of these bytes in use.
   private var rest = ContiguousArray<UInt8>()
   private var restCount = 0
   private var isSorted = true
-  /// The index of the entry that is written next.
+  /// The index of the entry that will be written next.
   private var next = 0
 
-  /// When a piece has this many entries, memory is reserved for as many as it can have: an index with more than a few
-  /// entries usually has many.
+  /// When a piece has this number of entries, memory is reserved for the maximum number of entries: an index with more
+  /// than a few entries usually has many.
   private static let some = 1024
-  /// How many bytes the length before a string takes in the file.
+  /// The number of bytes of the length that is stored before a string in the file.
   static let lengthBytes = 2
 
-  /// About how many bytes of memory the piece takes.
+  /// The approximate amount of memory that the piece takes, in bytes.
   var byteCount: Int { restCount + entries.count * MemoryLayout<KeyEntry>.stride }
 
-  /// Adds a string, the first `count` bytes of `key`. At least sixteen more bytes must follow in `key`. `maxBytes`: the
-  /// memory limit of a piece.
+  /// Adds a string.
+  ///
+  /// `key`: begins with the string. At least sixteen more bytes must follow the string. `count`: the length of the
+  /// string in bytes. `maxBytes`: the memory limit of a piece.
   @inline(__always)
   mutating func add(
     _ key: borrowing ContiguousArray<UInt8>, _ count: Int, maxBytes: Int
@@ -27,7 +29,7 @@ struct KeyPiece {
     let entry = KeyEntry(key, 0..<count, offset: restCount)
     if count > KeyEntry.inlineBytes { keep(key, KeyEntry.inlineBytes..<count) }
     if isSorted, let last = entries.last, entry.isLess(last, rest, rest) { isSorted = false }
-    // Repeated growth fragments the memory.
+    // If the memory grew again and again, it would become fragmented.
     if entries.count == Self.some {
       entries.reserveCapacity(maxBytes / MemoryLayout<KeyEntry>.stride + 1)
     }
@@ -49,14 +51,15 @@ struct KeyPiece {
     isSorted = true
   }
 
-  /// Writes as many of the strings not written yet as fit into `range` of `out`; returns the number of bytes, 0 at the
-  /// end.
+  /// Writes the next strings to `range` of `out`, up to the last one that fits. Returns the number of bytes written,
+  /// which is 0 if all strings have been written before.
   mutating func fill(_ out: inout ContiguousArray<UInt8>, _ range: Range<Int>) -> Int {
     var place = range.lowerBound
     while next < entries.count {
       let entry = entries[next]
       let count = Int(entry.count)
-      // A shorter string takes sixteen bytes while it is written, because its entry is written whole.
+      // A string shorter than sixteen bytes takes sixteen bytes while it is written, because both words of its entry
+      // are written.
       guard place + Self.lengthBytes + max(count, KeyEntry.inlineBytes) <= range.upperBound else {
         break
       }

@@ -1,4 +1,4 @@
-/// Sorts byte strings that may not all fit in memory: sorted pieces are written to an unlinked temporary file.
+/// Sorts byte strings that may not all fit into memory. Sorted pieces are written to an unlinked temporary file.
 package struct KeySorter {
   private var held = KeyPiece()
   private var pieces: [Range<Int64>] = []
@@ -6,9 +6,9 @@ package struct KeySorter {
   private let waiting: WaitingKeys
   private let maxBytes: Int
 
-  /// The length in bytes of the longest string that can be added.
+  /// The maximum length of a string in bytes.
   package static let maxKeyBytes = 32 << 10
-  /// How many bytes must follow a string in the array that is given to ``add(_:count:)``.
+  /// The number of bytes that must follow the string in the array that is passed to ``add(_:count:)``.
   package static let spareBytes = KeyEntry.inlineBytes
 
   init(_ waiting: WaitingKeys, maxBytes: Int) {
@@ -16,8 +16,8 @@ package struct KeySorter {
     self.maxBytes = max(maxBytes, 2 * Self.maxKeyBytes)
   }
 
-  /// Adds a string: the first `count` bytes of `key`, at most ``maxKeyBytes``. At least ``spareBytes`` more bytes must
-  /// follow in `key`.
+  /// Adds a string: the first `count` bytes of `key`, at most ``maxKeyBytes``. In `key`, at least ``spareBytes`` more
+  /// bytes must follow the string.
   /// - Throws: `full`, `inputOutput`.
   package mutating func add(_ key: borrowing ContiguousArray<UInt8>, count: Int)
     throws(SQLiteWriterError)
@@ -28,7 +28,7 @@ package struct KeySorter {
     if held.byteCount >= maxBytes { try putAside() }
   }
 
-  /// Passes all strings to `body` in ascending order, until `body` returns false. No strings may be added afterwards.
+  /// Passes all strings to `body` in ascending order, until `body` returns false. No string may be added afterwards.
   /// - Throws: what `body` throws; `full`, `inputOutput`.
   @inline(__always)
   mutating func drain(_ body: (RawSpan) throws(SQLiteWriterError) -> Bool)

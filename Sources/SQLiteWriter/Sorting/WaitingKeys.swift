@@ -2,21 +2,22 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// What all sorters of a filler share: working memory, which one sorter at a time uses, and a temporary file beside the
-/// new database. The file is unlinked as soon as it is created, so that nothing is left of it however the process ends.
+/// The objects that all sorters of a ``TableFiller`` share: working memory, which only one sorter at a time uses, and a
+/// temporary file beside the new database. The file is unlinked as soon as it has been created, so that nothing of it
+/// remains even if the process is killed.
 final class WaitingKeys {
   private let path: String
   private let descriptor: Int32
   private(set) var end: Int64 = 0
-  /// Working memory for entries while they are sorted.
+  /// Working memory in which entries are sorted.
   var sorting = ContiguousArray<KeyEntry>()
-  /// The bytes that are written to the file next.
+  /// The bytes that will be written to the file next.
   private var block = ContiguousArray<UInt8>()
 
   private static let blockBytes = 64 << 10
 
   /// Creates the temporary file beside the file `path`, with the suffix `-keys`, and unlinks it. `between` is for
-  /// tests: it is called between the check of the temporary file's name and its removal.
+  /// tests. It is called after the name of the temporary file has been checked and before this name is removed.
   init(
     beside path: String, between: ((_ path: String) -> Void)? = nil
   ) throws(SQLiteWriterError) {
@@ -45,10 +46,10 @@ final class WaitingKeys {
     SQLiteWriterError(.inputOutput, "the temporary file for sorting cannot be read", path: path)
   }
 
-  /// Calls `fill` until it returns 0, and appends to the file the bytes that `fill` writes. `fill` writes to the start
-  /// of the array that it gets, and returns the number of bytes.
+  /// Calls `fill` until it returns 0, and appends the bytes that it writes to the file. `fill` writes to the start of
+  /// the array that it receives, and returns the number of bytes written.
   ///
-  /// - Returns: the range of the file with all of these bytes.
+  /// - Returns: the range of the file that contains all these bytes.
   func append(
     _ fill: (inout ContiguousArray<UInt8>) throws(SQLiteWriterError) -> Int
   ) throws(SQLiteWriterError) -> Range<Int64> {
@@ -62,7 +63,7 @@ final class WaitingKeys {
     }
   }
 
-  /// Fills `range` of `bytes` with the bytes of the file from `offset` on.
+  /// Fills `range` of `bytes` from the file, beginning at `offset`.
   func read(_ offset: Int64, into bytes: inout ContiguousArray<UInt8>, _ range: Range<Int>)
     throws(SQLiteWriterError)
   {

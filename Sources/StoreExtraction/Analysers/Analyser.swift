@@ -4,7 +4,8 @@ import SafeText
 import SQLiteFile
 import StoreFiles
 
-/// A rule written as JSON: when all its conditions hold for a store, its verdict says what that may mean.
+/// A rule written as JSON: if all conditions in `when` hold for a store, `verdict` and `sentence` say what may have
+/// happened to the store.
 ///
 /// ```json
 /// {
@@ -19,20 +20,21 @@ import StoreFiles
 /// }
 /// ```
 ///
-/// All conditions must hold. When a fact is not known, every test of the fact fails except `"exists": false`.
+/// A test of an unknown fact fails, except the test `"exists": false`.
 package struct Analyser: Sendable, Equatable, Decodable {
-  /// The analyser's identifier: 1 to 100 ASCII letters, digits, dots and hyphens. Output shows it, so it never changes.
+  /// The analyser's identifier: 1 to 100 ASCII letters, digits, dots and hyphens. The identifier appears in output, so
+  /// it must never change.
   package let id: String
-  /// The conditions, 1 to 100 of them. All must hold.
+  /// The 1 to 100 conditions. The analyser applies to a store only if all of them hold.
   let when: [Condition]
-  /// What the facts mean, in a few words.
+  /// What the tested facts mean, in a few words.
   package let verdict: String
-  /// What happened and what to do, in one or two sentences.
+  /// What happened to the store and what to do about it, in one or two sentences.
   package let sentence: String
-  /// A link to further reading; nil without one.
+  /// The address of a page with more information; nil if there is none.
   package let link: String?
 
-  /// One or more tests of one fact. All that are given must pass.
+  /// One or more tests of one fact. The condition holds if all tests pass.
   struct Condition: Sendable, Equatable, Decodable {
     let fact: String
     var equals: AnalyserFacts.Value?
@@ -48,7 +50,7 @@ package struct Analyser: Sendable, Equatable, Decodable {
       case fact, equals = "is", isNot, atLeast, atMost, versionFrom, versionBefore, includes, exists
     }
 
-    /// Whether at least one test is given.
+    /// Whether the condition has at least one test.
     var tests: Bool {
       equals != nil || isNot != nil || atLeast != nil || atMost != nil || versionFrom != nil
         || versionBefore != nil || includes != nil || exists != nil
@@ -126,7 +128,7 @@ package struct Analyser: Sendable, Equatable, Decodable {
       conditions.append(condition)
     }
     guard !conditions.isEmpty, conditions.count <= 100 else {
-      throw wrong("there must be from 1 to 100 conditions")
+      throw wrong("an analyser must have from 1 to 100 conditions")
     }
     when = conditions
     verdict = try container.decode(String.self, forKey: .verdict)
@@ -141,36 +143,36 @@ package struct Analyser: Sendable, Equatable, Decodable {
   package func holds(_ facts: AnalyserFacts) -> Bool { when.allSatisfy { $0.holds(facts) } }
 }
 
-/// What one analyser says about a store.
+/// What one analyser says about a store for which its conditions hold.
 package struct Analysis: Sendable, Codable, Equatable {
   /// The identifier of the analyser.
   package let id: String
-  /// What the facts mean, in a few words.
+  /// What the tested facts mean, in a few words.
   package let verdict: String
-  /// What happened and what to do, in one or two sentences.
+  /// What happened to the store and what to do about it, in one or two sentences.
   package let sentence: String
-  /// A link to further reading; nil without one.
+  /// The address of a page with more information; nil if there is none.
   package let link: String?
 }
 
 extension Analysis {
-  // The shipped analysers whose advice helps to get a complete store.
+  // Identifiers of shipped analysers. Each of these analysers tells the user how to get a complete store.
 
   /// The identifier of the shipped analyser for a file that ends too early.
   package static let cutShort = "file.cutShort"
-  /// The identifier of the shipped analyser for a store whose log was probably left behind.
+  /// The identifier of the shipped analyser for a store that was probably copied without its write-ahead log.
   package static let logMissing = "sqlite.logMissing"
-  /// The identifier of the shipped analyser for a store whose Z_METADATA or Z_PRIMARYKEY is lost.
+  /// The identifier of the shipped analyser for a store that has lost its table Z_METADATA or Z_PRIMARYKEY.
   package static let metadataLost = "coredata.metadataLost"
 }
 
-/// A list of analysers that are applied in order.
+/// A list of analysers, applied in the order of the list.
 package struct Analysers: Sendable {
   private var all: [Analyser]
-  /// A digest of the files that were added; empty when there are only the shipped analysers.
+  /// A digest of the analyser files that ``add(folder:)`` has read; empty if there are only shipped analysers.
   package private(set) var digest = ""
 
-  /// The most entries that a folder of analysers may have, and the most bytes of one analyser.
+  /// The maximum number of entries in a folder of analysers, and the maximum size of one analyser in bytes.
   static let limits = (files: 1000, bytes: Int64(1 << 20))
 
   /// The analysers that ship with Lifeboat.
@@ -178,22 +180,23 @@ package struct Analysers: Sendable {
 
   private init(all: [Analyser]) { self.all = all }
 
-  /// Returns an analysis for each analyser whose conditions hold, the shipped analysers first.
+  /// Returns an analysis from each analyser whose conditions hold for `facts`. The shipped analysers come first.
   package func analyses(_ facts: AnalyserFacts) -> [Analysis] {
     all.filter { $0.holds(facts) }.map {
       Analysis(id: $0.id, verdict: $0.verdict, sentence: $0.sentence, link: $0.link)
     }
   }
 
-  /// Adds the analysers in a folder: all files whose names end in `.json`, sorted by name.
+  /// Adds the analysers in a folder. Reads all files whose names end in `.json`, sorted by name.
   ///
-  /// - Throws: ``ExtractionError`` with `input.badAnalyser`, which names the file and what is wrong with it; an error
-  ///   of the file system when the folder or a file cannot be read.
+  /// - Throws: ``ExtractionError`` with the code `input.badAnalyser` when the folder has no analyser or too many
+  ///   entries, or when a file is not a valid analyser; an error of the file system when the folder or a file cannot be
+  ///   read.
   package mutating func add(folder: String) throws {
     let names = try OpenFolder(folder).names(limit: Self.limits.files)
     guard !names.isCut else {
       throw ExtractionError(
-        .badAnalyser, "the folder has more than \(Self.limits.files) files", path: folder)
+        .badAnalyser, "the folder has more than \(Self.limits.files) entries", path: folder)
     }
     let files = names.names.map { String(decoding: $0, as: UTF8.self) }
       .filter { PathText.ends($0, with: ".json") }.sorted()
@@ -221,7 +224,7 @@ package struct Analysers: Sendable {
     }
     guard !all.contains(where: { $0.id == analyser.id }) else {
       throw ExtractionError(
-        .badAnalyser, "there is another analyser with the id \(analyser.id)", path: path)
+        .badAnalyser, "another analyser already has the id \(analyser.id)", path: path)
     }
     all.append(analyser)
     digest = Digest.sha256(Array(digest.utf8) + bytes)

@@ -5,8 +5,9 @@ package import SQLiteFile
 import SQLiteForensics
 import StoreFiles
 
-/// The facts that are known about a store, by name. A name is a key path in the JSON of an inspection, such as
-/// `file.sqliteVersion` or `writeAheadLog.staleFrameCount`. Below `incident` it is a key path in an incident's record.
+/// The known facts about a store, by name. A name is a key path in the JSON form of a ``StoreInspection``, such as
+/// `file.sqliteVersion` or `writeAheadLog.staleFrameCount`. In a name with the prefix `incident.`, the rest is a key
+/// path in the JSON record of an incident.
 package struct AnalyserFacts: Sendable {
   /// The value of one fact: a truth value, a number, a text or a list.
   package enum Value: Sendable, Hashable, Decodable {
@@ -26,7 +27,7 @@ package struct AnalyserFacts: Sendable {
       }
     }
 
-    /// Takes a single JSON value; nil for an array, an object and null.
+    /// Converts a JSON value that is a truth value, a number or a text. Returns nil for an array, an object and null.
     init?(_ value: JSONValue) {
       switch value {
       case .boolean(let flag): self = .flag(flag)
@@ -49,14 +50,14 @@ package struct AnalyserFacts: Sendable {
 
   subscript(_ name: String) -> Value? { values[name] }
 
-  /// Collects the facts of a store that was checked.
+  /// Collects the facts about a store from its files and from the findings of a check.
   ///
   /// - Parameters:
   ///   - path: the main file.
-  ///   - logView: which part of the write-ahead log counts.
-  ///   - findings: the findings of the check that were kept.
-  ///   - damageCount: how many findings of damage the check made, including those that were not kept.
-  ///   - incident: the incident's record as JSON; nil without one.
+  ///   - logView: which part of the write-ahead log is read.
+  ///   - findings: the findings that the check kept. A check keeps a limited number of findings.
+  ///   - damageCount: the number of findings of damage that the check made, including those that it did not keep.
+  ///   - incident: the record of the incident as JSON; nil if there is no incident.
   /// - Throws: `SQLiteFileError` when the file cannot be opened.
   package init(
     path: String, logView: SQLiteDatabase.LogView = .committed, findings: [Finding],
@@ -81,12 +82,12 @@ package struct AnalyserFacts: Sendable {
     if let incident { add(incident, as: "incident") }
   }
 
-  /// Collects the facts from an inspection, which this process has made or a bundle contains.
+  /// Collects the facts about a store from an inspection that this process made or that a bundle contains.
   ///
   /// - Parameters:
   ///   - inspection: the inspection.
-  ///   - path: the main file; nil when only the inspection is available and not the store.
-  ///   - incident: the incident's record as JSON; nil without one.
+  ///   - path: the store's main file; nil if only the inspection is available.
+  ///   - incident: the record of the incident as JSON; nil if there is no incident.
   package init(_ inspection: StoreInspection, at path: String? = nil, incident: Data? = nil) {
     values["kind"] = .text(inspection.kind.rawValue)
     add(inspection.file, as: "file")
@@ -108,13 +109,14 @@ package struct AnalyserFacts: Sendable {
     if let incident { add(incident, as: "incident") }
   }
 
-  /// Collects the facts of an incident whose store is not available.
+  /// Collects the facts from the record of an incident whose store is not available.
   package init(incident: Data?) { if let incident { add(incident, as: "incident") } }
 
-  /// Takes the facts by name, for tests.
+  /// Creates facts from values by name, for tests.
   init(_ values: [String: Value]) { self.values = values }
 
-  /// Adds two facts: the roles for which the store set has a file, and whether the wal-index is older than its log.
+  /// Adds the fact `files`, which lists the roles of the files in the store set, and the fact
+  /// `sharedMemory.isOlderThanLog`, which says whether the wal-index was modified before the log.
   private mutating func addFiles(of path: String) {
     let members = StoreSet(at: path).members
     values["files"] = .list(
@@ -126,7 +128,8 @@ package struct AnalyserFacts: Sendable {
       return status.modified
     }
     if let index = modified(.sharedMemory), let log = modified(.wal) {
-      // A second of tolerance, because the two files are written one after the other.
+      // A difference of up to one second between the two times does not count, because the two files are written one
+      // after the other.
       values["sharedMemory.isOlderThanLog"] = .flag(index < log - 1_000_000_000)
     }
   }
@@ -140,7 +143,8 @@ package struct AnalyserFacts: Sendable {
     if let value = try? JSONDecoder().decode(JSONValue.self, from: record) { flatten(value, name) }
   }
 
-  /// Adds the members of a JSON object under their key paths. Objects in an array are left out.
+  /// Adds each member of a JSON object as a fact named by the member's key path. An array becomes a list, without the
+  /// objects and arrays in it.
   private mutating func flatten(_ value: JSONValue, _ name: String) {
     switch value {
     case .object(let members): for (key, member) in members { flatten(member, name + "." + key) }
@@ -154,7 +158,7 @@ package struct AnalyserFacts: Sendable {
 package struct SystemVersion: Sendable, Equatable {
   private let parts: [Int]
 
-  /// Parses a version; nil when `text` is not one to four numbers with dots between them.
+  /// Parses a version. Returns nil if `text` is not one to four numbers separated by dots.
   init?(_ text: String) {
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
       .map { Int(String(decoding: $0, as: UTF8.self)) }
@@ -162,7 +166,7 @@ package struct SystemVersion: Sendable, Equatable {
     self.parts = parts.compactMap(\.self)
   }
 
-  /// Whether this version is older than `other`. False when `other` is not a version.
+  /// Whether this version is older than `other`. False if `other` is not a version.
   func precedes(_ other: String) -> Bool {
     guard let other = SystemVersion(other) else { return false }
     for place in 0..<4 {

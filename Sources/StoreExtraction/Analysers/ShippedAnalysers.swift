@@ -1,8 +1,8 @@
 import Foundation
 
-/// The analysers that ship with Lifeboat, in the JSON form in which a team writes its own.
+/// The analysers that ship with Lifeboat, written in the JSON form that users write, too.
 enum ShippedAnalysers {
-  /// The analysers in ``texts``. A text that cannot be decoded is left out, but a test decodes all of them.
+  /// The decoded analysers of ``texts``. A text that cannot be decoded is left out; a test ensures that there is none.
   static let decoded = texts.compactMap {
     try? JSONDecoder().decode(Analyser.self, from: Data($0.utf8))
   }
@@ -17,7 +17,8 @@ enum ShippedAnalysers {
   }
 
   static let texts = [
-    // SQLite's page about the bug names the affected versions. 3.44.6 and 3.50.7 have the repair, too.
+    // The affected versions are those that SQLite's page about the WAL-reset bug names. Versions 3.44.6 and 3.50.7
+    // contain the fix.
     analyser(
       "sqlite.walReset",
       when: """
@@ -28,7 +29,7 @@ enum ShippedAnalysers {
         {"fact": "writeAheadLog.committedFramesBehindBreak", "atMost": 0}
         """,
       "the damage may come from SQLite's WAL-reset bug",
-      "Pages are damaged, the log holds frames of two generations, and the version of SQLite that wrote last may skip pages at a checkpoint that another connection disturbs. Use SQLite 3.51.3 or newer, or one connection.",
+      "Pages are damaged, the log holds frames of two generations, and the version of SQLite that wrote last may skip pages at a checkpoint that another connection disturbs. Use SQLite 3.51.3 or newer, or open only one connection at a time.",
       link: "https://sqlite.org/wal.html#walresetbug"),
     analyser(
       "sqlite.logBehindBreak",
@@ -41,7 +42,7 @@ enum ShippedAnalysers {
       link: "https://sqlite.org/fileformat2.html#walformat"),
     analyser(
       "sqlite.logNotUsed", when: #"{"fact": "writeAheadLog.problem", "exists": true}"#,
-      "the log beside the file does not belong to it, or is damaged",
+      "the log beside the main file is damaged, or belongs to another file",
       "Main file and log must be copied together, while no process has the store open. What was saved last is only in the log: ask for both files.",
       link:
         "https://sqlite.org/howtocorrupt.html#_separating_a_database_file_from_its_wal_or_journal"),
@@ -66,7 +67,7 @@ enum ShippedAnalysers {
     analyser(
       "sqlite.unfinished", when: #"{"fact": "writeAheadLog.uncommittedFrameCount", "atLeast": 1}"#,
       "the app was ended while it was saving",
-      "The log ends with a transaction that was never finished. SQLite drops it; lifeboat rows --wal all shows it.",
+      "The log ends with a transaction that was never finished. SQLite drops this transaction; lifeboat rows --wal all shows its rows.",
       link: "https://sqlite.org/atomiccommit.html"),
     analyser(
       "sqlite.hotJournal", when: #"{"fact": "journal.state", "is": "hot"}"#,
@@ -109,14 +110,14 @@ enum ShippedAnalysers {
       "coredata.modelDiffers", when: #"{"fact": "model.hashesAgree", "is": false}"#,
       "the model in the store is not the one that its metadata names",
       """
-      A migration was cut off, or a tool has changed the model or the metadata. Compare both with the app's models: \
-      lifeboat model identify.
+      A migration was cut off, or a tool has changed the model or the metadata. To compare both with the \
+      app's models, run: lifeboat model identify.
       """,
       link: nil),
     analyser(
       "coredata.newerApp", when: #"{"fact": "incident.verdict.finding", "is": "newer"}"#,
       "a newer build of the app has opened the store",
-      "The user went back to an older build, or restored a backup onto one. Updating the app opens the store again; nothing is damaged.",
+      "The user went back to an older build, or restored a backup onto a device with an older build. Updating the app opens the store again; nothing is damaged.",
       link:
         "https://developer.apple.com/documentation/coredata/migrating-your-data-model-automatically"
     ),
@@ -125,7 +126,7 @@ enum ShippedAnalysers {
       "SwiftData does not find the store's version in the migration plan",
       """
       Error 134504: no version of the plan has the hashes of this store. A model was changed without a new version, or \
-      a version was left out. Add the version that was shipped to the plan.
+      a version was left out. Add to the plan the version that was shipped.
       """,
       link: "https://developer.apple.com/documentation/swiftdata/schemamigrationplan"),
     analyser(

@@ -1,6 +1,6 @@
 package import SQLiteFile
 
-/// A row of a table for display. Long texts and blobs are cut.
+/// A row of a table for display. Texts and blobs above a maximum length are cut.
 package struct BrowsedRow: Sendable, Hashable {
   /// The row id; nil in a WITHOUT ROWID table.
   package var rowID: Int64?
@@ -8,7 +8,7 @@ package struct BrowsedRow: Sendable, Hashable {
   package var page: UInt32?
   /// A value for each column; text and blobs may be cut.
   package var values: [StoredValue]
-  /// The full sizes in bytes of the values that are cut, by column position.
+  /// The full sizes in bytes of the values that were cut, by column position.
   package var sizes: [Int: Int] = [:]
 
   package init(rowID: Int64?, page: UInt32?, values: [StoredValue], sizes: [Int: Int] = [:]) {
@@ -21,8 +21,8 @@ package struct BrowsedRow: Sendable, Hashable {
   /// The row as a `StoredRow`, without its page and without the sizes of cut values.
   package var stored: StoredRow { StoredRow(rowID: rowID, values: values) }
 
-  /// Cuts a text or blob to at most `limit` bytes. Returns the value, and its full size in bytes if it was cut, else
-  /// nil.
+  /// Cuts a text or blob to at most `limit` bytes. Returns the value and its full size in bytes; the size is nil if the
+  /// value was not cut.
   package static func cut(_ value: StoredValue, to limit: Int) -> (StoredValue, Int?) {
     switch value {
     case .text(let text) where text.utf8.count > limit:
@@ -33,7 +33,7 @@ package struct BrowsedRow: Sendable, Hashable {
     }
   }
 
-  /// Returns at most the first `limit` bytes of a UTF-8 text, without an incomplete scalar at the end.
+  /// Returns the first `limit` bytes of a UTF-8 text, without an incomplete scalar at the end.
   static func wholeText(_ bytes: [UInt8], _ limit: Int) -> [UInt8] {
     var end = min(limit, bytes.count)
     while end > 0, end > limit - 4, end < bytes.count, bytes[end] & 0xC0 == 0x80 { end -= 1 }
@@ -41,19 +41,22 @@ package struct BrowsedRow: Sendable, Hashable {
   }
 }
 
-/// Reads the rows of a table leaf by leaf, in any order and as often as wanted. It keeps twelve bytes for each leaf.
+/// Reads the rows of a table in parts. Each leaf of a table with row ids is a part. Parts can be read in any order and
+/// any number of times. Memory use is twelve bytes for each leaf.
 ///
-/// A WITHOUT ROWID table is read as a single part. Its first ``maxKept`` rows are kept in memory.
+/// A WITHOUT ROWID table is a single part, of which only the first ``maxKept`` rows are read. These rows are kept in
+/// memory.
 package final class LeafRows {
   /// The table whose rows are read.
   package let table: Table
-  /// How many parts there are: the leaves in key order, or 1 for a WITHOUT ROWID table.
+  /// The number of parts: the number of leaves, or 1 for a WITHOUT ROWID table. Part numbers follow the key order of
+  /// the leaves.
   package var count: Int { leaves?.count ?? 1 }
-  /// Whether the table is WITHOUT ROWID and has more rows than the ``maxKept`` that can be read here.
+  /// Whether the table is a WITHOUT ROWID table with more than ``maxKept`` rows, so that some rows are missing here.
   package private(set) var isCutOff = false
   /// Whether the table has row ids, so that a row can be found by its row id.
   package var hasRowIDs: Bool { leaves != nil }
-  /// What was found wrong while the table was read.
+  /// The findings made while the table was read.
   package private(set) var findings = FindingList()
 
   private let database: SQLiteDatabase
@@ -62,7 +65,8 @@ package final class LeafRows {
   private var kept: [BrowsedRow] = []
   private var reader: PageReader
 
-  /// The most rows of a WITHOUT ROWID table that are kept, and the most bytes that are kept of each of their values.
+  /// The maximum number of rows of a WITHOUT ROWID table that are kept in memory. Each value of such a row is cut to
+  /// ``keptBytes`` bytes.
   package static let maxKept = 5_000
   private static let keptBytes = 1024
 
@@ -112,8 +116,8 @@ package final class LeafRows {
   ///
   /// - Parameters:
   ///   - part: the part, from 0 to ``count`` - 1.
-  ///   - longest: the most bytes of a text or blob; longer ones are cut. With 0, a table with row ids gives NULL for
-  ///     texts and blobs, and a WITHOUT ROWID table gives empty ones.
+  ///   - longest: the maximum number of bytes of a text or blob; longer values are cut. If 0, every text and blob is
+  ///     replaced: by NULL in a table with row ids, by an empty value in a WITHOUT ROWID table.
   ///   - receive: takes a row and returns whether it wants the next one.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func read(
@@ -126,7 +130,8 @@ package final class LeafRows {
       }
       return
     }
-    // Each call uses a new scan. A scan that has read this leaf before would report its overflow pages as used twice.
+    // Each call uses a new scan. A scan that reads the same leaf a second time would report the overflow pages of the
+    // leaf as used twice.
     var scan = database.newScan(of: table, true)
     scan.begin()
     let leaf = leaves[part]
@@ -137,7 +142,8 @@ package final class LeafRows {
     findings.add(scan.findings)
   }
 
-  /// Returns the row with this row id. Nil when there is no such row, or when wrong keys of a damaged table hide it.
+  /// Returns the row with this row id. Returns nil if there is no such row, or if wrong keys in a damaged table hide
+  /// the row.
   package func row(_ rowID: Int64, longest: Int) throws(SQLiteFileError) -> BrowsedRow? {
     guard let part = part(of: rowID) else { return nil }
     var found: BrowsedRow?
@@ -148,8 +154,8 @@ package final class LeafRows {
     return found
   }
 
-  /// Returns the only part that can hold the row with this row id; nil for a WITHOUT ROWID table, and for a table
-  /// without leaves.
+  /// Returns the number of the only part that can hold the row with this row id. Returns nil for a WITHOUT ROWID table
+  /// and for a table without leaves.
   package func part(of rowID: Int64) -> Int? {
     guard let leaves, leaves.count > 0 else { return nil }
     var low = 0
@@ -162,7 +168,7 @@ package final class LeafRows {
   }
 }
 
-/// Passes on rows with their long values cut.
+/// Receives rows, cuts their long values, and passes the rows to a closure.
 private final class CutRows: RecordReceiver {
   private var sink: CutRowSink
 
@@ -213,7 +219,8 @@ private struct CutRowSink: RowSink, ~Copyable {
   }
   mutating func endRow() { wantsMore = receive(row) }
 
-  /// Returns the start of a value. One byte more than the limit is kept, to show whether a scalar ends at the limit.
+  /// Returns the first bytes of a value: at most one byte more than `longest`. The additional byte shows whether a
+  /// scalar ends at the limit.
   private mutating func cut(_ bytes: RawSpan) -> [UInt8] {
     guard bytes.byteCount > longest else { return bytes.array() }
     row.sizes[row.values.count] = bytes.byteCount

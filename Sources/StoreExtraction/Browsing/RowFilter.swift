@@ -1,13 +1,16 @@
 import SQLiteFile
 
-/// A text that must occur in one of a row's values. Case does not matter.
+/// A filter for rows in which a text occurs in at least one value. Upper and lower case are not distinguished.
 package struct RowFilter: Sendable {
   private let needle: TextNeedle
   private let text: String
-  /// Whether numbers, dates and UUIDs can contain the text. If false, only values that are text need to be examined.
+  /// Whether the filter's text can occur in a number, date or UUID. If false, only values that are text need to be
+  /// examined.
   package let mayBeNumber: Bool
 
-  /// - Parameter text: the text to look for. An empty text is never found.
+  /// Creates a filter. A filter for an empty text selects no row.
+  ///
+  /// - Parameter text: the text that must occur.
   package init(_ text: String) {
     self.text = text
     needle = TextNeedle(text.unicodeScalars, in: .utf8, isCaseSensitive: false)
@@ -19,7 +22,8 @@ package struct RowFilter: Sendable {
   package func fits(_ text: String) -> Bool { fits(Array(text.utf8)) }
 
   private func fits(_ bytes: [UInt8]) -> Bool {
-    // The forms of a letter in upper and lower case differ in length by less than a factor of four.
+    // The upper-case and the lower-case form of a letter differ in length by less than a factor of four. So a value
+    // shorter than a quarter of the filter's text cannot contain the text.
     guard bytes.count >= text.utf8.count / 4 else { return false }
     let bytes = ContiguousArray(bytes)
     return needle.firstMatch(in: bytes.rawSpan) != nil

@@ -1,26 +1,28 @@
 package import SQLiteFile
 
-/// The rows of a table that fit a condition, numbered from 0 in the order of the table. The index is made part by part,
-/// so that a caller can show the first rows at once and stop at any time. It keeps a number for each leaf, and the rows
-/// of only the last few parts that were shown.
+/// An index of the rows of a table that meet a condition. The rows are numbered from 0 in the order of the table. The
+/// index is built part by part, so that a caller can show the first rows at once and stop at any time. Memory holds one
+/// number for each part, and the rows of a few parts that were shown last.
 package final class RowIndex {
   /// Reads the table's rows.
   package let rows: LeafRows
-  /// Whether all parts of the table were read, so that ``count`` is final.
+  /// Whether all parts of the table were read. If so, ``count`` is final.
   package var isComplete: Bool { ends.count == rows.count }
-  /// How many rows that fit the condition were found so far.
+  /// The number of rows found so far that meet the condition.
   package var count: Int { ends.last ?? 0 }
-  /// The share of the table's parts that was read, from 0 to 1.
+  /// The fraction of the table's parts that were read, from 0 to 1.
   package var share: Double { rows.count == 0 ? 1 : Double(ends.count) / Double(rows.count) }
 
   private let longest: Int
   private let fits: (BrowsedRow) -> Bool
-  /// For each part that was read: how many rows fit the condition in this part and all parts before it.
+  /// For each part that was read: the number of rows that meet the condition, in this part and all parts before it
+  /// together.
   private var ends: [Int] = []
-  /// The fitting rows of the parts that were read last for display, at most ``cachedParts`` of them.
+  /// The rows that meet the condition in the parts that were last read for display. At most ``cachedParts`` parts are
+  /// cached.
   private var cache: [(part: Int, rows: [BrowsedRow])] = []
 
-  /// The most bytes of a text or blob in ``window(_:)``.
+  /// The maximum number of bytes of a text or blob in the rows that ``window(_:)`` returns.
   package static let shownBytes = 2048
   private static let cachedParts = 4
 
@@ -28,8 +30,8 @@ package final class RowIndex {
   ///
   /// - Parameters:
   ///   - rows: the table's rows.
-  ///   - longest: how many bytes of a long value the condition gets to see.
-  ///   - fits: the condition. It must give the same answer for the same row each time.
+  ///   - longest: the maximum number of bytes of a value that is passed to the condition.
+  ///   - fits: the condition. The closure must give the same answer for the same row each time.
   package init(
     _ rows: LeafRows, longest: Int = 0, where fits: @escaping (BrowsedRow) -> Bool = { _ in true }
   ) {
@@ -40,7 +42,7 @@ package final class RowIndex {
 
   /// Reads the next parts of the table.
   ///
-  /// - Parameter parts: the most parts to read.
+  /// - Parameter parts: the maximum number of parts to read.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func advance(_ parts: Int) throws(SQLiteFileError) {
     var left = parts
@@ -55,12 +57,12 @@ package final class RowIndex {
     }
   }
 
-  /// Calls `receive` with each fitting row from `place` on, until `receive` returns false. Only the parts that
-  /// ``advance(_:)`` has read are searched.
+  /// Calls `receive` with each row of the index, starting with number `place`, until `receive` returns false. Only the
+  /// parts that ``advance(_:)`` has read are searched.
   ///
   /// - Parameters:
-  ///   - place: the number of the first row, from 0.
-  ///   - longest: the most bytes of a text or blob; longer ones are cut.
+  ///   - place: the number of the first row to pass on.
+  ///   - longest: the maximum number of bytes of a text or blob; longer values are cut.
   ///   - receive: takes a row's number and the row, and returns whether it wants the next one.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func forEachRow(
@@ -79,7 +81,7 @@ package final class RowIndex {
     }
   }
 
-  /// Returns the fitting rows with these numbers. Numbers from ``count`` on are left out.
+  /// Returns the rows of the index with these numbers. Numbers that are not below ``count`` are left out.
   package func window(_ places: Range<Int>) throws(SQLiteFileError) -> [BrowsedRow] {
     var window: [BrowsedRow] = []
     try forEachRow(from: places.lowerBound) { place, row in
@@ -90,8 +92,8 @@ package final class RowIndex {
     return window
   }
 
-  /// Returns the number of the first fitting row whose row id is `rowID` or higher. Nil when there is none, or when the
-  /// part in which `rowID` belongs was not read yet.
+  /// Returns the number of the first row of the index whose row id is `rowID` or higher. Returns nil if there is no
+  /// such row, or if the part that would hold `rowID` was not read yet.
   package func place(of rowID: Int64) throws(SQLiteFileError) -> Int? {
     guard let part = rows.part(of: rowID), part < ends.count else { return nil }
     var found: Int?
@@ -102,7 +104,7 @@ package final class RowIndex {
     return found
   }
 
-  /// Returns the part that holds the fitting row with the number `place`.
+  /// Returns the part that holds the row with the number `place` in the index.
   private func part(of place: Int) -> Int {
     var low = 0
     var high = ends.count
@@ -117,7 +119,7 @@ package final class RowIndex {
     let isShown = longest == Self.shownBytes
     if isShown, let known = cache.first(where: { $0.part == part }) { return known.rows }
     var found: [BrowsedRow] = []
-    // The condition must see the same bytes as when the part was counted.
+    // The condition must be given the same bytes as when ``advance(_:)`` counted the rows of this part.
     let read = max(longest, self.longest)
     try rows.read(part, longest: read) { row in
       if fits(row) { found.append(read > longest ? row.cut(to: longest) : row) }
@@ -132,7 +134,8 @@ package final class RowIndex {
 }
 
 extension BrowsedRow {
-  /// Returns the row with its texts and blobs cut to at most `limit` bytes. Full sizes that are known are kept.
+  /// Returns the row with its texts and blobs cut to at most `limit` bytes. If a value was cut before, its known full
+  /// size is kept.
   package func cut(to limit: Int) -> BrowsedRow {
     var row = self
     for column in values.indices {

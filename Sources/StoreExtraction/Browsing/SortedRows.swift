@@ -1,7 +1,7 @@
 /// The rows of a ``RowIndex``, sorted by a key. The key and the number of each row are kept in memory, so at most
 /// ``limit`` rows are sorted.
 package struct SortedRows: Sendable {
-  /// What rows are sorted by. Values of different kinds come in SQLite's order: none (NULL), numbers, text.
+  /// A sort key. Keys of different kinds are ordered as SQLite orders values: none (NULL), then numbers, then texts.
   package enum Key: Sendable, Hashable, Comparable {
     case none
     case integer(Int64)
@@ -9,10 +9,10 @@ package struct SortedRows: Sendable {
     /// The UTF-8 bytes of a text, compared byte by byte.
     case text([UInt8])
 
-    /// The most bytes of a text that are compared.
+    /// The maximum number of bytes of a text that are compared.
     package static let maxBytes = 64
 
-    /// Makes a key of a text: its lower-case form, cut to ``maxBytes`` bytes.
+    /// Makes a key from a text: the lower-case form of the text, cut to ``maxBytes`` bytes.
     package static func text(_ string: String) -> Key {
       .text(Array(string.lowercased().utf8.prefix(maxBytes)))
     }
@@ -37,7 +37,7 @@ package struct SortedRows: Sendable {
     }
   }
 
-  /// The most rows that are sorted.
+  /// The maximum number of rows that are sorted.
   package static let limit = 200_000
 
   private struct Entry: Sendable {
@@ -48,22 +48,23 @@ package struct SortedRows: Sendable {
   }
 
   private var entries: [Entry] = []
-  /// How many rows were added.
+  /// The number of rows that were added.
   package var count: Int { entries.count }
   /// Whether ``limit`` rows were added, so that no further row may be added.
   package var isFull: Bool { entries.count >= Self.limit }
-  /// The position of the first row of each section in sorted order. Empty before ``sort(descending:)``.
+  /// The position of the first row of each section in sorted order; empty until ``sort(descending:)`` is called.
   package private(set) var sectionStarts: [Int] = []
 
   package init() {}
 
-  /// Adds the row with the number `place` in the index. Rows are sorted by `section` first and by `key` within a
+  /// Adds the row that has the number `place` in the index. Rows are sorted by `section` first and by `key` within a
   /// section.
   package mutating func add(_ place: Int, section: Key = .none, _ key: Key) {
     entries.append(Entry(section: section, key: key, place: place))
   }
 
-  /// Sorts the rows. Rows with equal keys stay in the order of the index. Sections always ascend, even if keys descend.
+  /// Sorts the rows. Rows with equal keys stay in the order of the index. `descending` reverses the order of keys
+  /// within each section; the sections themselves always ascend.
   package mutating func sort(descending: Bool) {
     entries.sort { one, two in
       if one.section != two.section { return one.section < two.section }
@@ -76,7 +77,7 @@ package struct SortedRows: Sendable {
     }
   }
 
-  /// Returns the number in the index of the row at `position` in sorted order, from 0.
+  /// Returns the index number of the row at `position` in sorted order. Positions and numbers start at 0.
   package func place(_ position: Int) -> Int { entries[position].place }
 
   /// Returns the positions of all rows in the section that contains `position`.

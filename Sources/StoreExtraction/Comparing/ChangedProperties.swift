@@ -2,7 +2,8 @@ package import CoreDataStore
 import SQLiteFile
 
 extension StoreComparison {
-  /// A property of a row that differs, with its values in the types of the model.
+  /// A property whose value in one row differs between two stores, with both values in the types that the model
+  /// declares.
   package struct ChangedProperty: Sendable {
     /// The name of the attribute or relationship, or of the column when no model names it.
     package let name: String
@@ -12,16 +13,16 @@ extension StoreComparison {
     package let new: Value?
   }
 
-  /// A value of a property that differs.
+  /// The old or the new value of a ``ChangedProperty``.
   package enum Value: Sendable {
     /// The complete value.
     case value(PropertyValue)
-    /// The size of a long value whose content is not kept: bytes of text as UTF-8, or bytes of a blob.
+    /// A long value whose content is not kept, only its size in bytes. The size of a text is that of its UTF-8 form.
     case long(sizeBytes: Int, isText: Bool)
   }
 
-  /// Returns the properties in which a row differs. In an entity's row, Core Data's own columns (`Z_PK`, `Z_ENT`,
-  /// `Z_OPT`) are among them only when no other column differs.
+  /// Returns the properties that differ between the old and the new version of a row. For an entity's row, Core Data's
+  /// own columns (`Z_PK`, `Z_ENT`, `Z_OPT`) are included only if no other column differs.
   package func properties(of row: Row) -> [ChangedProperty] {
     let old = names(in: old, isNew: false, row)
     let new = names(in: new, isNew: true, row)
@@ -37,7 +38,7 @@ extension StoreComparison {
     return told.isEmpty ? all : told.map(\.1)
   }
 
-  /// Identifies the rows of one entity in one table of one of the two stores.
+  /// A dictionary key for the rows of one entity in one table of one of the two stores.
   struct ColumnOwner: Hashable {
     let isNew: Bool
     let table: ExactText
@@ -51,8 +52,8 @@ extension StoreComparison {
     return Names(fields: columnFields[owner] ?? [:], storePath: store.database.path)
   }
 
-  /// Returns the property of each column, by column position. Empty when no row plan can be made; then the columns keep
-  /// their own names.
+  /// Returns the model's property for each column, by column position. Returns an empty dictionary if no row plan can
+  /// be made; the columns then keep their own names.
   private func fields(of owner: ColumnOwner, in store: CoreDataStore) -> [Int: RowPlan.Field] {
     guard let table = store.database.schema.table(named: owner.table.text),
       let plan = (try? store.plan(for: table, wanted: nil)) ?? nil,
@@ -61,7 +62,7 @@ extension StoreComparison {
     return Dictionary(found.fields.map { ($0.column, $0) }, uniquingKeysWith: { $1 })
   }
 
-  /// How one of the two stores names and types the columns of a row.
+  /// The names and types that one of the two stores gives to the columns of a row.
   private struct Names {
     let fields: [Int: RowPlan.Field]
     let storePath: String

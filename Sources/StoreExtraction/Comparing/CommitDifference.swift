@@ -14,19 +14,19 @@ package struct CommittedChange: Sendable, Equatable {
   package private(set) var removed = 0
   /// The row ids of added rows in key order, at most ``keyLimit``.
   package private(set) var addedKeys: [Int64] = []
-  /// The largest row id among all added rows.
+  /// The largest row id of all added rows.
   private(set) var lastAddedKey: Int64?
   /// The row ids of changed rows in key order, at most ``keyLimit``.
   package private(set) var changedKeys: [Int64] = []
   /// The row ids of removed rows in key order, at most ``keyLimit``.
   package private(set) var removedKeys: [Int64] = []
 
-  /// How many row ids of added rows are kept at most; the limit holds for changed and removed rows, too.
+  /// The maximum number of row ids that are kept. The limit holds for added, changed and removed rows separately.
   package static let keyLimit = 20
 
   /// What the commit did to the table itself.
   package enum TableChange: String, Sendable {
-    /// The table is in both states.
+    /// The table existed before the commit and still exists after it.
     case none
     /// The commit created the table.
     case created
@@ -43,7 +43,7 @@ package struct CommittedChange: Sendable, Equatable {
     switch kind {
     case .added:
       added += 1
-      // Rows come in key order.
+      // Rows come in key order, so the last row id is the largest.
       lastAddedKey = rowID ?? lastAddedKey
       if let rowID, addedKeys.count < Self.keyLimit { addedKeys.append(rowID) }
     case .changed:
@@ -58,17 +58,19 @@ package struct CommittedChange: Sendable, Equatable {
   var isEmpty: Bool { tableChange == .none && added + changed + removed == 0 }
 }
 
-/// Compares the state before a commit with the state after it, reading only leaf pages that differ.
+/// Compares the rows of a database before and after a commit. Reads only leaf pages that differ.
 struct CommitDifference {
-  /// The changes by table, in the order of the new schema. Dropped tables come last.
+  /// The changes, one element for each changed table, in the order of the schema after the commit. Dropped tables come
+  /// last.
   private(set) var changes: [CommittedChange] = []
   /// Names of WITHOUT ROWID tables that the commit may have changed. Their rows are not compared.
   private(set) var tablesNotCompared: [String] = []
-  /// What was found wrong while the newer state was read.
+  /// The findings made while the newer state was read.
   private(set) var findings = FindingList()
   private var trees: Trees
 
-  /// The b-trees of the newer state by table name. The comparison of the next commit starts from them.
+  /// The pages of the newer state's b-trees, by table name. The next comparison reuses these pages, because this state
+  /// is its older state.
   struct Trees {
     fileprivate struct Tree {
       let root: UInt32
@@ -82,13 +84,13 @@ struct CommitDifference {
     init() {}
   }
 
-  /// Compares the rows of the two states.
+  /// Compares the rows of the states before and after a commit.
   ///
   /// - Parameters:
-  ///   - old: the state before the commit; nil when there was none.
+  ///   - old: the state before the commit; nil if there was none.
   ///   - new: the state after the commit.
   ///   - pages: the pages that the commit wrote.
-  ///   - trees: on entry, the known b-trees of the older state; on return, those of the newer state.
+  ///   - trees: on entry, the known b-trees of the older state; on return, the b-trees of the newer state.
   /// - Throws: `SQLiteFileError` when the device fails.
   init(
     from old: SQLiteDatabase?, to new: SQLiteDatabase, pages: [UInt32], trees: inout Trees
@@ -124,7 +126,7 @@ struct CommitDifference {
       newLeaves = try leaves(of: after, in: new)
     }
     if oldLeaves == newLeaves {
-      // A leaf that the commit did not write is the same in both states.
+      // Leaves that the commit did not write are left out, because they are the same in both states.
       oldLeaves = oldLeaves.filter { written.contains($0) }
       newLeaves = oldLeaves
     } else {
@@ -149,7 +151,8 @@ struct CommitDifference {
     if !change.isEmpty { changes.append(change) }
   }
 
-  /// Returns the leaf pages of a table in key order, from `trees` when they are known.
+  /// Returns the leaf pages of a table in key order. Takes them from `trees` if the table is in `trees`; otherwise
+  /// reads the table's interior pages.
   private mutating func leaves(of table: Table, in database: SQLiteDatabase)
     throws(SQLiteFileError) -> [UInt32]
   {
@@ -160,15 +163,16 @@ struct CommitDifference {
     return pages.leaves
   }
 
-  /// Whether the commit left the known b-tree of a table as it was, except for the content of its leaves.
+  /// Whether the table's b-tree in `trees` is still correct after the commit. It is if the commit wrote neither the
+  /// root page nor an interior page. Leaves may have changed.
   private func isSameTree(_ table: Table, _ written: Set<UInt32>) -> Bool {
     guard let known = trees.byTable[SQLName(table.name)] else { return false }
     return known.root == table.rootPage && !written.contains(known.root)
       && !known.interior.contains { written.contains($0) }
   }
 
-  /// Compares only columns that both states have. A column that the commit added has its default in every row, which is
-  /// not a change of the row.
+  /// Returns a function that tells whether two rows are equal in the columns that both states have. A column that the
+  /// commit added does not count, because every row has its default value there.
   private static func equality(_ before: Table?, _ after: Table?) -> (ComparedRow, ComparedRow) ->
     Bool
   {

@@ -2,15 +2,15 @@ import CoreDataStore
 import SQLiteFile
 import SQLiteForensics
 
-/// Compares the states after each commit of a log, one after the other, each with the state before it.
+/// Goes through the commits of a log in order, and compares the state after each commit with the state before it.
 struct CommitWalk {
-  /// A commit and the state that it made.
+  /// A commit, and the state of the database after the commit.
   struct Step {
     /// The commit and what it did to rows.
     let commit: StoreTimeline.LogCommit
     /// The state after the commit; nil when it cannot be read.
     let state: SQLiteDatabase?
-    /// What was found wrong while the states were compared.
+    /// The findings made while the states were compared.
     let findings: FindingList
   }
 
@@ -26,7 +26,8 @@ struct CommitWalk {
     before = try? states.database(after: commit)
   }
 
-  /// Compares the state after the next commit with the current state, and makes it the current one.
+  /// Compares the state after `commit`, the next commit of the log, with the current state. Then makes the newer state
+  /// the current one.
   ///
   /// - Throws: `SQLiteFileError` when the device fails.
   mutating func next(_ commit: LogStates.Commit) throws(SQLiteFileError) -> Step {

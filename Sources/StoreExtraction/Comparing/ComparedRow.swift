@@ -2,9 +2,9 @@ package import SQLiteFile
 
 /// A value that is small enough to be kept while rows are compared.
 package enum ComparedValue: Sendable, Hashable {
-  /// A short value, kept itself.
+  /// A short value, which is kept whole.
   case stored(StoredValue)
-  /// A long text or blob, kept only as its size and two checksums.
+  /// A long text or blob, of which only the size and two checksums are kept.
   case long(LongValue)
 
   /// The size and two checksums of a long value.
@@ -17,7 +17,7 @@ package enum ComparedValue: Sendable, Hashable {
     let second: UInt64
   }
 
-  /// The most bytes of a value that is kept itself. Longer values are kept as ``LongValue``.
+  /// The maximum size in bytes of a value that is kept whole. Longer values are kept as ``LongValue``.
   package static let longest = 1024
 
   init(_ bytes: RawSpan, isText: Bool) {
@@ -26,8 +26,8 @@ package enum ComparedValue: Sendable, Hashable {
         isText ? .text(StoredText(utf8: bytes.array())) : .blob(bytes.array()))
       return
     }
-    // Two sums of 64 bits with different multipliers (FNV-1a's and Knuth's). Two different values do not agree in both
-    // by chance.
+    // Two 64-bit checksums, made with different multipliers (those of FNV-1a and of Knuth). It is practically
+    // impossible that two different values agree in both.
     var first: UInt64 = 0xcbf2_9ce4_8422_2325
     var second: UInt64 = 0x9e37_79b9_7f4a_7c15
     var offset = 0
@@ -50,7 +50,7 @@ package enum ComparedValue: Sendable, Hashable {
   }
 }
 
-/// A row in the form in which rows are compared.
+/// A row whose values are in the form in which rows are compared.
 package struct ComparedRow: Sendable, Hashable {
   /// The row id; nil in a WITHOUT ROWID table.
   package let rowID: Int64?

@@ -5,12 +5,12 @@ import SQLiteFile
 extension StoreComparison {
   /// Compares the stores and writes the differences as JSON.
   ///
-  /// In lines form, each row that differs is a line, and the last line is the report, with `summary` as its `change`.
-  /// In object form, the report is the object, with the rows under `rows`.
+  /// In lines form, each line is a row that differs. The last line is the report, whose member `change` is `summary`.
+  /// In object form, the output is the report, and its member `rows` lists the rows.
   ///
   /// - Parameters:
   ///   - form: lines, or one object.
-  ///   - limit: how many rows are written at most; nil for all. All rows are counted in any case.
+  ///   - limit: the maximum number of rows to write; nil for all. The limit does not change the counts in the report.
   ///   - descriptor: an open file descriptor; it is not closed.
   /// - Returns: the report.
   /// - Throws: `SQLiteFileError` when the device fails or the output cannot be written.
@@ -41,7 +41,8 @@ extension StoreComparison {
 }
 
 extension OutputBuffer {
-  /// Appends a row that differs. Its member `columns` has the old and the new value of each column that differs.
+  /// Appends a row that differs as a JSON object. The member `columns` has the old and the new value of each column
+  /// that differs.
   fileprivate mutating func append(json row: StoreComparison.Row) {
     append("{\"change\":\"" + row.kind + "\",\"table\":")
     append(jsonString: row.table)

@@ -1,10 +1,10 @@
 import CoreDataStore
 import SQLiteFile
 
-/// Core Data's persistent history (ATRANSACTION, ACHANGE, ATRANSACTIONSTRING).
+/// Core Data's persistent history, in the tables ATRANSACTION, ACHANGE and ATRANSACTIONSTRING.
 ///
-/// Newer stores keep texts such as the author in ATRANSACTIONSTRING, and columns such as `ZAUTHORTS` refer to its rows.
-/// Older stores keep the texts in ATRANSACTION itself.
+/// Newer stores keep the author and other texts in ATRANSACTIONSTRING, and columns of ATRANSACTION such as `ZAUTHORTS`
+/// refer to them. Older stores keep the texts in ATRANSACTION itself.
 struct PersistentHistory {
   /// A row of ATRANSACTION. `author`, `context`, `process` and `bundle` are numbers that ``text(_:)`` turns into texts;
   /// -1 stands for no text.
@@ -25,11 +25,11 @@ struct PersistentHistory {
   private let changes: Table?
   private let database: SQLiteDatabase
 
-  /// At most this many transactions are kept, and at most this many rows of ATRANSACTIONSTRING.
+  /// The maximum number of transactions that are kept. The same limit holds for rows of ATRANSACTIONSTRING.
   private static let limit = 4_000_000
 
-  /// Reads the transactions with their texts, and marks those that have changes. ``forEachChange(_:)`` reads the
-  /// changes.
+  /// Reads the transactions with their texts, and marks each transaction for which ACHANGE has changes. The changes
+  /// themselves are read by ``forEachChange(_:)``.
   init(_ database: SQLiteDatabase) throws(SQLiteFileError) {
     self.database = database
     changes = database.schema.table(named: "ACHANGE")
@@ -91,9 +91,9 @@ struct PersistentHistory {
   func transaction(_ key: Int64) -> Transaction? { positions[key].map { transactions[$0] } }
 
   /// Calls `receive` with each row of ACHANGE, until `receive` returns false. The rows come in key order, which is the
-  /// order in which they were written. `mask` has a bit for each property of the entity, in the order of the names; the
-  /// highest bit of the first byte is that of the first property. Only updates have a mask. `tombstones` are the values
-  /// of the ZTOMBSTONE columns.
+  /// order in which they were written. For an update, `mask` has one bit for each property of the entity, in the order
+  /// of the property names. The highest bit of the first byte belongs to the first property. Other changes have no
+  /// mask. `tombstones` are the values of the ZTOMBSTONE columns.
   func forEachChange(
     _ receive: (
       _ transaction: Int64?, _ entity: Int64?, _ key: Int64?, _ type: Int64?, _ mask: [UInt8]?,
@@ -120,8 +120,8 @@ struct PersistentHistory {
 
     init(_ table: Table) {
       positions = Dictionary(
-        // All names that are looked up are ASCII. Other names are left out, because `uppercased()` can turn them into
-        // ASCII.
+        // All names that are looked up are ASCII. Other names are left out, because `uppercased()` turns some of them
+        // into ASCII.
         table.columnNames.enumerated().filter { _, name in name.utf8.allSatisfy { $0 < 0x80 } }
           .map { ($1.uppercased(), $0) },
         uniquingKeysWith: { first, _ in first })

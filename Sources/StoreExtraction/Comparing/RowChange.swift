@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// A row that differs between two states of a table: it is in only one of them, or has other values.
+/// A row that differs between two states of a table: only one state has the row, or its values differ.
 package struct RowChange: Sendable {
   /// What happened to the row between the old state and the new one.
   package enum Kind: String, Sendable {
@@ -22,14 +22,15 @@ package struct RowChange: Sendable {
   /// The row id; nil in a WITHOUT ROWID table.
   package var rowID: Int64? { (new ?? old)?.rowID }
 
-  /// Reads two tables with row ids side by side in key order, and passes on each row that differs.
+  /// Reads the old and the new rows of a table with row ids side by side in key order, and passes on each row that
+  /// differs.
   ///
   /// - Parameters:
-  ///   - old: the rows of the old state; nil for none.
-  ///   - new: the rows of the new state; nil for none.
+  ///   - old: the rows of the old state; nil if it does not have the table.
+  ///   - new: the rows of the new state; nil if it does not have the table.
   ///   - isEqual: whether two rows with equal keys are equal.
   ///   - receive: receives each change and returns whether it wants the next one.
-  /// - Returns: how many rows were read of each table.
+  /// - Returns: the number of rows that were read from each state.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   @discardableResult
   static func forEach(

@@ -1,13 +1,14 @@
 import SQLiteFile
 
-/// Reads the rows of a table one by one, so that two tables can be read in step. It keeps the rows of one leaf.
+/// Reads the rows of a table one by one, so that two tables can be read side by side. Only the rows of one leaf are in
+/// memory at a time.
 final class RowCursor {
   private let list: LeafList
-  /// Pages that hold the rows, in key order.
+  /// The leaf pages that hold the rows, in key order.
   var leaves: [UInt32] { list.pages }
-  /// Interior pages above ``leaves``; empty when the leaves were given.
+  /// The interior pages above ``leaves``; empty if the caller chose the leaves.
   var interior: [UInt32] { scan.interiorPages }
-  /// What was found wrong in the pages that were read so far.
+  /// The findings made in the pages that were read so far.
   var findings: FindingList { scan.findings }
 
   private let layout: RowLayout
@@ -17,11 +18,11 @@ final class RowCursor {
   private var nextLeaf = 0
   private var position = 0
 
-  /// Creates a cursor that stands before the first row.
+  /// Creates a cursor before the first row.
   ///
   /// - Parameters:
   ///   - table: a table with row ids.
-  ///   - database: the database. The cursor reads it with a reader of its own.
+  ///   - database: the database that has the table. The cursor uses a page reader of its own.
   ///   - chosen: the leaves to read, in this order; nil for all leaves of the table.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   init(
@@ -60,7 +61,7 @@ final class RowCursor {
 }
 
 extension SQLiteDatabase {
-  /// Returns how many of `pages` are not b-tree pages but overflow, free or pointer-map pages.
+  /// Returns the number of `pages` that are not b-tree pages but overflow, free or pointer-map pages.
   func otherPageCount(_ pages: [UInt32]) throws(SQLiteFileError) -> Int {
     var reader = anotherReader()
     var count = 0
@@ -75,7 +76,7 @@ extension SQLiteDatabase {
     try layout(of: table).isRowIDTable
   }
 
-  /// Returns the pages of a table with row ids: its leaves in key order, and its interior pages.
+  /// Returns the page numbers of a table with row ids: its leaves in key order, and its interior pages.
   func pages(of table: Table) throws(SQLiteFileError) -> (
     leaves: [UInt32], interior: [UInt32]
   ) {

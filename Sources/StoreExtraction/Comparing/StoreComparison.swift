@@ -5,8 +5,8 @@ import SafeText
 
 /// The differences between two stores, row by row.
 ///
-/// Tables and columns are compared by name. Tables with row ids are read side by side in key order, so that memory use
-/// stays constant; for tables without row ids, checksums of the rows are kept.
+/// Tables and columns are compared by name. The two versions of a table with row ids are read side by side in key
+/// order, so memory use stays constant. For a table without row ids, a checksum of each row is kept in memory.
 package final class StoreComparison {
   /// The result of a comparison, without the rows themselves.
   package struct Report: Sendable, Codable {
@@ -14,11 +14,11 @@ package final class StoreComparison {
     package var schema = "lifeboat.comparison"
     /// The version of the JSON form's schema; it only increases.
     package var version = 1
-    /// The first store, whose rows count as the old ones.
+    /// The first store. Its rows count as the old rows.
     package var old: Side
-    /// The second store, whose rows count as the new ones.
+    /// The second store. Its rows count as the new rows.
     package var new: Side
-    /// Whether nothing that was compared differs.
+    /// Whether the two stores are equal in everything that was compared.
     package var isEqual = true
     /// Differences in tables, columns, indexes, views and triggers.
     package var schemaChanges: [SchemaChange] = []
@@ -26,13 +26,13 @@ package final class StoreComparison {
     package var metadataChanges: [MetadataChange] = []
     /// The tables whose rows differ or could not be compared.
     package var tables: [TableDifference] = []
-    /// The number of rows that only the new store has, in all tables.
+    /// The total number of rows, over all tables, that only the new store has.
     package var addedCount = 0
-    /// The number of rows that only the old store has, in all tables.
+    /// The total number of rows, over all tables, that only the old store has.
     package var removedCount = 0
-    /// The number of rows with equal keys but different values, in all tables.
+    /// The total number of rows, over all tables, that have the same key in both stores but different values.
     package var changedCount = 0
-    /// How many findings of damage the two stores have together; rows may differ only because of damage.
+    /// The number of findings of damage in both stores together. Damage alone can make rows differ.
     package var damageCount = 0
   }
 
@@ -44,7 +44,7 @@ package final class StoreComparison {
     package var sizeBytes: Int64
     /// The page size in bytes.
     package var pageSizeBytes: Int
-    /// The number of pages after the last commit.
+    /// The size of the database in pages after the last commit.
     package var pageCount: UInt32
     /// The number of pages on the freelist, as the header states it.
     package var freePageCount: UInt32
@@ -56,11 +56,12 @@ package final class StoreComparison {
     package var change: String
     /// What differs: a `table`, `column`, `index`, `view` or `trigger`.
     package var type: String
-    /// The name of the table, index, view or trigger; for a column with its table, as in `ZNOTE.ZTITLE`.
+    /// The name of the table, index, view or trigger. A column has the name of its table before its own, as in
+    /// `ZNOTE.ZTITLE`.
     package var name: String
-    /// The old CREATE statement, or the old declared type of a column; nil when it was added.
+    /// The old CREATE statement, or the old declared type of a column; nil when ``change`` is `added`.
     package var old: String?
-    /// The new CREATE statement, or the new declared type of a column; nil when it was removed.
+    /// The new CREATE statement, or the new declared type of a column; nil when ``change`` is `removed`.
     package var new: String?
   }
 
@@ -82,11 +83,13 @@ package final class StoreComparison {
     package var addedCount = 0
     /// The number of rows that only the old store has.
     package var removedCount = 0
-    /// The number of rows with equal keys but different values.
+    /// The number of rows that have the same key in both stores but different values.
     package var changedCount = 0
-    /// The number of rows in the old store. When only some entities are compared, rows of other entities do not count.
+    /// The number of the table's rows in the old store. If the comparison is limited to some entities, only their rows
+    /// count.
     package var oldRowCount = 0
-    /// The number of rows in the new store. When only some entities are compared, rows of other entities do not count.
+    /// The number of the table's rows in the new store. If the comparison is limited to some entities, only their rows
+    /// count.
     package var newRowCount = 0
     /// Why the rows of the table were not compared; nil when they were.
     package var problem: String?
@@ -101,8 +104,8 @@ package final class StoreComparison {
     package let table: String
     /// The name of the row's entity; nil for a row that belongs to no entity.
     package let entity: String?
-    /// The columns that differ, with their positions in the old and the new row. For a row that was added or removed,
-    /// all its columns.
+    /// The columns that differ, with their positions in the old and the new row. If only one store has the row, all its
+    /// columns are listed.
     let columns: [(name: String, old: Int?, new: Int?)]
     /// What the difference is: `added`, `removed` or `changed`.
     package var kind: String { change.kind.rawValue }
@@ -112,19 +115,20 @@ package final class StoreComparison {
     package var columnNames: [String] { columns.map(\.name) }
   }
 
-  /// The first store, whose rows count as the old ones.
+  /// The first store. Its rows count as the old rows.
   package let old: CoreDataStore
-  /// The second store, whose rows count as the new ones.
+  /// The second store. Its rows count as the new rows.
   package let new: CoreDataStore
-  /// The properties of columns by store, table and entity, filled when they are first asked for.
+  /// A cache of the properties that columns hold, by store, table and entity. An entry is made when it is first needed.
   var columnFields: [ColumnOwner: [Int: RowPlan.Field]] = [:]
   private let entityNames: [String]?
-  /// What the report calls the two stores: their paths as given, unless set.
+  /// The names of the two stores in the report. The default is the paths that the initializer was given.
   package var names: (old: String, new: String)
-  /// The numbers of the wanted entities in each store; nil for all.
+  /// The numbers of the entities whose rows are compared, for each store; nil to compare all rows.
   private var wanted: (old: Set<Int64>, new: Set<Int64>)?
 
-  /// A WITHOUT ROWID table with more rows than this in the old store is not compared; each row takes about 64 bytes.
+  /// The maximum number of rows of a WITHOUT ROWID table in the old store. A larger table is not compared, because the
+  /// comparison takes about 64 bytes of memory for each row.
   static let keylessLimit = 2_000_000
 
   /// Opens both stores.
@@ -132,8 +136,9 @@ package final class StoreComparison {
   /// - Parameters:
   ///   - oldPath: the first store.
   ///   - newPath: the second store.
-  ///   - entityNames: only rows of these entities and their descendants, or of these tables; nil for all.
-  ///   - logView: which part of the write-ahead logs counts.
+  ///   - entityNames: names of entities or tables. Only the rows of these entities, of their descendants, and of these
+  ///     tables are compared. If nil, all rows are compared.
+  ///   - logView: which part of the write-ahead logs is read.
   /// - Throws: `SQLiteFileError` when a file cannot be opened or is not a database; ``ExtractionError`` for a name that
   ///   neither store has.
   package init(
@@ -165,7 +170,8 @@ package final class StoreComparison {
 
   /// Compares the stores and passes on each row that differs.
   ///
-  /// - Parameter receive: receives a row and returns whether it wants more rows. All rows are counted in any case.
+  /// - Parameter receive: receives a row and returns whether it wants more rows. Rows that are not passed on are
+  ///   counted, too.
   /// - Returns: the report.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func run(_ receive: (Row) -> Bool) throws -> Report {
@@ -192,14 +198,14 @@ package final class StoreComparison {
     return report
   }
 
-  /// What was found in each store, the old store first.
+  /// The findings of each store, the old store first.
   package var findings: [(path: String, list: FindingList)] {
     [(old.database.path, old.findings), (new.database.path, new.findings)]
   }
 
   // MARK: - Tables
 
-  /// A table that one or both of the stores have.
+  /// A table of one store or of both, paired by name.
   private struct Pair {
     let name: String
     let old: Table?
@@ -281,8 +287,7 @@ package final class StoreComparison {
     if let to { new.database.add(to.findings) }
   }
 
-  /// Compares the rows of a WITHOUT ROWID table as whole rows, so a row counts as added or removed but never as
-  /// changed.
+  /// Compares whole rows of a WITHOUT ROWID table. A row with a changed value counts as one removed and one added row.
   private func compareKeyless(
     _ pair: Pair, _ columns: ColumnPairs, _ difference: inout TableDifference,
     _ receive: (Row) -> Void
@@ -298,7 +303,8 @@ package final class StoreComparison {
       }
     }
     guard oldCount <= Self.keylessLimit else {
-      difference.problem = "the table has no row ids, and more than \(Self.keylessLimit) rows"
+      difference.problem =
+        "the table has no row ids and more than \(Self.keylessLimit) rows, too many to compare"
       return
     }
     var added = 0
@@ -340,8 +346,8 @@ package final class StoreComparison {
 
   // MARK: - Rows
 
-  /// Whether two values are equal. Entity numbers are compared by the names of their entities, because two versions of
-  /// a model may number an entity differently.
+  /// Whether two values are equal. For two entity numbers, the names of the entities are compared, because two versions
+  /// of a model may number an entity differently.
   private func isSame(
     _ one: ComparedRow, _ oldPlace: Int, _ other: ComparedRow, _ newPlace: Int,
     _ columns: ColumnPairs
@@ -385,7 +391,7 @@ package final class StoreComparison {
     return nil
   }
 
-  /// Whether a row of one of the two stores is of a wanted entity.
+  /// Whether a row belongs to an entity that is to be compared. The row comes from `store`.
   private func isWanted(_ row: ComparedRow, in store: CoreDataStore, _ columns: ColumnPairs) -> Bool
   {
     guard let wanted else { return true }
@@ -397,7 +403,7 @@ package final class StoreComparison {
   }
 }
 
-/// Identifies a row of a WITHOUT ROWID table by two seeded hashes of its values.
+/// A dictionary key for a row of a WITHOUT ROWID table: two seeded hashes of the row's values.
 private struct RowSum: Hashable {
   private let first: Int
   private let second: Int
@@ -418,11 +424,11 @@ private struct RowSum: Hashable {
 /// The columns of two tables, paired by name.
 struct ColumnPairs {
   private let pairs: [(name: String, old: Int, new: Int)]
-  /// Whether columns without names are paired by position.
+  /// Whether the columns are paired by position because their names are not known.
   private let isByPosition: Bool
   let oldNames: [String]
   let newNames: [String]
-  /// The position of the column with the entity number (Z_ENT) in the old table; nil when there is none.
+  /// The position of the column Z_ENT, which holds the entity number, in the old table; nil if there is none.
   let oldEntity: Int?
   let newEntity: Int?
 
@@ -434,7 +440,7 @@ struct ColumnPairs {
     let (one, other) = (old ?? new, new ?? old)
     isByPosition = one?.definition == nil || other?.definition == nil
     guard !isByPosition else {
-      // Without a readable CREATE statement the columns have no names, so they are compared by position.
+      // Without a readable CREATE statement, the names of columns are not known, so columns are paired by position.
       pairs = Self.byPosition
       return
     }
@@ -448,13 +454,13 @@ struct ColumnPairs {
 }
 
 extension ColumnPairs {
-  /// Columns without names, as many as SQLite allows.
+  /// Pairs of columns whose names are not known. There is a pair for each column that a table can have in SQLite.
   private static let byPosition = (0..<32_767).map {
     (name: "column \($0 + 1)", old: $0, new: $0)
   }
 
-  /// The columns that both tables have. When columns have no names, those after the last value that is not NULL in
-  /// either row are left out.
+  /// Returns the pairs of columns to compare. If columns are paired by position, the pairs end with the last column in
+  /// which one of the rows has a value other than NULL.
   func common(of one: ComparedRow, _ other: ComparedRow? = nil) -> ArraySlice<
     (name: String, old: Int, new: Int)
   > {
@@ -462,8 +468,8 @@ extension ColumnPairs {
     return pairs.prefix(max(one.values.width, other?.values.width ?? 0))
   }
 
-  /// Returns the position of Z_ENT in the table of an entity, which has the entity number of each row there. Nil for a
-  /// table without Z_PK, such as Z_PRIMARYKEY, where Z_ENT has another meaning.
+  /// Returns the position of the column Z_ENT, which holds the entity number of each row in the table of an entity.
+  /// Returns nil for a table without Z_PK, such as Z_PRIMARYKEY, where Z_ENT has another meaning.
   private static func entityColumn(_ names: [String]) -> Int? {
     guard names.contains(where: { SQLName.isSame($0, "Z_PK") }) else { return nil }
     return names.firstIndex { SQLName.isSame($0, "Z_ENT") }
@@ -479,16 +485,16 @@ extension StoreComparison.Side {
 }
 
 extension [ComparedValue] {
-  /// The number of values up to the last one that is not NULL.
+  /// The number of values up to and including the last one that is not NULL.
   fileprivate var width: Int { (lastIndex { $0 != .stored(.null) } ?? -1) + 1 }
 
-  /// The value at a position; NULL after the last one, as in SQLite.
+  /// The value at a position. Positions after the last value give NULL, as in SQLite.
   subscript(safe index: Int) -> ComparedValue {
     indices.contains(index) ? self[index] : .stored(.null)
   }
 }
 
 extension [String] {
-  /// The name at a position; nil after the last one.
+  /// The name at a position. Positions after the last name give nil.
   fileprivate subscript(safe index: Int) -> String? { indices.contains(index) ? self[index] : nil }
 }

@@ -4,8 +4,8 @@ import SafeText
 package import SQLiteFile
 import SQLiteForensics
 
-/// The events that a store records about itself: its persistent history, the commits in its write-ahead log, the
-/// remaining frames of the log, and on request the dates in its rows.
+/// The timeline of a store: the changes in its persistent history, the commits and the remaining frames in its
+/// write-ahead log, and, if requested, the dates in its rows.
 package final class StoreTimeline {
   /// One event of a timeline.
   package enum Event: Sendable {
@@ -17,29 +17,29 @@ package final class StoreTimeline {
     case date(RowDate)
     /// A commit in the write-ahead log.
     case commit(LogCommit)
-    /// Frames in the log that belong to no commit of this generation.
+    /// Frames in the log that belong to no commit of the log's current generation.
     case frames(LogRemainder)
   }
 
   /// A transaction of the persistent history.
   package struct HistoryTransaction: Sendable {
-    /// The primary key in ATRANSACTION; nil when the change names no transaction.
+    /// The primary key in ATRANSACTION; nil for a change that names no transaction.
     package let key: Int64?
-    /// When the transaction was saved; nil when the store has no date for it.
+    /// The date at which the transaction was saved; nil if the store does not have the date.
     package let date: ReferenceDate?
-    /// The author that the app set; nil without one.
+    /// The author that the app set for the transaction; nil if it set none.
     package let author: String?
-    /// The name of the managed object context; nil without one.
+    /// The name of the managed object context; nil if none is recorded.
     package let context: String?
-    /// The identifier of the process that saved; nil without one.
+    /// The identifier of the process that saved the transaction; nil if none is recorded.
     package let process: String?
-    /// The bundle identifier of the program that saved; nil without one.
+    /// The bundle identifier of the program that saved the transaction; nil if none is recorded.
     package let bundle: String?
   }
 
   /// A change that the persistent history recorded.
   package struct HistoryChange: Sendable {
-    /// What was done to the row: `insert`, `update`, `delete`, or the number of an unknown kind.
+    /// The kind of change to the row: `insert`, `update` or `delete`, or the number of an unknown kind.
     package let change: String
     /// The name of the row's entity; nil when the entity number belongs to no entity.
     package let entity: String?
@@ -49,7 +49,7 @@ package final class StoreTimeline {
     package let primaryKey: Int64?
     /// The names of the properties that an update changed. Nil when they are not known, and for inserts and deletes.
     package let properties: [String]?
-    /// The values of a deleted row that the app chose to preserve, in the order of the columns of ACHANGE.
+    /// The values that the app chose to preserve of a deleted row, in the order of the columns of ACHANGE.
     package let tombstones: [StoredValue]
     /// The transaction that made the change.
     package let transaction: HistoryTransaction
@@ -67,7 +67,7 @@ package final class StoreTimeline {
     package let property: String
   }
 
-  /// A commit in the write-ahead log. It has a position in the order of commits but no time.
+  /// A commit in the write-ahead log. The log gives the order of its commits but not their times.
   package struct LogCommit: Sendable {
     /// The number of the commit in the log, from 1.
     package let number: Int
@@ -77,24 +77,26 @@ package final class StoreTimeline {
     package let pageCount: Int
     /// The size of the database in pages after the commit.
     package let databasePageCount: UInt32
-    /// The number of written pages that are not b-tree pages: overflow, free and pointer-map pages. A change that is
-    /// visible only on these is not in ``tables``. Nil when the state after the commit cannot be read.
+    /// The number of written pages that are not b-tree pages: overflow, free and pointer-map pages. If a commit changed
+    /// a value only on such pages, ``tables`` does not show the change. Nil if the state after the commit cannot be
+    /// read.
     package let otherPageCount: Int?
-    /// What the commit did to rows, by table; nil when the state before or after it cannot be read.
+    /// The changes to rows, one element for each changed table. Nil if the state before or after the commit cannot be
+    /// read.
     package let tables: [CommittedChange]?
     /// Names of WITHOUT ROWID tables that the commit may have changed. Their rows are not compared.
     package let tablesNotCompared: [String]
-    /// The date of the persistent history transaction that the commit saved; nil without one.
+    /// The date of the persistent history transaction that the commit saved; nil if it saved none.
     package let date: ReferenceDate?
   }
 
-  /// Frames in the log that belong to no commit of this generation.
+  /// Frames in the log that belong to no commit of the log's current generation.
   package struct LogRemainder: Sendable {
-    /// What the frames are: `uncommitted`, `stale` or `unverified`.
+    /// The kind of these frames: `uncommitted`, `stale` or `unverified`.
     package let kind: String
     /// The number of frames of this kind.
     package let frameCount: Int
-    /// The number of commits among these frames.
+    /// The number of these frames that end a transaction.
     package let commitCount: Int
     /// The number of these frames whose checksums are valid.
     package let verifiedCount: Int
@@ -102,23 +104,23 @@ package final class StoreTimeline {
 
   /// The store whose events are read.
   package let store: CoreDataStore
-  /// What the output calls the store: its path as given, unless set.
+  /// The name of the store in the output. The default is the path that the initializer was given.
   package var name: String
-  /// What was found wrong or noteworthy while the store was read.
+  /// The findings made while the store was read.
   package private(set) var findings = FindingList()
-  /// The number of dates in rows that were left out because there are too many to sort.
+  /// The number of dates in rows that were left out because there were too many dates to sort.
   package private(set) var omittedDateCount = 0
 
   private let includesDates: Bool
   private var namesByEntity: [String: [String]] = [:]
-  /// The number of dates outside ``plausible``, which are not events, by entity and attribute, such as `Note.due`. Apps
-  /// use such dates as marks, for example for "no end".
+  /// The number of dates outside ``plausible``, by entity and attribute, such as `Note.due`. These dates are not
+  /// events: apps use them as markers, for example for "no end".
   private var strangeDates: [ExactText: Int] = [:]
-  /// The dates of rows that count as events, in seconds since 2001: the years 1800 to 2199. Apps use dates outside
-  /// these years as marks, such as `Date.distantFuture`.
+  /// The range of dates in rows that count as events: the years 1800 to 2199, in seconds since 2001. Apps use dates
+  /// outside these years, such as `Date.distantFuture`, as markers.
   private static let plausible = -6_342_969_600.0..<6_279_811_200.0
 
-  /// At most this many dates are sorted; each takes 24 bytes.
+  /// The maximum number of dates that are sorted. Each date takes 24 bytes of memory.
   private static let dateLimit = 2_000_000
 
   /// Opens the store at `path`.
@@ -133,9 +135,11 @@ package final class StoreTimeline {
     self.includesDates = includesDates
   }
 
-  /// Passes on the events: first those with a date, by date, then those of the log, from oldest to newest.
+  /// Calls `receive` with each event. The events of the persistent history and of rows come first, ordered by date. The
+  /// events of the log follow, from oldest to newest.
   ///
-  /// Changes of the persistent history come in the order in which they were written, even where a clock was set back.
+  /// Changes of the persistent history keep the order in which they were written, even if a clock was set back between
+  /// them.
   ///
   /// - Parameter receive: receives an event and returns whether it wants the next one.
   /// - Throws: `SQLiteFileError` when the device fails.
@@ -171,7 +175,8 @@ package final class StoreTimeline {
     findings.add(store.findings)
   }
 
-  /// Returns the properties whose bits are set in `mask`; nil when a bit stands for no property of the model.
+  /// Returns the names of the properties whose bits are set in `mask`. Returns nil if a set bit belongs to no property
+  /// of the model.
   private func changed(_ mask: [UInt8], in entity: Int64?) -> [String]? {
     guard let name = entity.flatMap({ store.entityName(ofNumber: $0) }) else { return nil }
     let names = propertyNames(of: name)
@@ -193,11 +198,11 @@ package final class StoreTimeline {
 
   // MARK: - Dates
 
-  /// A date that must be sorted: the date in a row, or that of a transaction without changes.
+  /// A date to be sorted. It belongs to a row, or to a transaction without changes.
   private struct Entry: BitwiseCopyable {
     let seconds: Double
     let key: Int64
-    /// The index of entity and attribute in the list of names; -1 for a transaction.
+    /// The index of the entity and attribute in the list of names; -1 for a transaction.
     let name: Int32
   }
 
@@ -302,7 +307,7 @@ extension StoreTimeline.LogRemainder {
 }
 
 extension Array {
-  /// The element at an index that was read from a file; nil when there is none.
+  /// The element at `index`, which was read from a file; nil if `index` is nil or out of range.
   fileprivate subscript(checked index: Int64?) -> Element? {
     guard let index, let place = Int(exactly: index), indices.contains(place) else { return nil }
     return self[place]

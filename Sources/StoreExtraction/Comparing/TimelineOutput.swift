@@ -3,11 +3,12 @@ import RowText
 import SafeText
 import SQLiteFile
 
-/// The forms in which a timeline is written for programs.
+/// The formats in which a timeline is written for other programs.
 package enum TimelineForm: String, Sendable, CaseIterable {
   /// One JSON object per line.
   case ndjson
-  /// JSON lines for Timesketch: `message`, `datetime` and `timestamp_desc`; events without a date are left out.
+  /// JSON lines for Timesketch, with the members `message`, `datetime` and `timestamp_desc`. Events without a date are
+  /// left out.
   case timesketch
 }
 
@@ -77,7 +78,7 @@ extension StoreTimeline.LogCommit {
       }
       parts += tablesNotCompared.map { "\($0) written" }
       if tables.isEmpty, tablesNotCompared.isEmpty {
-        // The bytes of a long value on overflow pages may have changed.
+        // A commit that wrote only overflow pages may have changed the bytes of a long value.
         parts.append(otherPageCount ?? 0 > 0 ? "no change of a row is visible" : "no rows changed")
       }
     } else {
@@ -100,7 +101,7 @@ extension StoreTimeline.LogRemainder {
 }
 
 extension StoreTimeline {
-  /// How many events were written, and how many were left out because they have no date.
+  /// The number of events that were written, and the number of events that were left out because they have no date.
   package struct Written: Sendable {
     /// The number of events that were written.
     package var eventCount = 0
@@ -113,9 +114,10 @@ extension StoreTimeline {
   /// - Parameters:
   ///   - form: the form of the output.
   ///   - selection: which events are wanted.
-  ///   - limit: how many events are written at most; nil for all.
+  ///   - limit: the maximum number of events to write; nil for all.
   ///   - descriptor: an open file descriptor; it is not closed.
-  /// - Returns: how many events were written, and how many were left out for lack of a date.
+  /// - Returns: the number of events that were written, and the number of events that were left out because they have
+  ///   no date.
   /// - Throws: `SQLiteFileError` when the device fails or the output cannot be written.
   package func write(
     as form: TimelineForm, _ selection: Selection = Selection(), limit: Int? = nil,
@@ -132,7 +134,7 @@ extension StoreTimeline {
           }
           output.append("{\"message\":")
           output.append(jsonString: event.sentence)
-          // Timesketch requires an offset and does not accept Z everywhere.
+          // Timesketch requires an offset from UTC, and does not accept `Z` in all places.
           output.append(",\"datetime\":\"" + text.dropLast() + "+00:00\",\"timestamp_desc\":")
           output.append(jsonString: event.timestampDescription)
           output.append(",\"data_type\":")

@@ -9,7 +9,7 @@ extension StoreTimeline {
     package var since: Double?
     /// Only events before this time, in seconds since 2001; nil for no bound.
     package var until: Double?
-    /// Only events of rows of these entities or tables; nil for all.
+    /// Only events that concern rows of these entities or tables; nil for all.
     package var names: [String]?
 
     /// Selects all events.
@@ -21,11 +21,11 @@ extension StoreTimeline {
   /// Whether the store has the tables of a persistent history.
   package var hasHistory: Bool { store.database.schema.table(named: "ACHANGE") != nil }
 
-  /// Passes on the events that `selection` wants, from oldest to newest. With a bound in time, events without a date
-  /// are left out.
+  /// Calls `receive` with each event that `selection` wants, from oldest to newest. If the selection has a bound in
+  /// time, events without a date are left out.
   ///
-  /// - Throws: ``ExtractionError`` with `input.unknownName` for an entity that the store does not have; `SQLiteFileError`
-  ///   when the device fails.
+  /// - Throws: ``ExtractionError`` with `input.unknownName` for an entity that the store does not have;
+  ///   `SQLiteFileError` when the device fails.
   package func forEachEvent(
     _ selection: Selection, _ receive: (Event) -> Bool
   ) throws {
@@ -42,19 +42,20 @@ extension StoreTimeline {
     }
   }
 
-  /// Returns the newest events that `selection` wants, from newest to oldest, and how many events it wants in all.
+  /// Returns the newest events that `selection` wants, from newest to oldest, and the total number of events that
+  /// `selection` wants.
   ///
   /// - Parameters:
-  ///   - count: the most events to return.
+  ///   - count: the maximum number of events to return.
   ///   - selection: which events are wanted.
   ///   - see: called with each wanted event, from oldest to newest.
-  /// - Returns: the events, and the number of all wanted events, which may be larger.
+  /// - Returns: the returned events, and the total number of wanted events, which may be larger.
   /// - Throws: as ``forEachEvent(_:_:)``.
   package func lastEvents(
     _ count: Int, _ selection: Selection = Selection(), _ see: (Event) -> Void = { _ in }
   ) throws -> (events: [Event], total: Int) {
-    // The events of the log come after all other events, although its commits were made at the same time as some of
-    // them.
+    // ``forEachEvent(_:_:)`` gives the events of the log after all other events, although the commits may be older than
+    // some of these.
     var dated = Latest(count)
     var logged = Latest(count)
     try forEachEvent(selection) { event in
@@ -64,7 +65,7 @@ extension StoreTimeline {
     }
     var (old, new) = (dated.events[...], logged.events[...])
     var events: [Event] = []
-    // A commit without a time counts as late as the next commit that has one. When no later commit has a time, it
+    // A commit without a time takes the time of the next commit that has one. If no later commit has a time, the commit
     // counts as the newest event.
     var time = Double.infinity
     while events.count < count, let next = new.last ?? old.last {
@@ -80,7 +81,7 @@ extension StoreTimeline {
     return (events, dated.total + logged.total)
   }
 
-  /// Keeps the last of many events, in the order in which they were added.
+  /// Keeps the events that were added last, up to a maximum number, in the order in which they were added.
   private struct Latest {
     private let limit: Int
     private var ring: [Event] = []
@@ -104,8 +105,8 @@ extension StoreTimeline {
     }
   }
 
-  /// Returns all names that a selection of `names` wants: the names themselves, the descendants of the entities among
-  /// them, and the tables that hold rows of these entities. The results are compared without regard to case.
+  /// Returns everything that `names` selects: the names themselves, the names of the descendants of these entities, and
+  /// the names of the tables that hold their rows. The resulting set compares names without regard to case.
   private func wanted(_ names: [String]) throws -> Set<SQLName> {
     let tables = store.database.schema.tables.map(\.name)
     let entities = store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name }
@@ -124,11 +125,11 @@ extension StoreTimeline {
     return wanted
   }
 
-  /// Returns titles by which people can tell rows apart, by entity and primary key. A title is the value of a text
-  /// attribute; see ``RowTitle``.
+  /// Returns a title for each row, by entity and primary key. A title is the value of a text attribute by which people
+  /// recognize the row; see ``RowTitle``.
   ///
   /// - Parameter rows: the primary keys of the rows, by entity.
-  /// - Returns: the titles of the rows that exist and have one.
+  /// - Returns: the titles. Rows that do not exist or have no title are left out.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func titles(
     of rows: [ExactText: Set<Int64>]
@@ -146,12 +147,12 @@ extension StoreTimeline {
   }
 }
 
-/// Chooses the value by which people know a row.
+/// Chooses the title of a row: the value by which people recognize it.
 package enum RowTitle {
   private static let names = ["title", "name", "subject", "label", "text", "summary"]
 
-  /// Returns the text of an attribute whose name is a usual one such as `title` or `name`, or contains one. Without
-  /// such an attribute it returns the first text; nil when the row has no text.
+  /// Returns the text of an attribute that is called `title`, `name` or the like, or whose name contains such a word.
+  /// If there is no such attribute, returns the first text of the row; nil if the row has no text.
   package static func title(of properties: [ManagedRow.Property]) -> String? {
     let texts = properties.compactMap { property -> (name: String, text: String)? in
       guard case .string(let text) = property.value, !text.utf8.isEmpty else { return nil }

@@ -2,7 +2,7 @@ import StoreFiles
 import SafeFiles
 import SafeText
 
-/// Detects changes of a store set while it is read.
+/// Detects whether the files of a store set change while the store is read.
 package struct EvidenceWatch: Sendable {
   /// The path of the store's main file.
   package let path: String
@@ -14,7 +14,7 @@ package struct EvidenceWatch: Sendable {
     before = Self.states(of: StoreSet(at: path))
   }
 
-  /// Returns the names of the members that were added, removed or changed since the watch was created, sorted.
+  /// Returns the sorted names of the files that were added, removed or changed since the watch was created.
   package func changes() -> [String] {
     let after = Self.states(of: StoreSet(at: path))
     return Set(before.keys).union(after.keys)
@@ -25,7 +25,7 @@ package struct EvidenceWatch: Sendable {
       .sorted().map(\.text)
   }
 
-  /// Throws when the evidence has changed since the watch was created.
+  /// Throws if the files of the store set have changed since the watch was created.
   package func requireUnchanged() throws(ExtractionError) {
     let changed = changes()
     guard !changed.isEmpty else { return }
@@ -34,7 +34,8 @@ package struct EvidenceWatch: Sendable {
       "the store changed while it was read: \(changed.joined(separator: ", "))", path: path)
   }
 
-  /// The -shm is left out because it holds no data, and a reader that uses SQLite may create it at any time.
+  /// Returns the status of each file of the store set. The file `-shm` is left out because this file holds no data, and
+  /// a reader that uses SQLite may create it at any time.
   private static func states(of set: StoreSet) -> [FileName: FileStatus?] {
     let files = set.members.filter { $0.kind == .file && $0.role != .sharedMemory }
     return Dictionary(

@@ -4,17 +4,17 @@ package import SafeFiles
 import Foundation
 import SafeText
 
-/// The files and folders that a run has made so far, so that they can be removed again: by the run when it fails, or
-/// from another thread that interrupts it.
+/// The files and folders that a run has made so far. The run removes them when it fails; another thread that interrupts
+/// the run can remove them, too.
 ///
-/// Each is identified by the folder in which it was made, its name and its inode; nothing else is ever removed. A lock
-/// keeps making and removing apart.
+/// Each item is identified by its name, its inode and the folder in which it was made. Nothing else is ever removed. A
+/// lock prevents that anything is made while items are removed.
 package final class MadeFiles: @unchecked Sendable {
   private struct Thing {
     let folder: OpenFolder
     let name: String
-    /// The status of the file or folder when it was made. Nil for one that may not exist yet, which SQLite or the
-    /// caller is about to make.
+    /// The status of the file or folder at the time when it was made. Nil for an item that may not exist yet, because
+    /// SQLite or the caller is about to make it.
     let status: FileStatus?
   }
 
@@ -32,7 +32,7 @@ package final class MadeFiles: @unchecked Sendable {
   /// Guards `things` and `folders`, which makes this class sendable.
   private let lock = NSLock()
   private var things: [Thing] = []
-  /// The folders that contain noted things; each is opened only once.
+  /// The open folders that contain noted items. Each folder is opened only once.
   private var folders: [Place: OpenFolder] = [:]
 
   /// Creates an empty list.
@@ -71,8 +71,8 @@ package final class MadeFiles: @unchecked Sendable {
     return descriptor
   }
 
-  /// Runs `body`, which makes a file or folder, and notes the path that `body` returns. Returns `made`, the value that
-  /// `body` returns beside the path.
+  /// Runs `body`, which makes a file or folder, and notes the path that `body` returns. Returns the value `made` that
+  /// `body` returns.
   package func making<T>(_ body: () throws -> (made: T, path: String)) rethrows -> T {
     lock.lock()
     defer { lock.unlock() }
@@ -81,15 +81,16 @@ package final class MadeFiles: @unchecked Sendable {
     return made
   }
 
-  /// Runs `make`, which makes something at `path` and returns whether it exists afterwards. If so, notes `path`.
+  /// Runs `make`, which makes a file or folder at `path` and returns whether it exists afterwards. If it exists, notes
+  /// `path`.
   package func making(_ path: String, _ make: () -> Bool) {
     lock.lock()
     defer { lock.unlock() }
     if make() { add(path) }
   }
 
-  /// Notes a file or folder that the caller has made. The caller may also be about to make it, in a folder that was
-  /// noted before.
+  /// Notes a file or folder that the caller has made. An item that does not exist yet is noted only if this run has
+  /// made the folder around it.
   package func note(_ path: String) {
     lock.lock()
     defer { lock.unlock() }
@@ -107,7 +108,7 @@ package final class MadeFiles: @unchecked Sendable {
     }
   }
 
-  /// Whether the file now at `path` was made in this run and noted.
+  /// Whether this run has made and noted the file that is now at `path`.
   package func hasMade(_ path: String) -> Bool {
     guard let folder = try? OpenFolder(PathText.folder(of: path)),
       let now = folder.status(of: PathText.lastComponent(of: path))
@@ -132,14 +133,15 @@ package final class MadeFiles: @unchecked Sendable {
 
   // MARK: - Taking back
 
-  /// How many files and folders are noted, for ``takeBack(to:)`` and ``keep(to:while:)``.
+  /// The number of noted files and folders, to be passed to ``takeBack(to:)`` and ``keep(to:while:)`` later.
   package var count: Int { lock.withLock { things.count } }
 
-  /// Removes what was noted after the first `count` items, the last one first. A folder stays if it contains anything
-  /// else by then.
+  /// Removes all noted items except the first `count`, in reverse order. A folder that contains anything else is not
+  /// removed.
   package func takeBack(to count: Int) { lock.withLock { remove(to: count) } }
 
-  /// Runs the step that completes the work. What was noted after the first `count` items then stays for good.
+  /// Runs `body`, which completes the work. Then forgets all noted items except the first `count`; forgotten items are
+  /// never removed.
   package func keep(to count: Int, while body: () throws -> Void) rethrows {
     lock.lock()
     defer { lock.unlock() }
@@ -148,14 +150,15 @@ package final class MadeFiles: @unchecked Sendable {
     if things.isEmpty { folders = [:] }
   }
 
-  /// Runs `body`. Everything noted so far then stays for good. Waits for ever if ``takeBackForGood()`` was called.
+  /// Runs `body`. Then forgets all noted items, so that they are never removed. If ``takeBackForGood()`` was called
+  /// before, waits forever.
   package func keepAll(while body: () -> Void) { keep(to: 0, while: body) }
 
-  /// Removes everything that is noted.
+  /// Removes all noted items.
   package func takeBack() { takeBack(to: 0) }
 
-  /// Removes everything that is noted, and keeps the lock: a thread that then tries to make something waits for ever.
-  /// For a process that is about to end.
+  /// Removes all noted items and keeps the lock, so that a thread that tries to make something waits forever. For a
+  /// process that is about to end.
   package func takeBackForGood() {
     lock.lock()
     remove(to: 0)

@@ -3,13 +3,13 @@ import StoreFiles
 package import SafeFiles
 import SafeText
 
-/// An open folder. A name always means an entry of this folder, even if the path leads to another folder later.
+/// An open folder. Names refer to entries of this folder, even if the path leads to another folder later.
 package final class OpenFolder: Sendable {
   /// The path by which the folder was opened, for messages.
   let path: String
   package let descriptor: Int32
 
-  /// Opens the folder at a path that the user chose, which may lead through links.
+  /// Opens the folder at a path that the user chose. The path may contain symbolic links.
   package convenience init(_ path: String) throws(SystemCallError) {
     let descriptor = SystemCalls.openFolder(following: path)
     guard descriptor >= 0 else {
@@ -41,7 +41,7 @@ package final class OpenFolder: Sendable {
   /// symbolic link is refused, and a pipe does not block.
   func file(_ name: String) throws(SystemCallError) -> Int32 { try file(named: Array(name.utf8)) }
 
-  /// Opens the file whose name has these bytes, like ``file(_:)``.
+  /// Opens the file whose name has these bytes; otherwise like ``file(_:)``.
   func file(named name: [UInt8]) throws(SystemCallError) -> Int32 {
     try entry(named: name, O_RDONLY)
   }
@@ -64,7 +64,7 @@ package final class OpenFolder: Sendable {
     try FileStatus.of(bytes: name, in: descriptor, path: path(of: name))
   }
 
-  /// Removes a file, or an empty folder, but only while the name still leads to `thing`.
+  /// Removes a file or an empty folder, but only if the name still refers to `thing`.
   func remove(_ name: String, of thing: FileStatus) {
     if thing.kind != .folder {
       SafeRemoval.remove(name, in: descriptor, of: thing)
@@ -73,8 +73,8 @@ package final class OpenFolder: Sendable {
     }
   }
 
-  /// Returns at most `limit` names in the folder as bytes, unsorted and without "." and "..", and whether there are
-  /// more.
+  /// Returns at most `limit` names of entries in the folder, as bytes, and whether the folder has more entries. The
+  /// names are not sorted; "." and ".." are left out.
   func names(limit: Int) throws(SystemCallError) -> (names: [[UInt8]], isCut: Bool) {
     let copy = try entry(named: [UInt8(ascii: ".")], O_RDONLY | O_DIRECTORY)
     var names: [[UInt8]] = []
@@ -97,7 +97,7 @@ package final class OpenFolder: Sendable {
   }
 }
 
-/// Reads through an open descriptor.
+/// Reads bytes from an open file descriptor.
 enum FileBytes {
   /// Returns up to `count` bytes from `offset` on; fewer at the end of the file.
   static func read(

@@ -3,12 +3,12 @@ import CoreDataStore
 import SafeFiles
 import SafeText
 
-/// A new folder for output. What this run makes in it is removed when the run fails.
+/// A new folder for output. If the run fails, everything that it made in the folder is removed.
 final class OutputFolder {
   let path: String
   private let folder: OpenFolder
   private let made: MadeFiles
-  /// How many items `made` had before the folder was made.
+  /// The number of items in `made` before this object made its folder.
   private let count: Int
   private var names: Set<String> = []
   private var opened: Set<Int32> = []
@@ -72,8 +72,8 @@ final class OutputFolder {
       "the \(what) cannot be made: \(unsafe String(cString: strerror(error.errno)))", path: path)
   }
 
-  /// Returns a unique file name with the extension `ending`. Of the first 100 scalars, ASCII letters, digits, `-`, `_`
-  /// and `.` are kept; others become `_`.
+  /// Returns a unique file name with the extension `ending`. The file name is made from the first 100 scalars of
+  /// `name`: ASCII letters, digits, `-`, `_` and `.` are kept, and each other scalar becomes `_`.
   func fileName(for name: String, extension ending: String) -> String {
     var stem = ""
     for scalar in name.unicodeScalars.prefix(100) {
@@ -89,7 +89,7 @@ final class OutputFolder {
     }
     var candidate = stem + "." + ending
     var number = 2
-    // Names that differ only in case denote one file on some systems.
+    // On some systems, names that differ only in case refer to the same file.
     while !names.insert(candidate.lowercased()).inserted {
       candidate = stem + "-\(number)." + ending
       number += 1
@@ -97,7 +97,7 @@ final class OutputFolder {
     return candidate
   }
 
-  /// Makes a file in the folder and opens it for writing. Returns its descriptor, which ``finish(_:)`` closes.
+  /// Makes a file in the folder and opens the file for writing. Returns the descriptor, which ``finish(_:)`` closes.
   func create(_ name: String) throws(ExtractionError) -> Int32 {
     let descriptor: Int32
     do { descriptor = try made.makeFile(name, in: folder) } catch {
@@ -112,7 +112,7 @@ final class OutputFolder {
     if let file = folder.status(of: name) { folder.remove(name, of: file) }
   }
 
-  /// Copies the external files of a store into a subfolder of this folder.
+  /// Copies the external files of a store into a subfolder of the output folder.
   func take(_ external: ExternalFiles) throws {
     try external.copy(into: folder, as: ExternalFiles.folderName, made)
   }
@@ -132,7 +132,8 @@ final class OutputFolder {
   /// Keeps the folder and everything made in it for good.
   func keep() { made.keep(to: count) {} }
 
-  /// Removes everything made in the folder, and the folder if this run made it, after a run that failed.
+  /// Cleans up after a run that failed: removes everything made in the folder, and the folder itself if this run made
+  /// it.
   func discard() {
     for descriptor in opened { close(descriptor) }
     opened = []

@@ -1,17 +1,18 @@
 import SQLiteFile
 import SQLiteForensics
 
-/// A row in the record format (file format, section 2.1), byte for byte as SQLite would store it.
+/// Encodes rows in the record format (file format, section 2.1), byte for byte as SQLite would store them.
 struct EncodedRow {
   private let form: RecordForm
   /// The record that was encoded last.
   private(set) var record = ContiguousArray<UInt8>()
   private var parts = RecordBytes()
 
-  /// Creates an encoder for rows of a table whose records have this form.
+  /// Creates an encoder for the rows of a table whose records have the form `form`.
   init(_ form: RecordForm) { self.form = form }
 
-  /// Encodes a row. Returns false if SQLite would change or refuse it on insertion, or if a part of it is unknown.
+  /// Encodes a row. Returns false if a part of the row is unknown, or if SQLite would change or refuse the row on
+  /// insertion.
   mutating func encode(_ row: borrowing RecoveredRowBuffer) -> Bool {
     guard row.rowID != nil, row.values.count == form.columnCount, row.partial.isEmpty,
       !row.hasInvalidText, RecordForm.takes(byteCount: row.bytes.count)
@@ -26,7 +27,7 @@ struct EncodedRow {
     return true
   }
 
-  /// Appends a value in the form of its column. Returns false if SQLite would convert or refuse it.
+  /// Appends a value in the form of its column. Returns false if SQLite would convert or refuse the value.
   private mutating func append(_ row: borrowing RecoveredRowBuffer, _ place: Int) -> Bool {
     let value = row.values[place]
     if form.isRowID(place) {

@@ -7,30 +7,30 @@ package import SQLiteFile
 import SQLiteForensics
 import SafeText
 
-/// The external files of a Core Data store, as far as rows name them: files beside the store that hold large binary
-/// values.
+/// The external files that are named in the rows of a Core Data store. An external file holds a large binary value
+/// outside the database.
 ///
-/// A store `X.sqlite` keeps its external files in `.X_SUPPORT/_EXTERNAL_DATA`. A store `Y.sqlite` looks for them in
-/// `.Y_SUPPORT/_EXTERNAL_DATA`.
+/// The external files of a store `X.sqlite` are in `.X_SUPPORT/_EXTERNAL_DATA`. If the store is copied to `Y.sqlite`,
+/// Core Data looks for them in `.Y_SUPPORT/_EXTERNAL_DATA`.
 package final class ExternalFiles {
   static let folderName = "_EXTERNAL_DATA"
 
-  /// File names in live rows, each with the table or entity in which it was first met.
+  /// The file names in live rows, each with the table or entity in which the name first occurred.
   private var live: [String: String] = [:]
-  /// File names in deleted rows. These files may no longer exist.
+  /// The file names in deleted rows. Some of these files may no longer exist.
   private var deleted: Set<String> = []
-  /// For each file that gets another name in the new store: the name in this store, by the name in the new store.
+  /// For each additional file name in the new store: the name that the file has in this store.
   private var fileNames: [String: String] = [:]
-  /// Whether names were dropped, so that rows name more files than are noted here.
+  /// Whether ``keep(where:)`` was called, so that rows may name more files than are noted here.
   private var isFiltered = false
   private let storePath: String
   /// Whether the file is a Core Data store. If not, nothing is noted and nothing is copied.
   let isOn: Bool
 
-  /// At most this many names of live rows, and as many of deleted rows, are recorded.
+  /// The maximum number of noted file names in live rows. The same limit holds for deleted rows.
   private static let maxNames = 5_000_000
   private static let maxTold = 20
-  /// At most this many folder entries are searched for files that no row names.
+  /// The maximum number of entries of the folder that are searched for files that no row names.
   private static let maxEntries = 1_000_000
 
   package init(ofStore path: String, isOn: Bool) {
@@ -74,13 +74,13 @@ package final class ExternalFiles {
   /// The file names in live rows.
   package var liveNames: Set<String> { Set(live.keys) }
 
-  /// Keeps only the file names for which `isKept` is true, such as those in rows of the new file.
+  /// Drops all file names except those for which `isKept` returns true, for example the names in rows of the new file.
   package func keep(where isKept: (String) -> Bool) {
     live = live.filter { isKept($0.key) }
     isFiltered = true
   }
 
-  /// Gives the file `file` a further name, under which it is copied, too.
+  /// Gives `file` an additional name. A copy will then include the file under that name, too.
   package func add(_ name: String, forFile file: String) {
     fileNames[name] = fileNames[file] ?? file
     note(name, in: live[file] ?? "")
@@ -96,12 +96,12 @@ package final class ExternalFiles {
 
   // MARK: - Looking
 
-  /// Reports which files a copy would include, and what is wrong with them.
+  /// Examines the files that a copy would include.
   ///
   /// - Parameters:
-  ///   - namesAll: whether all rows were noted. Only then is it known which files no row names.
-  ///   - maxBytes: the largest file whose content the output can hold; nil for no limit.
-  /// - Returns: counts of the files, nil when there are none; and the findings.
+  ///   - namesAll: whether all rows were noted. If not, files that no row names are not reported.
+  ///   - maxBytes: the maximum size of a file whose content the output can hold; nil for no limit.
+  /// - Returns: the counts of the files, which are nil if there are no files, and the findings.
   /// - Throws: an error of the file system.
   func survey(namesAll: Bool = true, maxBytes: Int64? = nil) throws -> (
     RebuildResult.ExternalFiles?, [Finding]
@@ -155,11 +155,12 @@ package final class ExternalFiles {
     let folder = PathText.joined(Self.supportName(for: storePath), Self.folderName)
     return Finding(
       .recoverExternalUnread,
-      "this user may not read the folder \(folder), so the external files named by rows (\(live.count)) are not copied",
+      "this user may not read the folder \(folder), so the external files that rows name (\(live.count)) are not copied",
       severity: live.isEmpty ? .note : .damage)
   }
 
-  /// Collects findings by kind: the first `maxTold` of each kind one by one, then how many more there are.
+  /// Collects findings by kind. The first `maxTold` of each kind are listed one by one; the others of the kind are only
+  /// counted.
   private struct Findings {
     enum Kind: CaseIterable {
       case missing, unread, empty, zeroed, tooLarge, stray
@@ -238,8 +239,8 @@ package final class ExternalFiles {
     }
   }
 
-  /// Opens the folder of external files. Returns nil when the folder does not exist, or when this user may not read it.
-  /// The survey reports a folder that may not be read.
+  /// Opens the folder of external files. Returns nil if the folder does not exist, or if this user may not read it; the
+  /// survey reports the latter.
   private func readableSource() throws(SystemCallError) -> OpenFolder? {
     do throws(SystemCallError) { return try source() } catch {
       if error.isRefusal { return nil }
@@ -253,20 +254,21 @@ package final class ExternalFiles {
 
   // MARK: - Copying
 
-  /// Refuses an output whose folder of external files already exists, unless it is the store's own.
+  /// Throws if the output's folder of external files already exists, unless that folder is the store's own.
   static func checkFree(_ output: String, for store: DamagedStore) throws {
     guard store.kind != .sqlite else { return }
     try checkFree(output, forStore: store.database.path)
   }
 
-  /// Refuses an output whose folder of external files already exists, unless it is that of the Core Data store at
-  /// `path`.
+  /// Throws if the output's folder of external files already exists, unless that folder belongs to the Core Data store
+  /// at `path`.
   package static func checkFree(_ output: String, forStore path: String) throws {
-    // The writer needs the folder next and reports it if it cannot be opened.
+    // A folder that cannot be opened is not reported here, because the writer opens the same folder next and reports
+    // the error.
     guard let target = try? support(of: output),
       let there = target.folder.status(of: target.name)
     else { return }
-    // Two stores in one folder whose names differ only in the extension share the folder of external files.
+    // Two stores in one folder share the folder of external files if the stores' names differ only in the extension.
     if let own = try? support(of: path),
       own.folder.status(of: own.name)?.isSameFile(as: there) ?? false
     {
@@ -281,14 +283,15 @@ package final class ExternalFiles {
       path: PathText.joined(target.folder.path, target.name))
   }
 
-  /// Opens the folder of a store. Returns it with the name that the store's support folder has in it.
+  /// Opens the folder that contains a store. Returns the folder, and the name of the store's support folder in it.
   private static func support(of path: String) throws(SystemCallError) -> (
     folder: OpenFolder, name: String
   ) {
     (try OpenFolder(PathText.folder(of: path)), supportName(for: path))
   }
 
-  /// Copies the files into the support folder of the output. This run may have put files of another store there before.
+  /// Copies the files into the support folder of the output. The support folder may already hold files of another
+  /// store, if this run has copied them there.
   package func copy(beside output: String, _ made: MadeFiles) throws -> (
     RebuildResult.ExternalFiles?, [Finding]
   ) {
@@ -302,7 +305,7 @@ package final class ExternalFiles {
       findings.append(
         Finding(
           .recoverExternalShared,
-          "the new file shares the external files of the old one, because their names differ only in the extension",
+          "the new store and the old one share their external files, because the names of the two stores differ only in the extension",
           severity: .note))
       return (result, findings)
     }
@@ -314,7 +317,7 @@ package final class ExternalFiles {
     return (result, findings)
   }
 
-  /// Makes a folder, or opens the one of this name if this run has made it.
+  /// Makes a folder in `parent` and opens it. If this run has made a folder of this name before, opens that folder.
   private static func folder(_ name: String, in parent: OpenFolder, _ made: MadeFiles) throws
     -> OpenFolder
   {
@@ -326,7 +329,7 @@ package final class ExternalFiles {
     }
   }
 
-  /// Copies the files that rows name into a new folder within `parent`. Without such files, no folder is made.
+  /// Copies the files that rows name into a new folder within `parent`. If there are no such files, makes no folder.
   func copy(into parent: OpenFolder, as name: String, _ made: MadeFiles) throws {
     guard isOn, let source = try readableSource() else { return }
     var folder: OpenFolder?
@@ -390,7 +393,8 @@ private final class ExternalFile {
     return isZero
   }
 
-  /// Copies the bytes and verifies the copy. Holes stay holes, so that a small sparse file cannot fill a disk.
+  /// Copies the content of the file and verifies the copy. Holes stay holes, so that a small sparse file cannot fill a
+  /// disk.
   func copy(to output: Int32, _ target: String) throws {
     guard ftruncate(output, off_t(size)) == 0 else { throw Self.writeFailed(target) }
     try forEachPart { offset, bytes in
@@ -431,13 +435,14 @@ private final class ExternalFile {
     private static let seekHole: Int32 = 4
   #endif
 
-  /// Passes on the bytes of the file without its holes, until `body` returns false.
+  /// Calls `body` with each block of the file's data and the offset of the block, until `body` returns false. Skips the
+  /// holes of a sparse file.
   private func forEachPart(_ body: (Int64, [UInt8]) throws -> Bool) throws {
     var offset: Int64 = 0
     while offset < size {
       let data = Int64(lseek(descriptor, off_t(offset), Self.seekData))
       if data < 0, errno == ENXIO { return }
-      // On a file system that does not report holes, everything is data.
+      // On a file system that does not report holes, the whole file counts as data.
       let start = data < offset ? offset : data
       let hole = data < offset ? size : Int64(lseek(descriptor, off_t(start), Self.seekHole))
       let end = hole <= start ? size : min(hole, size)
@@ -463,12 +468,12 @@ private final class ExternalFile {
 }
 
 extension SystemCallError {
-  /// Whether permission was denied.
+  /// Whether the call failed because permission was denied.
   fileprivate var isRefusal: Bool { errno == EACCES || errno == EPERM }
 }
 
 extension OpenFolder {
-  /// Opens the file with this name; nil when there is none or it is not a regular file.
+  /// Opens the file with this name. Returns nil if there is none, or if it is not a regular file.
   fileprivate func externalFile(_ name: String) throws -> ExternalFile? {
     guard try status(named: Array(name.utf8))?.kind == .file else { return nil }
     return try ExternalFile(file(name), PathText.joined(path, name))

@@ -2,7 +2,8 @@ import SQLiteFile
 package import SQLiteForensics
 package import SQLiteWriter
 
-/// An index of a table that is being filled. Its entries are collected as byte strings (``IndexKey``).
+/// An index of a new file. The index is filled together with its table. Its entries are collected as byte strings
+/// (``IndexKey``).
 package final class FilledIndex {
   package struct Column {
     /// The position of the column in its table.
@@ -16,12 +17,12 @@ package final class FilledIndex {
   private let isUnique: Bool
   private var entries: Entries
 
-  /// Prepares an index of the new file. Nil for an index with expressions, a condition or a collation other than
-  /// BINARY, and when there is no index of this name.
+  /// Prepares to fill an index of the new file. Returns nil if no index has this name, or if the index has expressions,
+  /// a condition or a collation other than BINARY.
   ///
   /// - Parameters:
-  ///   - name: the name of the index, which exists and is empty.
-  ///   - table: the table that has the index.
+  ///   - name: the name of the index, which must not have entries yet.
+  ///   - table: the table that the index belongs to.
   ///   - target: the table's name in the new file.
   ///   - writer: writes the new file.
   /// - Throws: the error that SQLite reports.
@@ -56,10 +57,10 @@ package final class FilledIndex {
     entries = Entries(columns: columns, rowIDColumn: definition.rowIDColumn ?? -1)
   }
 
-  /// Whether the index was given up, so that SQLite must build it.
+  /// Whether the collected entries were given up, so that SQLite must build the index.
   package var isLeftToSQLite: Bool { entries.keys == nil }
 
-  /// Prepares to collect entries, in about `maxBytes` of memory.
+  /// Prepares to collect entries, which take about `maxBytes` bytes of memory.
   package func begin(_ filler: inout TableFiller, maxBytes: Int) throws {
     // A key is at most twice as long as its record.
     let maxRecordBytes = min(filler.maxIndexRecordBytes, KeySorter.maxKeyBytes / 4)
@@ -71,8 +72,8 @@ package final class FilledIndex {
   /// The columns of the table that are in the index, in the order of the index.
   package var columns: [Column] { entries.columns }
 
-  /// Adds the index entry of a row whose record has the form of the table. `bytes` holds the content of the row's
-  /// values.
+  /// Adds the index entry of a row. The row's record must have the form that the table requires. `bytes` contains the
+  /// row's values.
   package func add(
     _ values: borrowing ContiguousArray<RecoveredRowBuffer.Value>,
     of bytes: borrowing ContiguousArray<UInt8>, rowID: Int64
@@ -95,7 +96,7 @@ package final class FilledIndex {
 private struct Entries {
   let columns: [FilledIndex.Column]
   let rowIDColumn: Int
-  /// Nil before the filling begins, and after an entry that only SQLite can sort.
+  /// The collected keys. Nil before the filling begins, and as soon as an entry has come that only SQLite can sort.
   var keys: KeySorter?
   var key = IndexKey(maxRecordBytes: 0)
   var maxRecordBytes = 0
@@ -143,7 +144,7 @@ private struct Entries {
 }
 
 extension SQLiteValue {
-  /// The text; empty for a value that is not text.
+  /// The value as a string; empty if the value is not text.
   package var string: String {
     if case .text(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { "" }
   }

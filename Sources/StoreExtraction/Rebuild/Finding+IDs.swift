@@ -4,9 +4,10 @@ package import SQLiteFile
 extension Finding.ID {
   /// Rows do not fit into their table; they are kept in a separate table.
   package static let recoverConflict = Self(rawValue: "recover.conflict")
-  /// Note: rows were found twice, with equal values; the new file has them once.
+  /// Note: rows with equal values were found twice; the new file has each of them once.
   package static let recoverRepeated = Self(rawValue: "recover.repeated")
-  /// Rows have partial values. These are NULL in the row, and their remaining bytes are kept in a table of notes.
+  /// Rows have partial values. A partial value is NULL in its row; the remaining bytes of the value are kept in a table
+  /// of notes.
   package static let recoverPartial = Self(rawValue: "recover.partial")
   /// Rows may belong to any of several tables; they are kept in a separate table.
   package static let recoverUnattributed = Self(rawValue: "recover.unattributed")
@@ -18,15 +19,15 @@ extension Finding.ID {
   package static let recoverTableSimplified = Self(rawValue: "recover.tableSimplified")
   /// A table cannot be made at all; its rows are kept with the rows whose table is not certain.
   package static let recoverTableNotMade = Self(rawValue: "recover.tableNotMade")
-  /// Nothing in the store describes a table; it is made empty because an example names it.
+  /// Nothing in the store describes a table. The table is made, without rows, because an example contains it.
   package static let recoverTableAssumed = Self(rawValue: "recover.tableAssumed")
   /// A table has another name in the new file.
   package static let recoverTableRenamed = Self(rawValue: "recover.tableRenamed")
-  /// A table has more columns than SQLite allows; the last ones are in one column, as JSON.
+  /// A table has more columns than SQLite allows; the surplus columns are stored as JSON in one extra column.
   package static let recoverColumnsFolded = Self(rawValue: "recover.columnsFolded")
   /// Virtual generated columns are left out; no row stores their values.
   package static let recoverComputedLeftOut = Self(rawValue: "recover.computedLeftOut")
-  /// Rows that were inserted into a table violate its CHECK constraint.
+  /// Rows in a table violate the table's CHECK constraint.
   package static let recoverCheckFails = Self(rawValue: "recover.checkFails")
   /// An index cannot be made.
   package static let recoverIndexNotBuilt = Self(rawValue: "recover.indexNotBuilt")
@@ -34,7 +35,7 @@ extension Finding.ID {
   package static let recoverViewNotBuilt = Self(rawValue: "recover.viewNotBuilt")
   /// A trigger cannot be made.
   package static let recoverTriggerNotBuilt = Self(rawValue: "recover.triggerNotBuilt")
-  /// A virtual table cannot be added to the schema, or its index may not agree with its rows.
+  /// A virtual table cannot be added to the schema, or its content may not match the rows in its ordinary tables.
   package static let recoverVirtualTable = Self(rawValue: "recover.virtualTable")
   /// A row names a file of external binary data that does not exist.
   package static let recoverExternalMissing = Self(rawValue: "recover.externalMissing")

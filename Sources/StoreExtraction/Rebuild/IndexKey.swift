@@ -4,16 +4,19 @@ import SQLiteWriter
 
 /// An index entry as a byte string that sorts as SQLite sorts the entry ("Datatypes In SQLite", section 4.1).
 ///
-/// A number is the eight bytes of its double, with bits inverted so that the bytes sort numerically; the first twelve
-/// bits of a finite number are neither all clear nor all set. Eight zero bytes are NULL. Text begins with `FFFE`, a
-/// blob with `FFFF`; in their content, the bytes 0 and 1 are escaped as two bytes, so that a 0 marks the end. The bits
-/// of a descending column are all inverted. The row id is last.
+/// - A number is the eight bytes of its double. Bits are inverted so that the bytes sort as the numbers do. The first
+///   twelve bits of a finite number are neither all clear nor all set.
+/// - NULL is eight zero bytes.
+/// - Text begins with `FFFE`, a blob with `FFFF`. In their content, each byte 0 or 1 is escaped as two bytes, so that a
+///   0 byte marks the end.
+/// - In a descending column, all bits of the value are inverted.
+/// - The row id ends the key.
 struct IndexKey {
   /// The key, followed by spare bytes.
   private(set) var bytes = ContiguousArray<UInt8>()
   /// Length of the key in bytes.
   private(set) var count = 0
-  /// Upper bound of the length in bytes of the index record that the key stands for.
+  /// An upper bound for the size in bytes of the index record that is made from the key.
   private var recordBytes = 0
   private let maxRecordBytes: Int
 
@@ -21,7 +24,7 @@ struct IndexKey {
   private static let exact: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
   static let topBit: UInt64 = 1 << 63
   static let null: UInt64 = 0
-  /// The smallest first words of text and of blobs.
+  /// The lowest values that the first eight bytes of a text and of a blob can have.
   static let text: UInt64 = 0xfffe << 48
   static let blob: UInt64 = 0xffff << 48
 
@@ -30,14 +33,14 @@ struct IndexKey {
     reserve(0)
   }
 
-  /// The mask that is XORed with the bits of a column.
+  /// The mask for the XOR with the bits of a value: all bits set for a descending column, no bits set otherwise.
   @inline(__always)
   static func mask(isDescending: Bool) -> UInt64 { isDescending ? .max : 0 }
 
   @inline(__always)
   mutating func begin() {
     count = 0
-    // The header's length field and the longest row id.
+    // Two bytes for the length field of the header, and nine for the longest row id.
     recordBytes = 2 + 9
   }
 
@@ -47,7 +50,7 @@ struct IndexKey {
     append(UInt64(bitPattern: rowID) ^ Self.topBit)
   }
 
-  // The methods that append a value return false if no key can be made from it.
+  // Each of the following methods appends a value. A method returns false if the value cannot be part of a key.
 
   @inline(__always)
   mutating func appendNull(isDescending: Bool) -> Bool {
@@ -62,8 +65,8 @@ struct IndexKey {
     return grow(9)
   }
 
-  // In a column that does not convert 5.0 to 5, both may occur. They sort as equal, and a key could not tell them
-  // apart.
+  // A column that does not convert 5.0 to 5 may contain both values. SQLite sorts them as equal, but a key could not
+  // tell which of them to write.
   @inline(__always)
   mutating func append(real: Double, isDescending: Bool, mayBeWhole: Bool) -> Bool {
     guard !real.isNaN, mayBeWhole || Int64(exactly: real) == nil else { return false }
@@ -133,7 +136,7 @@ struct IndexKey {
     return recordBytes <= maxRecordBytes
   }
 
-  /// Makes room for `more` bytes, and for a whole word that is written after them.
+  /// Makes room for `more` bytes, and for one whole word that may be written after them.
   private mutating func reserve(_ more: Int) {
     let needed = count + more + 8 + KeySorter.spareBytes
     guard needed > bytes.count else { return }
@@ -142,18 +145,20 @@ struct IndexKey {
   }
 }
 
-/// The record of an index entry, made from its key (file format, section 2.6).
+/// Makes the record of an index entry from its key (file format, section 2.6).
 struct IndexRecord {
   private let columns: [FilledIndex.Column]
   private let isUnique: Bool
-  /// Where serial types are collected before their total length is known; the values begin at `bodyStart`.
+  /// The offset at which serial types are collected, until their total length is known. The values begin at
+  /// `bodyStart`.
   private let typesStart: Int
   private let bodyStart: Int
   private let byteCount: Int
-  /// The last key of a unique index that had no NULL, without its row id.
+  /// For a unique index: the previous key that contains no NULL, without its row id.
   private var last = ContiguousArray<UInt8>()
 
-  /// The most bytes of a serial type or of the header's length field. Records of a few thousand bytes need no more.
+  /// The maximum number of bytes of a serial type, or of the length field of the header. Records of a few thousand
+  /// bytes need no more.
   private static let maxTypeBytes = 3
 
   init(_ columns: [FilledIndex.Column], isUnique: Bool, maxRecordBytes: Int) {
@@ -164,8 +169,8 @@ struct IndexRecord {
     byteCount = bodyStart + maxRecordBytes + 8
   }
 
-  /// Writes the record into `bytes` and returns its range; nil when the previous entry of a unique index has equal
-  /// columns.
+  /// Writes the record for `key` into `bytes` and returns the range of the record. Returns nil if the index is unique
+  /// and the previous entry is equal in all columns.
   mutating func make(_ key: RawSpan, in bytes: inout ContiguousArray<UInt8>) -> Range<Int>? {
     if bytes.count < byteCount {
       bytes.append(contentsOf: repeatElement(0, count: byteCount - bytes.count))
@@ -212,7 +217,7 @@ struct IndexRecord {
     return putHeader(types, end, in: &bytes)
   }
 
-  /// Puts the header before the values.
+  /// Writes the header directly before the values.
   @inline(__always)
   private func putHeader(
     _ types: Int, _ end: Int, in bytes: inout ContiguousArray<UInt8>
@@ -244,7 +249,8 @@ struct IndexRecord {
     return true
   }
 
-  /// Copies text or a blob and advances past its end. The row id follows, so that eight bytes can be read anywhere.
+  /// Copies the content of a text or blob, and advances `place` and `end` past it. Eight bytes can be read at any
+  /// position of the content, because at least a row id follows in the key.
   @inline(__always)
   private static func copy(
     _ key: RawSpan, _ place: inout Int, _ mask: UInt64, to bytes: inout ContiguousArray<UInt8>,
@@ -294,10 +300,10 @@ struct IndexRecord {
 }
 
 extension UInt64 {
-  /// The number of low bytes before the first byte that is 0 or 1.
+  /// The number of bytes before the first byte that is 0 or 1, counted from the lowest byte.
   @inline(__always)
   fileprivate var bytesBeforeLow: Int {
-    // A byte borrows only from the bytes above it.
+    // The subtraction borrows only from higher bytes, so the lowest byte that is marked is correct.
     let low = (self &- 0x0202_0202_0202_0202) & ~self & 0x8080_8080_8080_8080
     return low.trailingZeroBitCount / 8
   }
@@ -309,13 +315,13 @@ extension RawSpan {
     unsafe unsafeLoadUnaligned(fromByteOffset: place, as: UInt8.self)
   }
 
-  /// Eight bytes as a little-endian number.
+  /// The eight bytes at `place` as a little-endian number.
   @inline(__always)
   fileprivate func word(at place: Int) -> UInt64 {
     unsafe UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self))
   }
 
-  /// Eight bytes as a big-endian number.
+  /// The eight bytes at `place` as a big-endian number.
   @inline(__always)
   fileprivate func bigEndian(at place: Int) -> UInt64 { word(at: place).byteSwapped }
 }

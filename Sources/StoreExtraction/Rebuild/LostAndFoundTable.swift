@@ -5,8 +5,8 @@ import SQLiteWriter
 /// A lost-and-found table in the new file, for rows that do not fit into their own table. It has no types and no
 /// constraints.
 ///
-/// Columns: `_id`, `_rowid` (the original one; NULL when lost), `_note`, `_confidence`, then the columns of the rows,
-/// and `_more` for columns beyond the limit.
+/// Columns: `_id`, `_rowid` (the original row id; NULL when it is lost), `_note`, `_confidence`, then the columns of
+/// the rows, and `_more` for the columns beyond SQLite's limit.
 final class LostAndFoundTable {
   let name: String
   /// The names of the rows' columns, quoted for SQL.
@@ -18,11 +18,12 @@ final class LostAndFoundTable {
   private let grows: Bool
   /// Whether the text of the new file is UTF-16.
   private let isUTF16: Bool
-  /// The names of the rows' columns in their own table.
+  /// The names that the rows' columns have in the rows' own table.
   private let sourceNames: [String]
   private var hasMore = false
 
-  /// Makes the table. Without `columns`, its columns are `c0`, `c1` and so on, as many as the widest row has.
+  /// Makes the table. If `columns` is nil, the columns are `c0`, `c1` and so on; a column is added whenever a row has
+  /// more values than the rows before it.
   init(_ name: String, columns: [String]?, in writer: SQLiteWriter) throws {
     self.name = name
     self.writer = writer
@@ -57,7 +58,7 @@ final class LostAndFoundTable {
     if more != nil, !hasMore { try addMore() }
     let moreIndex = hasMore ? quotedColumns.count + 4 : 0
     let rowID = row.rowID
-    // All bound bytes must be in one buffer: the note goes before the row's own bytes.
+    // All bound bytes must be in one buffer, so the note precedes the row's own bytes in the buffer.
     var bytes = ContiguousArray((note ?? "").utf8)
     let start = bytes.count
     bytes.append(contentsOf: row.bytes)

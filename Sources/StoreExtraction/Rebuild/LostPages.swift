@@ -1,11 +1,11 @@
 import SQLiteFile
 import SQLiteForensics
 
-/// Unreadable pages whose content is really lost. Index pages do not count, because indexes are rebuilt from rows.
-/// Pages from which rows were read do not count either.
+/// Collects the unreadable pages whose content is lost. Index pages are not counted, because indexes are rebuilt from
+/// rows. Pages from which rows were read are not counted either.
 struct LostPages {
   private let candidates: Set<UInt32>
-  /// The number of candidates beyond `maxPages`, which are not kept.
+  /// The number of unreadable pages that are not in `candidates`, which has at most `maxPages` pages.
   private let uncounted: Int
   private var saved: Set<UInt32> = []
   private var last: UInt32 = 0
@@ -18,12 +18,13 @@ struct LostPages {
     candidates = Set(pages)
     uncounted = count - pages.count
     let counted = database.layout.header.map { $0.isPageCountValid ? $0.pageCount : 0 } ?? 0
-    // A page count that is too high only because log frames are not checkpointed yet does not mean a truncated file.
+    // If log frames are not checkpointed yet, the page count in the header may exceed the size of the file. The file is
+    // not truncated in that case.
     let isCut = database.findings.kept.contains { $0.id == .fileTruncated }
     missing = isCut && counted > database.pageCount ? Int(counted - database.pageCount) : 0
   }
 
-  /// Notes that a row was read from a page.
+  /// Notes that a row was read from a page, so that the page does not count as lost.
   @inline(__always)
   mutating func read(_ page: UInt32) {
     guard page != last else { return }

@@ -3,13 +3,13 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// Holds values of columns beyond SQLite's limit for a table. One column has them all as a JSON object, by column name.
-/// NULL is left out; `{"hex": …}` is a blob, `{"textHex": …}` is invalid text.
+/// When a table has more columns than SQLite allows, stores the values of the surplus columns in one extra column, as a
+/// JSON object keyed by column name. NULL is left out; `{"hex": …}` is a blob, `{"textHex": …}` is invalid text.
 enum OverflowColumns {
   /// The name of the column with the JSON object.
   static let name = "_more"
-  /// How many columns a table gets before the remaining values go into ``name``: SQLite's own limit, less the columns
-  /// that Lifeboat adds.
+  /// The maximum number of columns that a table gets; the values of all further columns go into ``name``. This is
+  /// SQLite's own limit minus the columns that Lifeboat adds.
   static let maxColumns = 1990
 
   private enum Value: Encodable {
@@ -29,7 +29,7 @@ enum OverflowColumns {
     }
   }
 
-  /// Returns the values of a row from column `first` on as JSON; nil when all of them are NULL.
+  /// Returns the values of a row from column `first` on as JSON; nil if all of them are NULL.
   static func json(
     of row: borrowing RecoveredRowBuffer, from first: Int, names: [String]
   ) -> [UInt8]? {
@@ -48,7 +48,7 @@ enum OverflowColumns {
     return encoded(members)
   }
 
-  /// Returns the values from position `first` on as JSON; nil when all of them are NULL.
+  /// Returns the values from position `first` on as JSON; nil if all of them are NULL.
   static func json(of values: [SQLiteValue], from first: Int, names: [String]) -> [UInt8]? {
     var members: [String: Value] = [:]
     for column in values.indices.dropFirst(first) {
@@ -70,7 +70,8 @@ enum OverflowColumns {
     isValid ? .text(String(decoding: bytes, as: UTF8.self)) : .bytes(["textHex": HexText.of(bytes)])
   }
 
-  /// Returns the name of a column, or a name with its number when the name is missing or already used.
+  /// Returns an unused member name for a column. A column without a name is called `c` with its position. If the name
+  /// is already used, the number of the column is added.
   private static func unused(_ names: [String], _ column: Int, _ members: [String: Value]) -> String
   {
     let name = column < names.count ? names[column] : "c\(column)"

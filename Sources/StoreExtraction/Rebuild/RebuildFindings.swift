@@ -1,11 +1,12 @@
 import SQLiteFile
 import SQLiteForensics
 
-/// Collects the findings about the old file that the new file records.
+/// Collects the findings about the old file. They are written into the new file.
 enum RebuildFindings {
   private static let maxPages = 1000
 
-  /// Returns the findings of reading, then those that follow from the counts of rows.
+  /// Returns the findings that were made while the store was read, followed by the findings that result from the counts
+  /// of rows.
   static func all(of store: DamagedStore, _ result: RebuildResult, _ pages: LostPages)
     -> FindingList
   {
@@ -89,9 +90,10 @@ enum RebuildFindings {
   }
 }
 
-/// Writes counts for sentences.
+/// Formats counts for use in sentences.
 enum Counted {
-  /// Returns `1 row` or a number of rows such as `2 rows`, followed by the verb that matches if there is one.
+  /// Returns a number of rows as text, such as `1 row` or `2 rows`. If verbs are given, the singular or plural verb
+  /// that fits follows.
   static func rows(_ count: Int, _ one: String = "", _ several: String = "") -> String {
     let verb = count == 1 ? one : several
     return "\(count) row\(count == 1 ? "" : "s")\(verb.isEmpty ? "" : " " + verb)"

@@ -11,13 +11,13 @@ final class RebuildNotes {
   private var provenance: SQLiteStatement?
   private var moved: SQLiteStatement?
 
-  /// Prepares notes for a new file. `name` returns an unused name derived from a given one.
+  /// Prepares notes for a new file. `name` takes the wanted name of a table and returns an unused name derived from it.
   init(_ writer: SQLiteWriter, name: @escaping (String) -> String) {
     self.writer = writer
     self.name = name
   }
 
-  /// Notes where a row comes from, and what remains of its partial values.
+  /// Notes the origin of a row, and the remains of its partial values.
   func add(
     _ row: borrowing RecoveredRowBuffer, in table: String, rowID: Int64?, partial: [PartialValue],
     columns: [String]
@@ -34,7 +34,7 @@ final class RebuildNotes {
       try statement.run(facts + [.string(Self.json(partial, columns))])
     } catch {
       guard error.code == .tooBig else { throw error }
-      // Too long for SQLite: only the lengths of the values are recorded.
+      // If the JSON is too long for SQLite, only the lengths of the values are recorded.
       let bare = partial.map {
         PartialValue(
           column: $0.column, have: $0.have, of: $0.of, isDoubtful: $0.isDoubtful, bytes: [])
@@ -43,7 +43,7 @@ final class RebuildNotes {
     }
   }
 
-  /// Notes that a row that was kept back is now in its table, under a new row id.
+  /// Notes that a row was moved from a separate table into its own table, where it has a new row id.
   func move(from table: String, _ rowID: Int64, to target: String, _ newRowID: Int64) throws {
     _ = try provenanceStatement()
     try moved?.run([.string(target), .integer(newRowID), .string(table), .integer(rowID)])
@@ -96,13 +96,14 @@ final class RebuildNotes {
     let hex: String
   }
 
-  /// Partial values as a JSON object, in the form of the NDJSON output. The value of each column is an object with
-  /// `have` (bytes found), `of` (bytes of the whole value), `hex` (the bytes), and `doubtful` only if that is true.
+  /// Returns partial values as a JSON object, in the form of the NDJSON output. The value of each column is an object
+  /// with the members `have` (the number of bytes found), `of` (the number of bytes of the whole value), `hex` (the
+  /// bytes found), and `doubtful` if the value is in doubt.
   private static func json(_ partial: [PartialValue], _ columns: [String]) -> String {
     var parts: [String: Part] = [:]
     for value in partial {
       let name = value.column < columns.count ? columns[value.column] : "c\(value.column)"
-      // Two column names can be equal as keys of the object.
+      // Two column names can be equal as keys of a Swift dictionary although their bytes differ.
       let key = parts[name] == nil ? name : "\(name) (column \(value.column + 1))"
       parts[key] = Part(
         have: value.have, of: value.of, doubtful: value.isDoubtful ? true : nil,

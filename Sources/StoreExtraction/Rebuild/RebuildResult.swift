@@ -1,6 +1,6 @@
 public import SQLiteFile
 
-/// The result of rebuilding a store, or of a trial that makes no file.
+/// The result of rebuilding a store, or of a trial run that writes no file.
 public struct RebuildResult: Sendable, Codable {
   /// The name of the schema of the JSON form.
   package var schema = "lifeboat.recover"
@@ -18,7 +18,8 @@ public struct RebuildResult: Sendable, Codable {
   package var unreadablePageCount: Int
   /// The number of pages that the header counts but the file does not have.
   package var missingPageCount = 0
-  /// Files beside the store that hold values of its rows; nil when no row names any.
+  /// The counts of the files beside the store that hold values of its rows. Nil if no row names such a file and the
+  /// folder for them is empty.
   package var externalFiles: ExternalFiles?
   /// The tables, in the order of the source.
   public var tables: [Table] = []
@@ -26,16 +27,16 @@ public struct RebuildResult: Sendable, Codable {
   public var rowCount = 0
   /// The number of live rows with an incomplete value.
   public var partialRowCount = 0
-  /// The number of live rows that are in a separate table: a constraint keeps them out of their own table, or SQLite
-  /// reads them although the rest of their page contradicts them.
+  /// The number of live rows that are in a separate table. Such a row violates a constraint of its own table, or SQLite
+  /// reads the row although the rest of its page shows that the row does not belong there.
   public var conflictCount = 0
   /// The number of live rows that may belong to any of several tables.
   public var unattributedCount = 0
-  /// The number of deleted rows; nil when they were not looked for.
+  /// The number of deleted rows; nil if deleted rows were not looked for.
   public var deletedCount: Int?
-  /// What was wrong or noteworthy, in the source and in rebuilding it.
+  /// The findings about the source, and those made while it was rebuilt.
   public var findings: [Finding] = []
-  /// How many of the findings are damage.
+  /// The number of findings that are damage.
   public var damageCount = 0
 
   /// Whether every row of the source is complete and in its table, and nothing else was lost.
@@ -55,12 +56,12 @@ public struct RebuildResult: Sendable, Codable {
     package var emptyCount = 0
     /// The number of files with only zeros that live rows name.
     package var zeroedCount = 0
-    /// The number of files in the folder that no row names; 0 also when not all rows were read.
+    /// The number of files in the folder that no row names; 0 if not all rows were read.
     package var strayCount = 0
     /// The folder that the files were copied into. Nil for a trial, and when the store's own folder is used.
     package var output: String?
 
-    /// Adds the counts of another store's files, which were copied into the same folder.
+    /// Adds the counts for another store whose files were copied into the same folder.
     package mutating func add(_ other: ExternalFiles) {
       fileCount += other.fileCount
       sizeBytes = sizeBytes.addingReportingOverflow(other.sizeBytes).partialValue
@@ -72,7 +73,7 @@ public struct RebuildResult: Sendable, Codable {
     }
   }
 
-  /// What was recovered of one table.
+  /// The recovered content of one table.
   public struct Table: Sendable, Codable {
     /// The name of the table in the source.
     public var name: String
@@ -84,15 +85,17 @@ public struct RebuildResult: Sendable, Codable {
     public var rowCount = 0
     /// The number of rows in the table with an incomplete value.
     public var partialRowCount = 0
-    /// The number of rows that a constraint keeps out of the table, or that the rest of their page contradicts.
+    /// The number of live rows that are not in the table because they violate a constraint, or because the rest of
+    /// their page shows that they do not belong there.
     package var conflictCount = 0
-    /// The number of rows that were found twice, with equal values.
+    /// The number of rows that were found a second time, with equal values.
     package var repeatedCount = 0
     /// The number of rows that have a new row id because their own is lost.
     package var renumberedCount = 0
     /// The number of deleted rows of the table.
     package var deletedCount = 0
-    /// True for an empty table that only the `--like` example describes, and not the store; nil for all other tables.
+    /// True for an empty table that is described only by the `--like` example and not by the store; nil for all other
+    /// tables.
     package var isAssumed: Bool?
   }
 }

@@ -2,19 +2,19 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// Thrown when rows do not come in an order in which tables can be filled, so that they have to be inserted one by one.
+/// Thrown when tables cannot be filled page by page. Every row must then be inserted by SQLite.
 struct FillingGivenUp: Error {}
 
 extension RebuildRun {
   private static let maxKeptBytes = 2 << 20
-  /// Bytes of memory for the entries of all indexes together.
+  /// The maximum memory in bytes for the collected entries of all indexes together.
   private static let keyBytes = 2 << 20
   private static let maxIndexes = 32
-  /// The most bytes of memory for the order of leaves. Merging takes twice as many bytes in addition.
+  /// The maximum memory in bytes for sorting leaves. Merging needs twice as many bytes in addition.
   private static let maxOrderBytes = 4 << 20
 
-  /// Reads all live rows. Rows that SQLite would store unchanged go straight into pages of their tables and indexes;
-  /// the others are kept, for SQLite to insert when the tables are complete.
+  /// Reads all live rows. Rows that SQLite would store unchanged go straight into pages of their tables and indexes.
+  /// All other rows are kept in memory; the caller has SQLite insert them after the tables are filled.
   ///
   /// - Returns: the rows that were kept.
   /// - Throws: ``FillingGivenUp`` when too many rows are kept, when the leaves are not in order, or when a row id or a
@@ -48,12 +48,13 @@ extension RebuildRun {
     return kept
   }
 
-  /// Fills a table with records of a leaf. `values` is scratch memory for the values that its indexes need.
+  /// Fills a table with the records of one leaf. `values` is scratch memory for the values that the table's indexes
+  /// need.
   private func fill(
     _ batch: borrowing RecordBatch, _ stretch: RecordBatch.Stretch,
     _ values: inout ContiguousArray<RecoveredRowBuffer.Value>, _ filler: inout TableFiller
   ) throws {
-    // Only tables that can be filled have a form.
+    // Only tables that can be filled page by page have a form.
     guard let table = targets[stretch.table], let filled = table.filled else { return }
     meet(stretch.page)
     var isNext = table.goesOn(with: stretch.page)
@@ -76,7 +77,7 @@ extension RebuildRun {
     table.result.rowCount &+= stretch.records.count
   }
 
-  /// Adds a row to a table that is filled. Returns false for a row that has to be inserted.
+  /// Adds a row to its table, if the table is filled page by page. Returns false if SQLite must insert the row.
   private func fill(_ row: borrowing RecoveredRowBuffer, _ filler: inout TableFiller) throws
     -> Bool
   {
@@ -94,8 +95,9 @@ extension RebuildRun {
 
   // MARK: - Indexes
 
-  /// Makes the indexes of tables that can be filled, if they order whole columns by their bytes, and finds the
-  /// automatic indexes of those tables. Automatic indexes that only SQLite can build are returned as `others`.
+  /// Prepares the indexes of all tables that are filled page by page. Makes those indexes that sort whole columns by
+  /// their bytes, and finds the automatic indexes that exist already. Returns in `found` the indexes that can be
+  /// filled, and in `others` the names of the automatic indexes that only SQLite can build.
   private func makeIndexesToFill() throws -> (found: [FilledIndex], others: [String]) {
     var found: [FilledIndex] = []
     var others: [String] = []
@@ -117,7 +119,7 @@ extension RebuildRun {
       }
     }
     for entry in store.companions where entry.type == "index" && found.count < Self.maxIndexes {
-      // Whether a unique index can be made is known only when all rows are in the table.
+      // Unique indexes are not made here, because duplicates are known only after all rows are in the table.
       guard let sql = entry.sql, SQLName(sql).hasPrefix("create index "),
         !filledIndexes.contains(sql),
         let table = targets.lazy.compactMap({ $0 }).first(where: {
@@ -138,8 +140,8 @@ extension RebuildRun {
     return (found, others)
   }
 
-  /// Runs the statement of an index and returns whether it made the index of this name, and no other. A failure is
-  /// reported later, when all indexes are made.
+  /// Runs the CREATE statement of an index. Returns whether the statement made exactly one index, with this name. A
+  /// failure is not reported here but later, when all remaining indexes are made.
   private func define(index sql: String, named name: String) throws(SQLiteWriterError) -> Bool {
     let last = try lastSchemaRow()
     do throws(SQLiteWriterError) {
@@ -158,7 +160,8 @@ extension RebuildRun {
     try writer.execute("DROP INDEX main.\(try SQLIdentifier.quoted(index))")
   }
 
-  /// Has SQLite rebuild indexes that are still empty. Dropping an index would also drop its ANALYZE statistics.
+  /// Lets SQLite rebuild indexes that are still empty. Dropping these indexes and making them again would also drop
+  /// their ANALYZE statistics.
   private func leaveToSQLite(_ indexes: [String]) throws {
     for name in indexes {
       do throws(SQLiteWriterError) {

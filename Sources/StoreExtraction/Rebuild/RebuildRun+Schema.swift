@@ -6,7 +6,7 @@ import SQLiteWriter
 extension RebuildRun {
   // MARK: - Tables
 
-  /// Makes all tables, each by its own statement if SQLite accepts it.
+  /// Makes all tables. A table is made by its own CREATE statement if SQLite accepts the statement.
   func makeTables() throws {
     var made: [SQLName: (sql: String?, table: RebuildTable)] = [:]
     let tables = store.database.tables
@@ -17,7 +17,7 @@ extension RebuildRun {
     for (place, expected) in tables.enumerated() {
       let key = SQLName(expected.name)
       // A dropped table has only deleted rows, which go into tables of their own. Rows of a table with unknown columns
-      // go into the table for unattributed rows, with its name.
+      // go into the table for unattributed rows, with a note that names their own table.
       if key == SQLName("sqlite_sequence") || expected.isDropped || !expected.isDescribed {
         targets.append(nil)
         continue
@@ -54,7 +54,8 @@ extension RebuildRun {
       let name = freeName(expected.name)
       findings.add(
         Finding(
-          .recoverTableRenamed, "the table cannot keep its name and is called \(name)",
+          .recoverTableRenamed,
+          "the table cannot keep its name and is called \(name) in the new file",
           severity: isTaken ? .damage : .note, table: expected.name))
       return try makeSimple(expected, name, place)
     }
@@ -83,13 +84,13 @@ extension RebuildRun {
     return try makeSimple(expected, name, place)
   }
 
-  /// Whether the table with this name was made for another entry of the schema.
+  /// Whether the new file has a table of this name that belongs to another entry of the schema.
   private func isSeparate(_ name: String) -> Bool {
     targets.contains { $0.map { SQLName.isSame($0.target, name) } ?? false }
   }
 
-  /// Runs the CREATE statement of a table, and drops any other table that the statement made. Returns whether the table
-  /// has the expected columns.
+  /// Runs the CREATE statement of a table, and drops any other table that the statement made. Returns whether the
+  /// wanted table exists and has the expected columns.
   private func define(_ sql: String, as expected: ExpectedTable) throws(SQLiteWriterError) -> Bool {
     let last = try lastSchemaRow()
     try writer.define(sql)
@@ -121,7 +122,7 @@ extension RebuildRun {
     ) { [weak self] in self?.freeName($0) ?? $0 }
   }
 
-  /// Makes a table that has the names of the columns and nothing else of the definition.
+  /// Makes a table from nothing but the column names of a definition.
   private func makeSimple(_ expected: ExpectedTable, _ name: String, _ place: Int)
     throws(SQLiteWriterError) -> RebuildTable
   {
@@ -145,8 +146,8 @@ extension RebuildRun {
     return try target(expected, name, shape, place)
   }
 
-  /// Returns a name derived from `name` that nothing in the new file has, and no table, index, view or trigger of the
-  /// old one.
+  /// Returns an unused name derived from `name`. No table, index, view or trigger has this name, in the new file or in
+  /// the old file.
   func freeName(_ name: String) -> String {
     var candidate = names.unique(name)
     while (try? isTaken(candidate)) ?? false { candidate = names.unique(name) }
@@ -177,8 +178,8 @@ extension RebuildRun {
 
   // MARK: - Indexes, views, triggers
 
-  /// Makes what depends on the tables, after all rows were inserted: indexes, views, and triggers last, so that none
-  /// fires.
+  /// Makes indexes, views and triggers. The caller has inserted all rows before, so no trigger fires for them. Triggers
+  /// are made last.
   func makeCompanions() throws {
     for (kind, id) in [
       ("index", .recoverIndexNotBuilt), ("view", .recoverViewNotBuilt),
@@ -204,7 +205,7 @@ extension RebuildRun {
     }
   }
 
-  /// Adds virtual tables to the schema; their content is in ordinary tables.
+  /// Adds virtual tables to the schema. The content of a virtual table is in ordinary tables, which are made before.
   func registerVirtualTables() throws {
     for entry in store.companions where entry.type == "table" {
       guard let sql = entry.sql, try !exists(entry.name) else { continue }
@@ -224,19 +225,20 @@ extension RebuildRun {
 }
 
 extension SQLiteWriterError {
-  /// Whether SQLite refused the statement or gave it up. The file is still sound, and the next statement may succeed.
+  /// Whether SQLite refused the statement, or stopped it because of a limit. The file is still sound after such an
+  /// error, and the next statement may succeed.
   var isRefusal: Bool {
     code == .sqlite && (primaryResultCode == Self.error || primaryResultCode == Self.noMemory)
       || [.refused, .embeddedNUL, .tooBig, .parameters, .tooLong, .full].contains(code)
   }
 
-  /// Whether the table refused the row, for whatever reason, and nothing else failed.
+  /// Whether the error means only that the table refused the row, for whatever reason.
   var isRowRefusal: Bool {
     code == .constraint || code == .tooBig
       || code == .sqlite && (primaryResultCode == Self.error || primaryResultCode == Self.mismatch)
   }
 
-  /// Whether SQLite could not compute the row and rolled back the whole transaction.
+  /// Whether the error means that SQLite could not compute the row and rolled back the whole transaction.
   var endsTransaction: Bool {
     code == .tooLong || code == .full || code == .sqlite && primaryResultCode == Self.noMemory
   }

@@ -4,7 +4,7 @@ import SQLiteForensics
 import SQLiteWriter
 import SafeText
 
-/// One rebuild: the new file from its first table to its last trigger.
+/// A single run of a rebuild. It makes everything in the new file, from the first table to the last trigger.
 final class RebuildRun {
   let store: DamagedStore
   let options: StoreRebuild
@@ -12,7 +12,7 @@ final class RebuildRun {
   var names = UniqueNames()
   var result: RebuildResult
   var findings = FindingList()
-  /// The new table for each table of the source; nil when its rows go into no table of their own.
+  /// The new table for each table of the source; nil for a source table whose rows get no table of their own.
   var targets: [RebuildTable?] = []
   /// The statements of indexes that were filled together with their tables.
   var filledIndexes = ExactTexts()
@@ -23,7 +23,7 @@ final class RebuildRun {
   private var deleted: [Int: LostAndFoundTable] = [:]
   private let notes: RebuildNotes
   let external: ExternalFiles
-  /// Why the definition of a table cannot be used, by the position of the table in the source.
+  /// The reasons why definitions of tables cannot be used, by the position of the table in the source.
   let unusableDefinitions: [Int: String]
   /// Whether tables are filled page by page where possible.
   private let isFilling: Bool
@@ -33,7 +33,8 @@ final class RebuildRun {
   private var failure: (any Error)?
   private var nextReport: UInt32 = 0
 
-  /// At most this many rows of sqlite_sequence are read: it has one row per table, and no file has more tables.
+  /// The maximum number of rows of sqlite_sequence that are read. It has one row for each AUTOINCREMENT table, and no
+  /// sound file has so many tables.
   private static let maxSequences = 100_000
   private static let reportEvery: UInt32 = 512
 
@@ -42,8 +43,8 @@ final class RebuildRun {
     _ unusableDefinitions: [Int: String], isFilling: Bool
   ) {
     self.unusableDefinitions = unusableDefinitions
-    // When the origin of every row is recorded, SQLite has as much to write as the rows themselves, so filling saves
-    // little.
+    // If the origin of every row is recorded, SQLite has to insert a note for each row, so filling the tables page by
+    // page saves little.
     self.isFilling =
       isFilling && writer.canBeFilled && options.provenance != .all
       && store.database.layout.textEncoding == .utf8
@@ -55,7 +56,7 @@ final class RebuildRun {
     sequencePlace = store.database.tables.firstIndex { $0.name == "sqlite_sequence" }
     result = RebuildCount.frame(of: store)
     if options.includesDeleted { result.deletedCount = 0 }
-    // Core Data writes only valid UTF-8; in other databases, invalid text may be intended.
+    // Core Data writes only valid UTF-8. In other databases, invalid text may be intended.
     dropsInvalidText = store.kind != .sqlite
     invalidText =
       dropsInvalidText ? .drop : store.database.layout.textEncoding == .utf8 ? .keep : .transcode
@@ -65,13 +66,13 @@ final class RebuildRun {
     box.run = self
   }
 
-  /// Lets objects that the run creates ask the run for free table names.
+  /// Gives objects that the run creates a way to ask the run for unused table names.
   private final class NameBox {
     weak var run: RebuildRun?
     func unique(_ name: String) -> String { run?.freeName(name) ?? name }
   }
 
-  /// Writes the file, and copies the external files beside `output`. Returns what was recovered.
+  /// Writes the new file, and copies the external files beside `output`. Returns the result of the rebuild.
   func run(for output: String) throws -> RebuildResult {
     try writer.execute("BEGIN IMMEDIATE")
     try makeTables()
@@ -101,7 +102,7 @@ final class RebuildRun {
     try writer.execute("COMMIT")
     try makeCompanions()
 
-    // Two entries of the schema can share one table.
+    // Two entries of the schema can have the same new table.
     var met: Set<SQLName> = []
     result.tables = targets.compactMap { $0 }.filter { met.insert(SQLName($0.target)).inserted }
       .map(\.result)
@@ -142,10 +143,10 @@ final class RebuildRun {
 
   /// Checks the new file before it gets its final name. Returns the problems that SQLite reports.
   ///
-  /// On a large file, SQLite runs `quick_check`, and Lifeboat's own check compares each index with its table, which
-  /// takes a tenth of the time. SQLite runs `integrity_check` when Lifeboat's check finds damage, or when a table
-  /// computes values, which that check does not. A CHECK constraint that fails for inserted rows is not damage: some
-  /// constraints are true one day and false the next.
+  /// On a large file, SQLite runs only `quick_check`. Lifeboat's own check then compares each index with its table,
+  /// which takes a tenth of the time that SQLite needs. SQLite runs `integrity_check` if Lifeboat's check finds damage,
+  /// or if a table has computed values, which Lifeboat cannot compute. A CHECK constraint that fails for inserted rows
+  /// is not damage: some constraints are true one day and false the next.
   private func check(_ all: inout FindingList) throws -> [String] {
     var problems: [String] = []
     var failing: Set<ExactText> = []
@@ -163,7 +164,7 @@ final class RebuildRun {
         problems.append(problem)
       }
     }
-    // SQLite lists a limited number of problems, so the mistaken ones may hide others.
+    // SQLite lists a limited number of problems, so false problems may take the place of real ones.
     if isMistaken, problems.isEmpty, try !passesOwnCheck() {
       problems.append("Lifeboat's own check finds damage")
     }
@@ -177,8 +178,9 @@ final class RebuildRun {
     return problems
   }
 
-  /// False problems that SQLite 3.40.1 reports for WITHOUT ROWID tables, because it confuses their columns when it
-  /// checks NOT NULL and types. SQLite itself inserted these rows, and refused any that a column does not accept.
+  /// Problems that SQLite 3.40.1 reports by mistake for WITHOUT ROWID tables, because it confuses their columns when it
+  /// checks NOT NULL and types. The tables are sound: SQLite itself inserted these rows, and refused any row with a
+  /// value that its column does not accept.
   private var mistakenProblems: ExactTexts {
     var problems = ExactTexts()
     for case let table? in targets where !table.needsRowID {
@@ -210,8 +212,8 @@ final class RebuildRun {
     if let failure { throw failure }
   }
 
-  /// Reads all readable rows. Rows whose records have the form of their table are passed on as records, other rows as
-  /// values.
+  /// Reads all readable rows. Passes on a row as a record if its record has the form that its table requires, and as
+  /// values otherwise.
   func read(
     as forms: [RecordForm?],
     _ takeRecords: (borrowing RecordBatch, RecordBatch.Stretch) throws -> Void,
@@ -225,7 +227,7 @@ final class RebuildRun {
     if let failure { throw failure }
   }
 
-  /// Runs `body` and returns whether it succeeded. If it did not, its error is kept in `failure`.
+  /// Runs `body` and returns whether it succeeded. If `body` throws an error, keeps the error in `failure`.
   private func attempt(_ body: () throws -> Void) -> Bool {
     do {
       try body()
@@ -236,7 +238,7 @@ final class RebuildRun {
     }
   }
 
-  /// Notes that a row was read from a page, and reports the progress.
+  /// Notes that a row was read from a page, and reports progress.
   func meet(_ page: UInt32) {
     if page >= nextReport {
       options.progress?(Int64(page), Int64(store.database.pageCount))
@@ -245,7 +247,7 @@ final class RebuildRun {
     pages.read(page)
   }
 
-  /// Notes the page of a live row and the external files that it names.
+  /// Notes the page of a live row, and the external files that the row names.
   func meet(_ row: borrowing RecoveredRowBuffer) {
     meet(row.origin.page)
     external.note(row, in: row.origin.table.map { store.database.tables[$0].name } ?? "")
@@ -289,7 +291,8 @@ final class RebuildRun {
     }
   }
 
-  /// Gives up definitions whose expressions fail for every row: rows cannot have been stored under such a definition.
+  /// Gives up each definition whose expressions fail for every row, because no row can have been stored under such a
+  /// definition.
   private func giveUpDefinitionsThatAlwaysFail() throws {
     for (place, table) in targets.enumerated() {
       guard let table, table.failedCount > 0, table.result.rowCount == 0 else { continue }
@@ -338,8 +341,8 @@ final class RebuildRun {
     try note(row, in: unattributed.name, id, nil)
   }
 
-  /// Takes a row that SQLite reads although the rest of its page contradicts the row. Keeps the row in a separate
-  /// table, unless its own table has the same row.
+  /// Handles a row that SQLite reads although the rest of the row's page shows that the row does not belong there.
+  /// Keeps the row in a separate table, unless its own table already has an equal row.
   private func takeContradicted(_ row: borrowing RecoveredRowBuffer) throws {
     meet(row)
     guard let table = row.origin.table.flatMap({ targets[$0] }) else {
@@ -355,7 +358,7 @@ final class RebuildRun {
 
   private func takeDeleted(_ row: borrowing RecoveredRowBuffer) throws {
     external.note(row, in: "")
-    // -1 stands for rows of no known table.
+    // The key -1 stands for rows whose table is not known.
     let place = row.origin.table ?? row.origin.guess ?? -1
     if deleted[place] == nil {
       let expected = place < 0 ? nil : store.database.tables[place]
@@ -386,7 +389,8 @@ final class RebuildRun {
       ))
   }
 
-  /// Writes the highest row id that each AUTOINCREMENT table ever had, as the old file or the rows say.
+  /// Writes the highest row id that each AUTOINCREMENT table ever had. This number is taken from the old
+  /// sqlite_sequence and from the rows.
   private func writeSequence() throws {
     guard
       try writer.rows("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_sequence'").isEmpty == false

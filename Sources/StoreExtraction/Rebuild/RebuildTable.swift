@@ -3,49 +3,49 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// A table of the new file, and how rows get into it.
+/// Puts rows into one table of the new file.
 final class RebuildTable {
   let expected: ExpectedTable
   /// The name of the table in the new file.
   let target: String
   var result: RebuildResult.Table
-  /// Whether the table has row ids. A row whose row id is lost may then not be inserted directly.
+  /// Whether the table has row ids. A row whose row id is lost cannot be inserted directly into such a table.
   let needsRowID: Bool
-  /// Whether a column holds the row id, so that a lost row id cannot be replaced.
+  /// Whether one of the columns holds the row id. In that case, no new row id may replace a lost one.
   let hasRowIDColumn: Bool
-  /// The columns that take a value, in the order of the table.
+  /// The names of the columns to which values are written, in the order of the table.
   let columns: [String]
 
   private let writer: SQLiteWriter
   private let quoted: String
-  /// The SQL parameter for each column of the definition; 0 for computed columns.
+  /// The number of the SQL parameter for each column of the definition; 0 for computed columns.
   private let parameters: ContiguousArray<Int>
   private let rowIDName: String?
   private let rowIDParameter: Int
-  /// The SQL name by which a row is found: the row id column, or a name of the row id.
+  /// The SQL name of the row id: the name of the row id column, or `rowid` or another name that stands for the row id.
   private let key: String
   private let shape: TargetColumns
   private let overflowParameter: Int
-  /// Whether expressions from the damaged file run for each row; their time is limited.
+  /// Whether SQLite evaluates expressions from the damaged file for each row. Their time is limited.
   let computes: Bool
   /// The number of rows whose expressions could not be computed.
   var failedCount = 0
-  /// Seconds that the expressions of the table may still take.
+  /// The number of seconds that the table's expressions may still take.
   private var allowance = RebuildLimits.rowSeconds
   private let insert: SQLiteStatement
-  /// The form that records must have to be copied unchanged; nil for a table into which rows have to be inserted.
+  /// The form that a record must have to be copied unchanged into the table. Nil if SQLite must insert all rows.
   private(set) var form: RecordForm?
   private var encoder: EncodedRow?
-  /// The number of the table in the filler; nil when the table is not filled.
+  /// The number of the table in the filler; nil if the table is not filled page by page.
   private(set) var filled: Int?
-  /// The page of the last row that was added.
+  /// The number of the page that the last added row comes from.
   private var lastPage: UInt32 = 0
   private var select: SQLiteStatement?
   private var keptBack: LostAndFoundTable?
   private let keptBackName: (String) -> String
 
-  /// Prepares to fill a table that exists in the new file. `namesFiles` says whether its rows may name external files.
-  /// `keptBackName` returns an unused name derived from the given one.
+  /// Prepares to put rows into a table that exists in the new file. `namesFiles` says whether rows of the table may
+  /// name external files. `keptBackName` takes a name and returns an unused name like it.
   init(
     _ expected: ExpectedTable, target: String, shape: TargetColumns, namesFiles: Bool,
     source: DamagedStore.TableSource, in writer: SQLiteWriter,
@@ -88,14 +88,14 @@ final class RebuildTable {
     if shape.overflow != nil { list.append(try SQLIdentifier.quoted(OverflowColumns.name)) }
     overflowParameter = shape.overflow == nil ? 0 : list.count
     if let rowIDName { list.append(rowIDName) }
-    // The row id column gets the row id even if its value in the row is in doubt, because SQLite would choose another
-    // row id.
+    // The row id column gets the row id even if the column's own value is in doubt, because SQLite would otherwise
+    // choose another row id.
     rowIDParameter =
       rowIDName != nil
       ? list.count
       : shape.rowIDColumn == nil ? 0 : definition.rowIDColumn.map { parameters[$0] } ?? 0
     let marks = Array(repeating: "?", count: list.count).joined(separator: ", ")
-    // OR ABORT: a table that says ON CONFLICT REPLACE or IGNORE would silently drop rows.
+    // OR ABORT, because a table that is declared with ON CONFLICT REPLACE or IGNORE would otherwise drop rows silently.
     insert = try writer.prepare(
       list.isEmpty
         ? "INSERT OR ABORT INTO \(quoted) DEFAULT VALUES"
@@ -105,37 +105,37 @@ final class RebuildTable {
 
   // MARK: - Filling
 
-  /// The indexes that are filled together with the table.
+  /// The indexes that are filled page by page together with the table.
   var indexes: [FilledIndex] = [] {
     didSet { indexedCount = indexes.flatMap(\.columns).reduce(0) { max($0, $1.place + 1) } }
   }
-  /// How many leading values of a record ``indexes`` need.
+  /// The number of values at the start of a record that ``indexes`` need.
   private(set) var indexedCount = 0
 
-  /// Whether SQLite stores rows of the table unchanged and without side effects. False when in doubt.
+  /// Whether SQLite stores rows of the table unchanged and without side effects. False if this is not certain.
   var isPlain: Bool {
     shape.isOriginal && !computes && needsRowID && !expected.definition.isStrict
   }
 
-  /// Starts to fill the table, if that is possible.
+  /// Starts to fill the table page by page, if that is possible.
   func begin(_ filler: inout TableFiller) throws {
     guard let form else { return }
     filled = try filler.begin(target)
     if filled != nil { encoder = EncodedRow(form) } else { self.form = nil }
   }
 
-  /// Encodes a row into ``record``. Returns false for a row that has to be inserted.
+  /// Encodes a row into ``record``. Returns false if SQLite must insert the row.
   func encode(_ row: borrowing RecoveredRowBuffer) -> Bool { encoder?.encode(row) ?? false }
 
-  /// Whether the next row, which is from `page`, comes from the same page as the row before. A leaf holds all rows
-  /// between its lowest and its highest row id, in whatever order they are found.
+  /// Whether the next row, which comes from `page`, comes from the same page as the row before. If so, no row of
+  /// another leaf belongs between the two.
   func goesOn(with page: UInt32) -> Bool {
     defer { lastPage = page }
     return page == lastPage
   }
 
-  /// Returns the highest row id of this table if it has AUTOINCREMENT and was filled; otherwise nil. When rows are
-  /// inserted and not filled, SQLite itself records the highest row id.
+  /// Returns the highest row id of this table if the table has AUTOINCREMENT and was filled page by page; otherwise
+  /// nil, because SQLite records the highest row id of the rows that it inserts.
   func highestFilledRowID() throws(SQLiteWriterError) -> Int64? {
     guard filled != nil, expected.definition.isAutoincrement,
       case .integer(let rowID)? = try writer.rows("SELECT max(\(key)) FROM \(quoted)").first?.first
@@ -148,13 +148,13 @@ final class RebuildTable {
 
   // MARK: - Inserting
 
-  /// Whether a row can be inserted: its row id is known, or the table needs none.
+  /// Whether SQLite can insert the row: its row id is known, or the table needs no row id.
   func takes(_ row: borrowing RecoveredRowBuffer) -> Bool {
     !needsRowID || row.rowID != nil || (rowIDName == nil && !hasRowIDColumn)
   }
 
   /// Inserts a row into the table.
-  /// - Throws: `SQLiteWriterError` with the code `constraint` when the table refuses it.
+  /// - Throws: `SQLiteWriterError` with the code `constraint` when the table refuses the row.
   @inline(__always)
   func add(_ row: borrowing RecoveredRowBuffer, _ invalidText: InvalidText)
     throws(SQLiteWriterError)
@@ -269,7 +269,7 @@ final class RebuildTable {
 
   // MARK: - Kept back
 
-  /// Keeps a row that does not fit into the table in a separate lost-and-found table.
+  /// Adds a row that the table refuses to a separate lost-and-found table.
   /// - Returns: the name of the separate table, and the row id that the row has there.
   func keepBack(_ row: borrowing RecoveredRowBuffer, reason: String) throws -> (
     table: String, rowID: Int64
@@ -287,12 +287,14 @@ final class RebuildTable {
   static let lostRowID = "the row id is lost"
   static let contradicted = "SQLite reads this row, but the rest of the page contradicts the row"
 
-  /// Inserts rows whose row id is lost under a new row id, unless a column holds the row id. For each row, `moved` is
-  /// called with the table and row id that it had so far, and with its new row id.
+  /// Moves rows with a lost row id from the separate table into this table, and gives each of them a new row id. Does
+  /// nothing if a column holds the row id. After each move, calls `moved` with the name of the separate table, the
+  /// row's row id there, and the new row id.
   func placeRowsWithoutRowID(_ moved: (_ from: String, _ old: Int64, _ new: Int64) throws -> Void)
     throws
   {
-    // A table of rows that are kept back has fewer columns than SQLite allows.
+    // The separate table may lack some of the rows' columns, because it has additional columns of its own, and SQLite
+    // limits the number of columns.
     guard let keptBack, !hasRowIDColumn, needsRowID, !columns.isEmpty, shape.overflow == nil,
       parameters.count <= keptBack.quotedColumns.count
     else { return }

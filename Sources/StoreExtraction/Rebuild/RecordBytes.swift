@@ -10,7 +10,7 @@ package struct RecordBytes {
   private var types = ContiguousArray<UInt8>()
   private var body = ContiguousArray<UInt8>()
 
-  /// Memory for records longer than this is released.
+  /// The maximum capacity in bytes that is kept for the next record. A larger buffer is released.
   private static let keptBytes = 1 << 20
 
   /// Empties the record, so that another one can be built.
@@ -58,14 +58,14 @@ package struct RecordBytes {
     body.append(contentsOf: text.utf8)
   }
 
-  /// Replaces the content of `record` with the whole record.
+  /// Replaces the content of `record` with the record built so far.
   @inline(__always)
   package func write(to record: inout ContiguousArray<UInt8>) {
     record.removeAll(keepingCapacity: record.count <= Self.keptBytes)
     append(to: &record)
   }
 
-  /// Appends the whole record to `bytes`, and returns its range there.
+  /// Appends the record built so far to `bytes`, and returns the range of the record there.
   @inline(__always)
   @discardableResult
   package func append(to bytes: inout ContiguousArray<UInt8>) -> Range<Int> {

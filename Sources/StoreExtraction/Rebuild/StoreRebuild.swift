@@ -5,26 +5,27 @@ import SQLiteForensics
 import SQLiteWriter
 import SafeText
 
-/// Builds a new SQLite file from what can be read of a damaged one: the same schema, the rows under their own row ids,
-/// and extra tables for rows that do not fit.
+/// Builds a new SQLite file from everything that can be read of a damaged file. The new file has the same schema, and
+/// rows keep their row ids. Extra tables hold the rows that do not fit into their own table.
 public struct StoreRebuild: Sendable {
-  /// Which rows have their origin recorded in the new file.
+  /// The rows whose origin is recorded in the new file.
   package enum Provenance: String, Sendable, CaseIterable {
-    /// Only rows with an incomplete value, and rows that are kept back, unattributed or deleted.
+    /// Only rows with an incomplete value, and rows that are kept in a separate table or are unattributed or deleted.
     case notable
     /// Every row.
     case all
   }
 
-  /// Which rows have their origin recorded in the new file.
+  /// The rows whose origin is recorded in the new file.
   package var provenance = Provenance.notable
-  /// Whether to look for deleted rows, which get tables of their own.
+  /// Whether to look for deleted rows. They are written to tables of their own.
   public var includesDeleted = false
-  /// Whether SQLite runs `integrity_check`, not just `quick_check`, on a large file before it gets its final name.
+  /// Whether SQLite runs `integrity_check`, not just `quick_check`, on a large new file before the file gets its final
+  /// name.
   public var verifies = false
   /// Tracks the files that are made, so that a caller can remove them at any time.
   package var made = MadeFiles()
-  /// Called with the number of pages read so far and the number of all pages.
+  /// Called with the number of pages read so far and the total number of pages.
   public var progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)?
 
   /// Creates a rebuild of live rows only.
@@ -32,7 +33,7 @@ public struct StoreRebuild: Sendable {
 
   /// Counts what a rebuild would produce, without making a file.
   ///
-  /// Constraints are not tested, so rows that they would keep out count as rows of their table.
+  /// Constraints are not tested. A row that violates a constraint is counted as a row of its table.
   /// - Throws: `SQLiteFileError` when the device fails; ``ExtractionError`` when the store changes while it is read.
   package func survey(_ store: DamagedStore) throws -> RebuildResult {
     let watch = EvidenceWatch(store.database.path)
@@ -46,7 +47,8 @@ public struct StoreRebuild: Sendable {
   ///
   /// Nothing may exist at `output`. Until the file is finished and fully checked, it has another name in the same
   /// folder.
-  /// - Throws: `SQLiteFileError`, `SQLiteWriterError`, ``ExtractionError``. In each case, what was written is removed.
+  /// - Throws: `SQLiteFileError`, `SQLiteWriterError`, ``ExtractionError``. Before an error is thrown, everything that
+  ///   was written is removed.
   public func run(_ store: DamagedStore, to output: String) throws -> RebuildResult {
     let watch = EvidenceWatch(store.database.path)
     try SQLiteWriter.checkFree(output)
@@ -69,12 +71,13 @@ public struct StoreRebuild: Sendable {
           unusableDefinitions[place] = "expressions of tables in this store take too long"
         }
       }
-      // The next attempt reads the file again, and would add the same findings again.
+      // The next attempt reads the file again and makes the same findings, so the findings of this attempt are dropped.
       store.database.takeBack(to: found)
     }
   }
 
-  /// How often the rebuild starts again because of single tables.
+  /// The maximum number of restarts that give up the definition of a single table. The last of these restarts gives up
+  /// all definitions with expressions.
   private static let maxTries = 3
 
   private func run(
@@ -93,7 +96,7 @@ public struct StoreRebuild: Sendable {
       result.output = output
       try Self.check(watch, store)
       try writer.complete()
-      // Naming the file and keeping all that belongs to it is one step.
+      // The file gets its name, and everything made for it becomes permanent, in one step.
       try made.keep(to: count) { try writer.publish(as: output) }
       return result
     } catch {
@@ -113,7 +116,8 @@ public struct StoreRebuild: Sendable {
     }
   }
 
-  /// Returns options that give the new file the layout of the source, as far as it is known.
+  /// Returns options that give the new file the layout of the source, such as its page size, so far as the layout is
+  /// known.
   private func writerOptions(for store: DamagedStore) -> SQLiteWriter.Options {
     let layout = store.database.layout
     var options = SQLiteWriter.Options(pageSize: layout.pageSize, journalMode: .memory)
@@ -123,7 +127,7 @@ public struct StoreRebuild: Sendable {
     case .utf16BigEndian: options.encoding = .utf16BigEndian
     }
     if layout.hasPointerMap {
-      // Core Data uses incremental vacuum; without a header nothing else is known.
+      // If the header is lost, incremental vacuum is the best guess, because Core Data uses it.
       options.autoVacuum = layout.header?.isIncrementalVacuum ?? true ? .incremental : .full
     }
     options.isSynchronous = false
@@ -154,7 +158,7 @@ struct RebuildCount {
     }
   }
 
-  /// Returns a result with what is known about a store before its rows are read.
+  /// Creates a result with everything that is known about a store before its rows are read.
   static func frame(of store: DamagedStore) -> RebuildResult {
     let database = store.database
     return RebuildResult(
@@ -219,7 +223,7 @@ struct RebuildCount {
 }
 
 extension RebuildResult {
-  /// Marks the tables that only an example describes, and not the store.
+  /// Marks the tables that are described only by an example and not by the store.
   mutating func markAssumed(_ store: DamagedStore) {
     let rooted = Set(
       store.database.tables.filter { $0.rootPage != nil }.map { SQLName($0.name) })
@@ -232,7 +236,7 @@ extension RebuildResult {
     }
   }
 
-  /// Sums the counts of the tables and takes over the findings.
+  /// Sums the counts of all tables, and copies the findings from `list`.
   mutating func finish(_ list: FindingList) {
     rowCount = tables.reduce(0) { $0 + $1.rowCount }
     partialRowCount = tables.reduce(0) { $0 + $1.partialRowCount }

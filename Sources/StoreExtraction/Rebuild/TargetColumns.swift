@@ -3,26 +3,28 @@ import SQLiteWriter
 
 /// The columns of a table in the new file, derived from its original columns.
 struct TargetColumns {
-  /// The new name of each source column; nil if it takes no value.
+  /// The new name of each source column; nil for a column to which no value is written.
   private(set) var names: [String?] = []
-  /// The name of the column that is the row id; nil when there is none.
+  /// The name of the column that holds the row id; nil if there is none.
   private(set) var rowIDColumn: String?
-  /// The position of the first column that goes into ``OverflowColumns``, with all that follow it; nil for none.
+  /// The position of the first column that is stored in ``OverflowColumns``, as are all columns after it. Nil if all
+  /// columns fit into the table.
   private(set) var overflow: Int?
-  /// The names of virtual generated columns, which a table without expressions cannot have.
+  /// The names of virtual generated columns. They are left out of a table that is made without expressions.
   private(set) var leftOut: [String] = []
   /// Whether the table is made by its own CREATE statement.
   let isOriginal: Bool
 
-  /// The columns of the table's own statement; computed columns take no value.
+  /// Creates the columns of a table that is made by its own CREATE statement. No values are written to computed
+  /// columns.
   init(of definition: TableDefinition) {
     isOriginal = true
     names = definition.columns.map { $0.generation == .none ? $0.name : nil }
     rowIDColumn = definition.rowIDColumn.map { definition.columns[$0].name }
   }
 
-  /// The columns of a table without types, constraints and expressions. Stored generated columns become ordinary
-  /// columns.
+  /// Creates the columns of a table that is made without types, constraints and expressions. Stored generated columns
+  /// become ordinary columns.
   init(simplified definition: TableDefinition, maxColumns: Int) {
     isOriginal = false
     let maxColumns = max(1, min(maxColumns, OverflowColumns.maxColumns))
@@ -48,7 +50,7 @@ struct TargetColumns {
     }
   }
 
-  /// The column list of a CREATE TABLE statement without types.
+  /// Returns the column list of a CREATE TABLE statement without types.
   func declaration() throws(SQLiteWriterError) -> String {
     var columns: [String] = []
     for name in names {

@@ -1,28 +1,30 @@
 import SQLiteFile
 
-/// Makes names that SQL treats as different from each other.
+/// Makes names that SQL distinguishes from each other.
 struct UniqueNames {
   private var taken: Set<SQLName> = []
-  /// The number to try next for a name that is in use. A hostile file may repeat a name many times.
+  /// The number to append next to a name that is in use. A hostile file may repeat a name many times, so the search
+  /// does not start at 1 each time.
   private var numbers: [SQLName: Int] = [:]
 
-  /// Starts with `names` as taken.
+  /// Creates a list in which `names` are in use.
   init(_ names: [String] = []) { take(names) }
 
-  /// Marks names as taken.
+  /// Marks names as in use.
   mutating func take(_ names: some Sequence<String>) {
     for name in names { taken.insert(SQLName(name)) }
   }
 
   func has(_ name: String) -> Bool { taken.contains(SQLName(name)) }
 
-  /// Returns a free name for a column, with a number if `name` is in use. An empty name, or one with a NUL, is
-  /// replaced. Unlike the name of a table, it may begin with `sqlite_`.
+  /// Returns an unused name for a column: `name`, with a number if `name` is in use. An empty name, or a name that
+  /// contains NUL, is replaced. The name of a column may begin with `sqlite_`; only the names of tables may not.
   mutating func uniqueColumn(_ name: String) -> String {
     free(name.isEmpty || name.utf8.contains(0) ? "_unnamed" : name)
   }
 
-  /// Returns a free name for a table, with a number if `name` is in use. SQL ignores the case of ASCII letters.
+  /// Returns an unused name for a table: `name`, with a number if `name` is in use. As in SQL, the case of ASCII
+  /// letters is ignored.
   mutating func unique(_ name: String) -> String {
     let plain = name.isEmpty || name.utf8.contains(0) ? "_unnamed" : name
     // Names with this prefix are reserved for SQLite.

@@ -1,14 +1,17 @@
 import Crypto
 
-/// HMAC-SHA-256 (RFC 2104, section 2). Its state after it has taken in the key can be copied.
+/// HMAC-SHA-256 (RFC 2104, section 2). A copy of an instance continues from the state after the key, so the key is
+/// hashed only once for many messages.
 ///
-/// `HMAC` of swift-crypto gives the same codes. It goes through generic code that takes five times as long as the hash of a
-/// short value.
+/// The `HMAC` of swift-crypto gives the same codes, but its generic code takes five times the time of hashing a short
+/// value.
 struct KeyedCode {
   private var inner = SHA256()
   private var outer = SHA256()
 
-  /// - Parameter key: at most 64 bytes, the block size of SHA-256.
+  /// Creates a code with an empty message.
+  ///
+  /// - Parameter key: the key, which has at most 64 bytes, the block size of SHA-256.
   init(_ key: SymmetricKey) {
     precondition(key.bitCount <= 8 * SHA256.blockByteCount)
     var block = [UInt8](repeating: 0, count: SHA256.blockByteCount)
@@ -33,7 +36,7 @@ struct KeyedCode {
     unsafe withUnsafeBytes(of: word.bigEndian) { unsafe inner.update(bufferPointer: $0) }
   }
 
-  /// Returns the code of the bytes added so far.
+  /// Returns the code of the message added so far.
   func finalize() -> SHA256Digest {
     var outer = outer
     unsafe inner.finalize().withUnsafeBytes { unsafe outer.update(bufferPointer: $0) }

@@ -1,20 +1,20 @@
-/// What is written beside the token of a number.
+/// The additional information that is written beside the token of a number.
 package enum NumberForm: String, Sendable, CaseIterable {
-  /// The powers of ten between which the number lies.
+  /// The two powers of ten between which the number lies.
   case ranges
-  /// The rank of the number among the different numbers of its column, from 1.
+  /// The rank of the number among the distinct numbers of its column, from 1.
   case ranks
 }
 
-/// The different numbers of each column in ascending order, collected before rows are written. Integers and reals of a
-/// column are ranked separately.
+/// The distinct numbers of each column in ascending order. They are collected before rows are written. Integers and
+/// reals of the same column are ranked separately.
 package struct NumberRanks: Sendable {
   private struct Column: Sendable {
     var words: [UInt64] = []
-    /// How many of the words, from the first one on, are sorted and different.
+    /// The number of words at the start of the list that are sorted and distinct.
     var sortedCount = 0
 
-    /// Sorts the words and drops duplicates.
+    /// Sorts the words and removes duplicates.
     mutating func sort() {
       guard sortedCount < words.count else { return }
       words.sort()
@@ -33,11 +33,13 @@ package struct NumberRanks: Sendable {
   private var overfull: Set<[UInt8]> = []
   private var count = 0
 
-  /// - Parameter limit: the most numbers that are kept in all columns together; the default takes 8 MiB. When there are
-  ///   more, the fullest column gets no ranks.
+  /// Creates an empty collection.
+  ///
+  /// - Parameter limit: the maximum number of numbers that are kept, for all columns together. The default takes 8 MiB
+  ///   of memory. When the limit is reached, the column with the most numbers loses its ranks.
   package init(limit: Int = 1 << 20) { mostWords = max(2, limit) }
 
-  /// How many columns have too many different numbers to be ranked.
+  /// The number of columns that get no ranks because they have too many distinct numbers.
   package var overfullCount: Int { overfull.count }
 
   /// Notes an integer of a column.
@@ -57,13 +59,14 @@ package struct NumberRanks: Sendable {
     if count >= mostWords { makeRoom() }
   }
 
-  /// Drops duplicate numbers. Then drops the fullest column, again and again, until at most half as many numbers as the
-  /// limit allows are kept.
+  /// Removes duplicate numbers. Then removes the column with the most numbers, and repeats this until at most half of
+  /// the limit is used.
   private mutating func makeRoom() {
     sort()
     while count > mostWords / 2,
       let fullest = columns.max(by: { one, other in
-        // Of two columns that are equally full, the same one is chosen each time.
+        // If several columns have equally many numbers, the order of their keys decides, so that the choice is always
+        // the same.
         one.value.words.count == other.value.words.count
           ? one.key.lexicographicallyPrecedes(other.key)
           : one.value.words.count < other.value.words.count
@@ -75,18 +78,18 @@ package struct NumberRanks: Sendable {
     }
   }
 
-  /// Sorts the numbers and drops duplicates. Call it before asking for ranks.
+  /// Sorts the numbers and removes duplicates. Call it before asking for ranks.
   package mutating func sort() {
     for key in columns.keys { columns[key]?.sort() }
     count = columns.values.reduce(0) { $0 + $1.words.count }
   }
 
-  /// The rank of an integer among the numbers of its column, from 1; nil when the column has no ranks.
+  /// Returns the rank of an integer among the integers of its column, from 1; nil if the column has no ranks.
   func rank(_ number: Int64, of column: [UInt8]) -> Int? {
     rank(Self.word(number), Self.key(column))
   }
 
-  /// The rank of a real among the numbers of its column, from 1; nil when the column has no ranks.
+  /// Returns the rank of a real among the reals of its column, from 1; nil if the column has no ranks.
   func rank(_ number: Double, of column: [UInt8]) -> Int? {
     rank(Self.word(number), Self.key(column, isReal: true))
   }
@@ -107,11 +110,11 @@ package struct NumberRanks: Sendable {
     column + [isReal ? 1 : 0]
   }
 
-  /// Returns a word; words are ordered like the numbers they stand for.
+  /// Returns a word for a number. Words have the same order as their numbers.
   private static func word(_ number: Int64) -> UInt64 { UInt64(bitPattern: number) ^ 1 << 63 }
 
   private static func word(_ number: Double) -> UInt64 {
-    // Zero has two signs, which SQLite treats as one number.
+    // SQLite treats the zeros of both signs as one number.
     let bits = (number == 0 ? 0 : number).bitPattern
     return bits >> 63 == 1 ? ~bits : bits | 1 << 63
   }

@@ -4,19 +4,19 @@ import Foundation
 package import RowText
 import SQLiteFile
 
-/// Turns values into tokens that tell support what it needs to know, but not the values.
+/// Turns values into tokens. The tokens hide the values but tell support what it needs to know.
 ///
-/// A token is the first 8 bytes of an HMAC-SHA-256 under a key that is made for one bundle and never leaves the
-/// process. Equal texts, UUIDs and data have equal tokens, so that rows can still be joined and duplicates seen. Nobody
-/// without the key can test a guess, and nothing can be joined with another bundle. Tokens of numbers are comparable
-/// within one column only: otherwise a column that counts 1, 2, 3 would be a dictionary for all other columns. All
-/// dates are shifted by one secret offset, so that their order and distances stay.
+/// A token is the first 8 bytes of an HMAC-SHA-256. The key is made for one bundle and never leaves the process, so
+/// nobody else can test a guess, and tokens of two bundles cannot be compared. Equal texts, UUIDs and data have equal
+/// tokens, so rows can still be joined and duplicates seen. Tokens of numbers can be compared only within one column.
+/// Otherwise, a column that counts 1, 2, 3 would be a dictionary for all other columns. One secret offset is added to
+/// all dates, so their order and the intervals between them are preserved.
 package final class ValueTokens: Sendable {
   /// A type of value that gets tokens. Equal bytes of two types have different tokens.
   private struct Kind {
-    /// The code after it has taken in the key and the name of the type.
+    /// The state of the HMAC after hashing the key and the name of the type.
     let code: KeyedCode
-    /// The JSON that a token of this type begins with.
+    /// The JSON text with which a token of this type begins.
     let lead: [UInt8]
 
     init(_ name: String, _ key: SymmetricKey) {
@@ -31,16 +31,17 @@ package final class ValueTokens: Sendable {
   private let key: SymmetricKey
   /// The offset that is added to dates, in seconds.
   private let shift: Double
-  /// Ranks that are written beside the tokens of numbers; nil when ranges are written instead.
+  /// The ranks that are written beside the tokens of numbers; nil to write ranges.
   package let ranks: NumberRanks?
 
-  /// The length of a token in bytes. Below 10^9 values, two different values are not expected to have equal tokens.
+  /// The length of a token in bytes. With fewer than 10^9 values, it is unlikely that any two different values have
+  /// equal tokens.
   private static let tokenBytes = 8
-  /// The distance in seconds by which dates are shifted, to earlier or later: between one and ten years.
+  /// The range of the absolute value of ``shift`` in seconds: one to ten years. ``shift`` may be positive or negative.
   private static let shiftRange = 365 * 86_400...3_650 * 86_400
 
-  /// Creates tokens under a new key. `ranks`, which must be sorted, are written beside the tokens of numbers; with nil,
-  /// ranges are written.
+  /// Creates tokens under a new key. `ranks`, which must be sorted, are written beside the tokens of numbers; if
+  /// `ranks` is nil, ranges are written.
   package convenience init(ranks: NumberRanks? = nil) {
     var random = SystemRandomNumberGenerator()
     let distance = Double(Int.random(in: Self.shiftRange, using: &random))
@@ -62,8 +63,8 @@ package final class ValueTokens: Sendable {
     self.ranks = ranks
   }
 
-  /// Returns an instance for another thread that makes the same tokens. Two threads that share one instance slow each
-  /// other down.
+  /// Returns another instance that makes the same tokens, for use on another thread. Two threads that share an instance
+  /// would slow each other down.
   func another() -> ValueTokens { ValueTokens(key: key, shift: shift, ranks: ranks) }
 
   // MARK: - Values
@@ -127,14 +128,16 @@ package final class ValueTokens: Sendable {
     output.append("\"}")
   }
 
-  /// Appends a token for the name of an external file. The name is a UUID that no other value has.
+  /// Appends a token for the name of an external file, and the size class of the file. The name is a UUID that no other
+  /// value has.
   func append(file blob: ExternalBlob, to output: inout OutputBuffer) {
     begin(file, ContiguousArray(blob.identifier.utf8).rawSpan, &output)
     let size = blob.sizeBytes.map { "\"\(Self.sizeClass(Int($0)))\"" } ?? "null"
     output.append(",\"bytes\":\(size)}")
   }
 
-  /// Appends a token for a text in UTF-8, with a class of its length and its script. The UTF-8 may be invalid.
+  /// Appends a token for a text, with the size class of its length and the script of its letters. `bytes` is the text
+  /// as UTF-8, which may be invalid.
   func append(text bytes: RawSpan, to output: inout OutputBuffer) {
     begin(text, bytes, &output)
     var (all, hasLetter) = (UInt8(0), false)
@@ -162,7 +165,8 @@ package final class ValueTokens: Sendable {
     output.append("\"}")
   }
 
-  /// Appends a shifted date. A date that apps use as a mark is not shifted, because it would reveal the offset.
+  /// Appends a date with the offset added. A date that apps use as a marker is appended unchanged, because a shifted
+  /// marker would reveal the offset.
   func append(date: ReferenceDate, to output: inout OutputBuffer) {
     if Self.marks.contains(date.seconds) {
       output.append("{\"date\":\"marks something\"}")
@@ -175,8 +179,8 @@ package final class ValueTokens: Sendable {
     }
   }
 
-  /// Dates that apps use as marks, in seconds since 2001: the zero of Apple's and of Unix's calendar, and Foundation's
-  /// distant past and future.
+  /// Dates that apps use as markers, in seconds since 2001: the zero of Apple's and of Unix's calendar, and
+  /// Foundation's distant past and future.
   private static let marks: Set<Double> = [0, -978_307_200, -63_114_076_800, 63_113_904_000]
 
   private func begin(_ kind: Kind, _ bytes: RawSpan, _ output: inout OutputBuffer) {
@@ -204,14 +208,14 @@ package final class ValueTokens: Sendable {
 
   // MARK: - Classes
 
-  /// Returns the powers of two between which a size lies: `0`, `1`, `2-3`, `4-7`, …
+  /// Returns the two powers of two between which a size lies, in the form `0`, `1`, `2-3`, `4-7`, …
   static func sizeClass(_ count: Int) -> String {
     guard count > 1 else { return "\(max(0, count))" }
     let low = 1 << (Int.bitWidth - 1 - count.leadingZeroBitCount)
     return "\(low)-\(low - 1 + low)"
   }
 
-  /// The text of ``sizeClass(_:)`` as UTF-8, by the number of bits of a size.
+  /// The texts of ``sizeClass(_:)`` as UTF-8, by the number of bits in the size.
   private static let sizeTexts = (0..<Int.bitWidth).map { bits in
     Array(sizeClass(bits == 0 ? 0 : 1 << (bits - 1)).utf8)
   }
@@ -220,8 +224,8 @@ package final class ValueTokens: Sendable {
     sizeTexts[Int.bitWidth - max(0, count).leadingZeroBitCount]
   }
 
-  /// The text of ``range(_:)-(Int64)`` as UTF-8, by the number of decimal digits: first for 0 and positive numbers,
-  /// then for negative ones.
+  /// The texts of ``range(_:)-(Int64)`` as UTF-8, by the number of decimal digits: first for 0 and positive numbers,
+  /// then for negative numbers.
   private static let rangeTexts = [Int64(1), -1].map { sign in
     (0...19).map { digits in
       let low = digits == 0 ? 0 : (1..<digits).reduce(Int64(1)) { low, _ in low * 10 }
@@ -239,7 +243,7 @@ package final class ValueTokens: Sendable {
     return rangeTexts[number < 0 ? 1 : 0][digits]
   }
 
-  /// Returns the powers of ten between which an integer lies: `0`, `1..9`, `-99..-10`, …
+  /// Returns the two powers of ten between which an integer lies, in the form `0`, `1..9`, `-99..-10`, …
   static func range(_ number: Int64) -> String {
     guard number != 0 else { return "0" }
     var low: UInt64 = 1
@@ -249,7 +253,7 @@ package final class ValueTokens: Sendable {
     return number > 0 ? "\(low)..\(high)" : "-\(high)..-\(low)"
   }
 
-  /// Returns the powers of ten between which a real lies: `0`, `1e2..1e3`, `-1e-2..-1e-3`, …
+  /// Returns the two powers of ten between which a real lies, in the form `0`, `1e2..1e3`, `-1e-2..-1e-3`, …
   static func range(_ number: Double) -> String {
     guard number != 0 else { return "0" }
     guard number.isFinite else { return number > 0 ? "infinite" : "-infinite" }
@@ -292,8 +296,8 @@ package enum Script: String {
     }
   }
 
-  /// Unicode blocks by their last code point, with their script; nil for blocks without letters of a script (Unicode,
-  /// Blocks.txt).
+  /// The last code point and the script of each Unicode block (Unicode, Blocks.txt). The script is nil for blocks
+  /// without letters.
   private static let blocks: [(last: UInt32, script: Script?)] = [
     (0x00bf, nil), (0x024f, .latin), (0x036f, nil), (0x03ff, .greek), (0x052f, .cyrillic),
     (0x058f, .armenian), (0x05ff, .hebrew), (0x077f, .arabic), (0x08ff, .other),

@@ -1,21 +1,21 @@
 import ObjectModel
 
-/// A keyed archive as the tree of values that it stands for. No class is looked up and nothing is instantiated: an object
-/// is a dictionary with the name of its class.
+/// Decodes a keyed archive into a tree of values. No class is looked up and nothing is instantiated: an object becomes
+/// a dictionary with the name of its class.
 ///
-/// The form is that of `NSKeyedArchiver`: `$objects` has all objects, a reference is an index into it, `$top` has the
-/// roots, and each object's `$class` leads to a dictionary with `$classname`.
+/// The archive is one of `NSKeyedArchiver`: `$objects` lists all objects, a reference is an index in this list, `$top`
+/// has the roots, and each object's `$class` refers to a dictionary with `$classname`.
 struct ArchiveTree {
-  /// The most values and levels of a tree. In a hostile archive, a few objects that refer to each other stand for an
-  /// endless tree.
+  /// The maximum numbers of values and of levels in a tree. In a hostile archive, a few objects that refer to each
+  /// other would make an endless tree.
   static let limit = (values: 20_000, depth: 40)
 
   private let objects: [PropertyList]
   private var left = Self.limit.values
-  /// The indexes of the objects on the way to the current value. They show cycles.
+  /// The indexes of the objects on the way to the current value, to detect cycles.
   private var open: Set<Int> = []
 
-  /// Returns the tree of a keyed archive; nil for any other property list.
+  /// Returns the tree of a keyed archive; nil if the property list is not a keyed archive.
   static func tree(of list: PropertyList) -> PropertyList? {
     guard case .dictionary(let members) = list,
       case .string("NSKeyedArchiver")? = members["$archiver"],
@@ -67,7 +67,7 @@ struct ArchiveTree {
     return name
   }
 
-  /// Returns the value that an object of one of Foundation's own classes holds; nil for any other object.
+  /// Returns the value that an object holds, if the object's class is one of Foundation's own; otherwise nil.
   private mutating func plain(
     _ members: [String: PropertyList], of className: String?, depth: Int
   ) -> PropertyList? {

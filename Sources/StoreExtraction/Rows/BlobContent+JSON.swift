@@ -3,8 +3,9 @@ import ObjectModel
 package import RowText
 
 extension OutputBuffer {
-  /// Appends what a binary value contains: `{"sizeBytes":9,"propertyList":{…}}`, or in place of `propertyList` one of
-  /// `keyedArchive`, `text`, `image`, with `compressed` before it. For any other value, only the size.
+  /// Appends what a binary value contains, in the form `{"sizeBytes":9,"propertyList":{…}}`. Depending on the content,
+  /// `keyedArchive`, `text` or `image` takes the place of `propertyList`. If the value is compressed, `compressed`
+  /// precedes that member. For any other value, appends only the size.
   package mutating func append(json content: BlobContent, sizeBytes: Int) {
     append("{\"sizeBytes\":")
     append(integer: Int64(sizeBytes))
@@ -36,8 +37,8 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends a property list. Dates become ISO 8601, bytes `{"hex":…}` and references `{"uid":…}`, because JSON has
-  /// none.
+  /// Appends a property list. JSON has no dates, bytes and references; they become texts in ISO 8601, `{"hex":…}` and
+  /// `{"uid":…}`.
   mutating func append(json list: PropertyList) {
     switch list {
     case .null: append("null")

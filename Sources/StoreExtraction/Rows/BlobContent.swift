@@ -2,31 +2,32 @@ import CoreDataStore
 package import ObjectModel
 import SafeText
 
-/// What a binary value contains, judged by its bytes. Nothing in them is executed or instantiated.
+/// The content of a binary value, recognized by its bytes. No code from the value is run, and no object is created from
+/// it.
 package enum BlobContent: Equatable {
   /// A property list, binary or XML, that is not a keyed archive.
   case propertyList(PropertyList)
-  /// A keyed archive: the names of its classes in order, and the values that it stands for.
+  /// A keyed archive: the names of its classes in the order of the archive, and the tree of its values.
   case keyedArchive(classes: [String], tree: PropertyList)
   /// An image, with its media type and its size in pixels.
   case image(type: String, width: Int, height: Int)
-  /// A value compressed by gzip or zlib, with its content. The content is nil when it is damaged, is larger than 16
-  /// MiB, or was compressed too many times.
+  /// A value compressed by gzip or zlib: the format and the content. The content is nil if it is damaged, is larger
+  /// than 16 MiB, or was compressed too many times.
   indirect case compressed(String, BlobContent?)
   /// JSON, or other text in UTF-8.
   case text(String)
   /// A value of an unknown kind.
   case unknown
 
-  /// The most bytes of an external file that are decoded: 16 MiB.
+  /// The maximum size in bytes of an external file that is decoded: 16 MiB.
   package static let maxFileBytes: Int64 = 16 << 20
-  /// The largest property list or text that is read: 1 MiB.
+  /// The maximum size in bytes of a property list or text that is read: 1 MiB.
   private static let maxBytes = 1 << 20
-  /// The most bytes of texts and data in a property list, 4 MiB. A value that is shared counts each time it occurs: a
-  /// small list may have a long text a hundred thousand times.
+  /// The maximum total size in bytes of the texts and data in a property list: 4 MiB. A value counts each time it
+  /// occurs, because a small list may refer to the same long text a hundred thousand times.
   private static let maxValueBytes = 4 << 20
 
-  /// Finds out what the bytes are.
+  /// Recognizes the content of `bytes`.
   package init(_ bytes: [UInt8]) { self.init(bytes, depth: 0) }
 
   private init(_ bytes: [UInt8], depth: Int) {
@@ -47,7 +48,8 @@ package enum BlobContent: Equatable {
     }
   }
 
-  /// Describes the content in a few words with its size. `limit` bounds how many characters of the content are quoted.
+  /// Returns a short description of the content with its size. The description quotes at most `limit` characters of the
+  /// content.
   package func summary(sizeBytes: Int, limit: Int = 200) -> String {
     let size = "\(sizeBytes) \(sizeBytes == 1 ? "byte" : "bytes")"
     switch self {
@@ -107,7 +109,7 @@ package enum BlobContent: Equatable {
     String(text.unicodeScalars.prefix(limit))
   }
 
-  /// Appends a value as text, until the text has about `limit` bytes.
+  /// Appends a value as text. Stops when the text has about `limit` bytes.
   private static func describe(
     _ list: PropertyList, depth: Int, _ limit: Int, _ text: inout String
   ) {
@@ -179,7 +181,7 @@ package enum BlobContent: Equatable {
         if (0xc0...0xcf).contains(marker), ![0xc4, 0xc8, 0xcc].contains(marker) {
           return .image(type: "image/jpeg", width: big(place + 7, 2), height: big(place + 5, 2))
         }
-        // The length includes its own two bytes, so the position always grows.
+        // The segment length includes its own two bytes, so the position always grows.
         place += 2 + max(2, big(place + 2, 2))
       }
     }

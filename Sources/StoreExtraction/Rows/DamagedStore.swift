@@ -5,45 +5,45 @@ public import ObjectModel
 public import SQLiteFile
 package import SQLiteForensics
 
-/// A store that is read page by page, with all that is known about its tables: from the file itself, from the model
-/// that it carries, and from models or healthy stores that describe what the file has lost.
+/// A store that is read page by page, with the descriptions of its tables. They come from the file itself, from the
+/// model that the file contains, and from models or healthy stores that describe what the file has lost.
 public final class DamagedStore {
-  /// Where the description of a table comes from.
+  /// The source of the description of a table.
   package enum TableSource: String, Sendable, Codable {
     /// The file's own schema.
     case schema
-    /// Core Data's rules, with or without the model in the file.
+    /// Core Data's rules, with or without the model that the file contains.
     case model
-    /// A model or store that was given as an example (`like`).
+    /// A model or store that the user gave as an example (`like`).
     case like
   }
 
   /// The database file.
   package let database: DamagedDatabase
-  /// What kind of file it is, as far as the readable part tells.
+  /// The kind of the file, so far as the readable part shows it.
   package private(set) var kind = CoreDataStore.Kind.sqlite
-  /// The model that names the rows: the given one, the one that the file carries, or a matching one from `like`. Nil
-  /// when there is none.
+  /// The model whose names are used for rows: the given model, the one that the file contains, or a matching one from
+  /// `like`. Nil if there is none.
   package private(set) var model: ManagedObjectModel?
-  /// The entities numbered in `Z_PRIMARYKEY`, as far as its rows can be read.
+  /// The entities in the table `Z_PRIMARYKEY` with their numbers, so far as the rows of this table can be read.
   package let entities: [EntityRecord]
-  /// The version hashes that the store records, as far as they can be read.
+  /// The version hashes that the store records, so far as they can be read.
   package let recordedHashes: [String: VersionHash]
-  /// Where the description of each table comes from, in the order of the database's tables.
+  /// The source of each table's description, in the order of the database's tables.
   package private(set) var sources: [TableSource] = []
-  /// CREATE statements of indexes, views, triggers and virtual tables: the file's own first, then those of tables that
-  /// the file does not describe.
+  /// The CREATE statements of indexes, views, triggers and virtual tables. The file's own statements come first, then
+  /// those for tables that the file does not describe.
   package private(set) var companions: [SchemaEntry] = []
 
   /// Opens the file at `path`, damaged or not.
   ///
   /// - Parameters:
   ///   - path: the main file; its log and journal are found beside it.
-  ///   - logView: which part of the write-ahead log counts.
+  ///   - logView: which part of the write-ahead log is read.
   ///   - like: paths of models (anything that ``ModelCollection`` reads) and of healthy stores, the most trusted first.
-  ///     They describe what the file itself does not.
-  ///   - model: the model to name rows by; nil for the one that the file carries.
-  /// - Throws: `SQLiteFileError` when the file is not a database, `ModelError` and ``ExtractionError`` when a path in
+  ///     They describe tables that the file itself does not describe.
+  ///   - model: the model whose names are used for rows; nil for the model that the file contains.
+  /// - Throws: `SQLiteFileError` when the file is not a database; `ModelError` and ``ExtractionError`` when a path in
   ///   `like` holds nothing usable.
   public convenience init(
     path: String, logView: SQLiteDatabase.LogView = .committed, like: [String] = [],
@@ -52,8 +52,8 @@ public final class DamagedStore {
     try self.init(path: path, logView: logView, like: like, model: model) { _ in }
   }
 
-  /// Opens the file at `path`, damaged or not. `tellPassedOver` receives each file that could not be read in a folder
-  /// of `like`, before the example is used.
+  /// Opens the file at `path`, damaged or not. For each example that is a folder, `tellPassedOver` receives the files
+  /// that could not be read, before the example is used.
   package init(
     path: String, logView: SQLiteDatabase.LogView = .committed, like: [String] = [],
     model: ManagedObjectModel? = nil, tellPassedOver: (StoreFinder.PassedOver) -> Void
@@ -71,8 +71,8 @@ public final class DamagedStore {
     sources = database.tables.map { named.contains(SQLName($0.name)) ? .schema : .model }
 
     let isWhole = Self.isSchemaWhole(path, logView)
-    // Stores come first: they have the actual statements, while a model only implies what the statements must have
-    // been.
+    // Stores are used before models. A store has the actual statements, but a model only implies what the statements
+    // must have been.
     var contents: [Example.Content] = []
     for example in examples {
       let content = try example.content(for: facts)
@@ -98,7 +98,7 @@ public final class DamagedStore {
       ? .coreData : hasMetadata || hasKeys ? .coreDataShaped : .sqlite
   }
 
-  /// Adds what the file's own schema does not describe: tables with their indexes, views and triggers.
+  /// Adds the tables that the file's own schema does not describe, with their indexes, views and triggers.
   private func complete(_ content: Example.Content, as source: TableSource) throws(SQLiteFileError)
   {
     var tables = database.tables
@@ -112,7 +112,7 @@ public final class DamagedStore {
       if let place = places[key] {
         guard sources[place] != .schema else { continue }
         own.insert(key)
-        // A model gives only the set of columns; a store also gives their order and declarations.
+        // A model implies only the set of columns. A store also has their order and declarations.
         guard content.isStore, sources[place] == .model, table.hasColumns(of: tables[place]) else {
           continue
         }
@@ -139,7 +139,7 @@ public final class DamagedStore {
     if isChanged { try database.expect(tables) }
   }
 
-  /// Whether the ordinary reader finds an intact schema. If so, nothing needs to be added to it.
+  /// Whether an undamaged schema can be read from the file in the ordinary way. If so, nothing needs to be added.
   private static func isSchemaWhole(_ path: String, _ logView: SQLiteDatabase.LogView) -> Bool {
     guard let healthy = try? SQLiteDatabase(path: path, logView: logView),
       !healthy.schema.tables.isEmpty
@@ -149,13 +149,13 @@ public final class DamagedStore {
     }
   }
 
-  /// What the rows of Core Data's own tables say about the store.
+  /// Facts about the store from the rows of Core Data's own tables.
   struct Facts {
     var model: ManagedObjectModel?
     var entities: [EntityRecord] = []
     var hashes: [String: VersionHash] = [:]
 
-    /// The most entities that are kept. Entities with higher numbers belong to the persistent history.
+    /// The maximum number of entities that are kept. Entities with higher numbers belong to the persistent history.
     private static let maxEntities = 16_100
 
     init(_ database: DamagedDatabase) throws(SQLiteFileError) {
@@ -196,7 +196,7 @@ extension ExpectedTable {
       == Set(other.definition.columns.map { SQLName($0.name) })
   }
 
-  /// Returns the integer ranges of the columns, by the positions that the columns have in `other`.
+  /// Returns the integer ranges of the columns, by the positions of these columns in `other`.
   fileprivate func integers(inOrderOf other: ExpectedTable) -> [Int: ClosedRange<Int64>] {
     var ranges: [Int: ClosedRange<Int64>] = [:]
     for (column, range) in integers where column < definition.columns.count {

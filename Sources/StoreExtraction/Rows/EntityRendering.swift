@@ -3,35 +3,37 @@ import ObjectModel
 import RowText
 import SQLiteFile
 
-/// How the rows of an entity are rendered, prepared once: the columns in the order of the output, and the text between
-/// their values.
+/// How the rows of an entity are written: the order of their columns, and the text between their values. An instance is
+/// made once and used for all rows of the entity.
 final class EntityRendering {
-  /// What a column holds.
+  /// The meaning of a column's values.
   enum Role: UInt8 {
     /// The primary key.
     case key
-    /// The entity number of the destination whose key is in the next column.
+    /// The entity number of a to-one relationship's destination. The next column has the primary key of that
+    /// destination.
     case destinationEntity
-    /// The value, written as it is stored.
+    /// A value that is written as it is stored.
     case stored
     case boolean
     case date
     case uuid
     /// A number that is written as a float even if an integer is stored.
     case number
-    /// The primary key of the destination of a to-one relationship.
+    /// The primary key of a to-one relationship's destination.
     case toOne
   }
 
   struct Column {
     let role: Role
-    /// Whether a BLOB may name an external file.
+    /// Whether a BLOB in the column may name an external file.
     var mayBeExternal = false
     /// The text before the value, as a range in ``literals``.
     var lead = 0..<0
     /// The text before the key of a destination, as a range in ``literals``.
     var destination = 0..<0
-    /// How many commas precede the value in CSV: one, and one more for each column of other entities in between.
+    /// The number of commas before the value in CSV: one, and one more for each skipped column that belongs to other
+    /// entities.
     var gap = 1
     /// Whether a token is written in place of the value.
     var isHidden = false
@@ -46,39 +48,42 @@ final class EntityRendering {
 
   /// The name of the entity; nil for rows of unknown entities.
   let name: String?
-  /// What the columns hold, in the order in which their values come.
+  /// The columns of the entity's rows, in the order in which their values come.
   private(set) var roles: ContiguousArray<Column> = []
-  /// The properties of the columns; nil for the key and for entity numbers.
+  /// The property of each column in ``roles``; nil for the primary key and for entity numbers.
   private(set) var fields: [RowPlan.Field?] = []
-  /// The ``HiddenColumn/key`` of each hidden column, in the order of ``roles``; empty for the other columns.
+  /// The ``HiddenColumn/key`` of each column in ``roles``; empty for a column that is not hidden.
   private(set) var hiddenKeys: [[UInt8]] = []
-  /// The columns of the table in the order of ``roles``; those that are not written come last.
+  /// The columns of the table in the order of ``roles``. Columns that are not written come last.
   private(set) var layout: RowLayout
   /// The columns whose values are written, in the order of ``roles``.
   private(set) var columns: [Int] = []
   private(set) var links: [Link] = []
   private(set) var literals: ContiguousArray<UInt8> = []
-  /// The start of a row as a range in ``literals``: up to its key, or to its entity number if the entity is unknown.
+  /// The start of a row as a range in ``literals``: the text before its key, or before its entity number if the entity
+  /// is unknown.
   private(set) var head = 0..<0
   /// The entity's name for a CSV with several entities; nil for a CSV of one entity.
   let csvName: ContiguousArray<UInt8>?
-  /// How many commas end a line in a CSV with several entities.
+  /// The number of commas at the end of a line in a CSV with several entities.
   private(set) var lineTail = 0
-  /// The position of the last added column among the shared columns.
+  /// The position of the last added column in the list of shared columns.
   private var lastPlace = -1
   private let redaction: RowRedaction?
-  /// For each entity number of a destination: the range in ``literals`` of the text that is written before the primary
-  /// key of the destination.
+  /// For each possible entity number of a destination: the text before the primary key of the destination, as a range
+  /// in ``literals``.
   private(set) var destinations: [Int64: Range<Int>] = [:]
 
+  /// Creates the rendering of an entity's rows.
+  ///
   /// - Parameters:
   ///   - name: the name of the entity; nil for rows of unknown entities.
   ///   - fields: the properties that columns hold.
-  ///   - keyColumn: the column of the primary key.
-  ///   - definition: the definition of the table; nil when its CREATE statement is not readable.
+  ///   - keyColumn: the position of the column with the primary key.
+  ///   - definition: the definition of the table; nil if its CREATE statement is not readable.
   ///   - entityNames: the names of all entities, by number.
   ///   - shared: the columns of a CSV with several entities; nil for a CSV of one entity, and for JSON.
-  ///   - redaction: what is written in place of values and names; nil to write them as they are.
+  ///   - redaction: the rules for replacing values and names; nil to write them as they are.
   init(
     name: String?, _ fields: [RowPlan.Field], keyColumn: Int, of definition: TableDefinition?,
     _ entityNames: [Int64: String], in shared: SharedColumns? = nil,
@@ -102,7 +107,7 @@ final class EntityRendering {
     layout = RowLayout(all, columns: columns + others)
   }
 
-  /// Renders the rows of a known entity.
+  /// Creates the rendering of a known entity's rows.
   convenience init(
     _ entity: RowPlan.EntityPlan, _ plan: RowPlan, _ entityNames: [Int64: String],
     in shared: SharedColumns? = nil, _ redaction: RowRedaction? = nil
@@ -122,14 +127,15 @@ final class EntityRendering {
     if let shared { lineTail = shared.names.count - 1 - lastPlace }
   }
 
-  /// Returns how many commas precede the column at a position among the shared columns; 1 when `place` is nil.
+  /// Returns the number of commas before the column at the position `place` among the shared columns. Returns 1 if
+  /// `place` is nil.
   private func gap(to place: Int?) -> Int {
     guard let place else { return 1 }
     defer { lastPlace = place }
     return place - lastPlace
   }
 
-  /// Renders rows of unknown entities in a table.
+  /// Creates the rendering of rows of unknown entities in a table.
   convenience init(unknownEntitiesOf plan: RowPlan, _ redaction: RowRedaction? = nil) {
     self.init(
       name: nil, plan.fallback, keyColumn: plan.keyColumn, of: plan.table.definition, [:],

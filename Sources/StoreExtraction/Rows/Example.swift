@@ -7,7 +7,7 @@ import SQLiteForensics
 
 /// A model or healthy store that describes the tables of a damaged store.
 struct Example {
-  /// What an example describes: tables, and what depends on them.
+  /// The tables that an example describes, and everything that belongs to these tables.
   struct Content {
     var tables: [ExpectedTable]
     /// Indexes, views, triggers and virtual tables.
@@ -49,7 +49,7 @@ struct Example {
     }
   }
 
-  /// The files and folders that could not be read in a folder of models.
+  /// The files and folders that could not be read, if the example is a folder of models.
   var passedOver: [StoreFinder.PassedOver] {
     switch kind {
     case .store: []
@@ -57,8 +57,8 @@ struct Example {
     }
   }
 
-  /// Returns what the example describes. Of a model with several versions, the version that wrote the damaged store is
-  /// used.
+  /// Returns what the example describes. If the example is a model with several versions, describes the version that
+  /// wrote the damaged store.
   func content(for facts: DamagedStore.Facts) throws -> Content {
     switch kind {
     case .store(let store): return Self.described(by: store)
@@ -67,7 +67,8 @@ struct Example {
     }
   }
 
-  /// Returns the version that matches the damaged store's own hashes, else the current one, else the only one.
+  /// Returns the model version that matches the version hashes in the damaged store. If no version matches, returns the
+  /// current version, or the only version if none is marked as current.
   private static func model(
     of collection: ModelCollection, at path: String, for facts: DamagedStore.Facts
   ) throws -> ManagedObjectModel {
@@ -103,7 +104,7 @@ struct Example {
         + CoreDataExpectations.history, companions: companions, model: model)
   }
 
-  /// Returns the schema of a store, with the entity numbers that its tables can hold.
+  /// Returns the schema of a store, and the entity numbers that can occur in its tables.
   private static func described(by store: CoreDataStore) -> Content {
     let ranges = store.model.map { model in
       Dictionary(
@@ -128,7 +129,7 @@ struct Example {
   }
 }
 
-/// The names of index and table in a CREATE INDEX statement that Lifeboat has made.
+/// The names of the index and its table in a CREATE INDEX statement that Lifeboat has made.
 struct IndexStatement {
   let name: String
   let tableName: String

@@ -4,19 +4,19 @@ import RowText
 import SQLiteFile
 import SQLiteWriter
 
-/// Makes the records for the tables of entities in an export, directly from the records of the store. The target of a
-/// record is the number of its table in ``ExportTables``.
+/// Makes the records of an export for the tables of entities, directly from the records of the store. The target of a
+/// record is the number that its table has in ``ExportTables``.
 final class EntityRecords: RecordMaker {
-  /// The tables that rows go to, by their numbers in ``ExportTables``.
+  /// The tables that rows are written to, by their numbers in ``ExportTables``.
   struct Targets {
-    /// The table of each entity, by entity number. An entity that is not wanted has none.
+    /// The table of each wanted entity, by entity number.
     var entities: [Int64: Int] = [:]
     /// The table for rows of unknown entities; nil when they are not wanted.
     var unknown: Int?
-    /// The table for links of many-to-many relationships: entity, key, relationship, destination's entity and key,
-    /// position.
+    /// The table for the links of many-to-many relationships. Its columns are: entity, key, relationship, entity of the
+    /// destination, key of the destination, position.
     let links: Int
-    /// The table for external files that cannot be read: entity, key, property, file, problem.
+    /// The table for external files that cannot be read. Its columns are: entity, key, property, file, problem.
     let missing: Int
   }
 
@@ -29,13 +29,14 @@ final class EntityRecords: RecordMaker {
   private let unknownRendering: EntityRendering
   private var sink: EntitySink
   private var others = RecordBytes()
-  /// How many rows each table has got so far; counted only when there is a limit.
+  /// The number of rows that each table has got so far. Rows are counted only if there is a limit.
   private var counts: [Int: Int] = [:]
   /// The number of rows of unknown entities, by entity number; nil stands for rows without an entity number.
   private(set) var unknownNumbers: [Int64?: Int] = [:]
-  /// The external files that rows name, each with the row's entity or table. Used only on other threads.
+  /// The external files that rows name, each with the row's entity or table. Used only by a maker on another thread.
   private var externals: [(file: String, entity: String)] = []
-  /// Called with each external file that a row names; nil on other threads, which collect them in ``externals``.
+  /// Called with each external file that a row names. Nil in a maker on another thread, which collects the files in
+  /// ``externals``.
   private let noteExternal: ((_ file: String, _ entity: String) -> Void)?
 
   init(
@@ -65,7 +66,7 @@ final class EntityRecords: RecordMaker {
     sink = EntitySink(entityNames, storePath: storePath)
   }
 
-  // With a limit, one maker has to count all rows.
+  // A limit requires that a single maker counts all rows.
   var takesBlocks: Bool { limit == nil }
 
   func another() -> any RecordMaker { EntityRecords(like: self) }
@@ -88,7 +89,7 @@ final class EntityRecords: RecordMaker {
     let rendering = known ?? unknownRendering
     let target = known == nil ? targets.unknown : number.flatMap { targets.entities[$0] }
     guard let target, hasRoom(in: target) else {
-      // The decoder counts what is odd about a record even if its row is not wanted.
+      // The record is decoded even if its row is not wanted, because the decoder counts the defects that it finds.
       var nothing = NoSink()
       return decoder.emit(record, rowID: rowID, layout: rendering.layout, into: &nothing)
     }
@@ -149,7 +150,8 @@ extension MadeRecords.Batch {
   }
 }
 
-/// Makes the record of an entity's row. A to-one relationship takes two values: key and entity of the destination.
+/// Makes the record of an entity's row. The value of a to-one relationship becomes two values in the record: the key
+/// and the entity of the destination.
 private struct EntitySink: RowSink, ~Copyable {
   private let entityNames: [Int64: String]
   private let storePath: String
@@ -160,11 +162,11 @@ private struct EntitySink: RowSink, ~Copyable {
   private var column = 0
   private var destinationEntity: Int64?
   private var isUnknown = false
-  /// Holds a date or a UUID while it is rendered as text.
+  /// A buffer in which the text of a date or UUID is made.
   private var text = OutputBuffer(capacity: 256)
   /// The primary key of the row.
   private(set) var key: Int64 = 0
-  /// The external files that the row names, each with its property.
+  /// The external files that the row names, each with the property whose value it is.
   private(set) var externals: [(property: String, blob: ExternalBlob)] = []
 
   let wantsMore = true
@@ -174,7 +176,7 @@ private struct EntitySink: RowSink, ~Copyable {
     self.storePath = storePath
   }
 
-  /// Prepares for a row. The record of an unknown entity's row begins with the entity number and the key.
+  /// Prepares for a row. If the row's entity is unknown, the record begins with the entity number and the key.
   mutating func begin(_ rendering: EntityRendering, unknownEntity: Int64??) {
     if self.rendering !== rendering {
       self.rendering = rendering
@@ -197,7 +199,8 @@ private struct EntitySink: RowSink, ~Copyable {
 
   mutating func endRow() {}
 
-  /// Returns the role of the next value; nil for a value that was handled here. `key` is the value if it is an integer.
+  /// Returns the role of the next value; nil if this method has handled the value. `key` is the value if it is an
+  /// integer.
   private mutating func next(key: Int64?) -> EntityRendering.Column? {
     guard column < roles.count else { return nil }
     let next = roles[column]
@@ -205,7 +208,7 @@ private struct EntitySink: RowSink, ~Copyable {
     switch next.role {
     case .key:
       self.key = key ?? rowID ?? 0
-      // A key that is the row id is not in the record (file format, section 2.3).
+      // A key that is the row id is not stored in the record (file format, section 2.3).
       if isUnknown { record.append(integer: self.key) } else { record.appendNull() }
       return nil
     case .destinationEntity:
@@ -218,7 +221,7 @@ private struct EntitySink: RowSink, ~Copyable {
   /// The property that the last value belongs to.
   private var field: RowPlan.Field? { rendering?.fields[column - 1] }
 
-  /// Adds the entity of a destination after its key, or NULL when there is no key.
+  /// Appends the entity of a destination after the destination's key. Appends NULL if there is no key.
   private mutating func finish(_ column: EntityRendering.Column, hasKey: Bool = false) {
     guard column.role == .toOne else { return }
     let number = destinationEntity
@@ -241,7 +244,7 @@ private struct EntitySink: RowSink, ~Copyable {
     if column.role == .date {
       append(date: Double(value))
     } else if column.role == .number, let exact = Double(exactly: value) {
-      // Beyond 2^53 a float would round, so such an integer stays one.
+      // A double would round a number beyond 2^53, so such a number stays an integer.
       record.append(real: exact)
     } else {
       record.append(integer: value)
@@ -271,7 +274,7 @@ private struct EntitySink: RowSink, ~Copyable {
     {
       append(ExternalBlob(identifier: name, storePath: storePath))
     } else if column.mayBeExternal, bytes.byteCount > 0, bytes.byte(at: 0) == 1 {
-      // A first byte of 1 says that the value is in the row itself.
+      // If the first byte is 1, the value is stored in the row itself, after that byte.
       record.append(bytes.part(1, bytes.byteCount - 1), isText: false)
     } else {
       record.append(bytes, isText: false)
@@ -288,7 +291,8 @@ private struct EntitySink: RowSink, ~Copyable {
     text.drain { record.append($0, isText: true) }
   }
 
-  /// Adds the content of an external file; NULL where it is missing, cannot be read, or is too large for a value.
+  /// Appends the content of an external file. Appends NULL if the file is missing, cannot be read, or is too large for
+  /// a value.
   private mutating func append(_ external: ExternalBlob) {
     if let field { externals.append((field.name, external)) }
     guard let size = external.sizeBytes, size <= SQLiteExport.maxValueBytes,
@@ -301,26 +305,28 @@ private struct EntitySink: RowSink, ~Copyable {
   }
 }
 
-/// Makes the records of a table in an export, with the values as they are stored.
+/// Makes the records of an export for a table whose values are written as they are stored.
 final class TableRecords: RecordMaker {
   private var sink: StoredSink
   private let target: Int
   private let limit: Int?
   private var count = 0
 
+  /// Creates a maker.
+  ///
   /// - Parameters:
-  ///   - names: the names of all columns.
-  ///   - ownCount: how many columns the new table has. When there are more names, one more column holds all other
-  ///     values as JSON.
+  ///   - names: the names of all columns of the old table.
+  ///   - ownCount: the number of columns in the new table. If `names` has more elements, the new table has one
+  ///     additional column for all other values, as JSON.
   ///   - target: the number of the new table.
-  ///   - limit: the most rows; nil for all.
+  ///   - limit: the maximum number of rows; nil for all.
   init(_ names: [String], ownCount: Int, to target: Int, limit: Int?) {
     sink = StoredSink(names, ownCount: ownCount)
     self.target = target
     self.limit = limit
   }
 
-  // With a limit, one maker has to count all rows.
+  // A limit requires that a single maker counts all rows.
   var takesBlocks: Bool { limit == nil }
 
   var wantsMore: Bool { limit.map { count < $0 } ?? true }
@@ -343,7 +349,7 @@ final class TableRecords: RecordMaker {
 /// Makes a record with the values as they are stored.
 private struct StoredSink: RowSink {
   let names: [String]
-  /// How many values have a column of their own.
+  /// The number of values that have a column of their own.
   let ownCount: Int
   private(set) var record = RecordBytes()
   private var column = 0
@@ -374,7 +380,7 @@ private struct StoredSink: RowSink {
     }
   }
 
-  /// Moves on to the next value. Returns false when the value has no column of its own.
+  /// Moves on to the next value. Returns false if the value has no column of its own.
   private mutating func next() -> Bool {
     column &+= 1
     return column <= ownCount

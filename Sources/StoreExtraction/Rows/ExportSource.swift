@@ -3,12 +3,12 @@ import SQLiteFile
 import SafeText
 import StoreFiles
 
-/// The store of an export, which is hashed and watched while its rows are written.
+/// The store of an export. The store's files are hashed, and watched for changes, while its rows are written.
 struct ExportSource {
   let store: CoreDataStore
   /// The files beside the store that rows name.
   let external: ExternalFiles
-  /// The wanted tables that hold no rows of entities. They are written as they are stored.
+  /// The wanted tables that hold no rows of entities. Their values are written as they are stored.
   let tables: [Table]
   /// Whether all rows of the store are exported with all their properties.
   let namesAll: Bool
@@ -19,7 +19,7 @@ struct ExportSource {
   init(_ store: CoreDataStore, _ options: RowOutput.Options) {
     self.store = store
     external = ExternalFiles(ofStore: store.database.path, isOn: store.kind != .sqlite)
-    // A choice of properties concerns entities only, so no other tables are written.
+    // Properties can be chosen only of entities, so no other tables are written if the user has chosen properties.
     tables =
       store.shows == nil
       ? ExactText.named(options.entityNames, among: store.plainTables, \.name) : []
@@ -38,7 +38,8 @@ struct ExportSource {
       path: store.database.path)
   }
 
-  /// Waits for the SHA-256 of each file of the store set, by file name. Call it only once.
+  /// Waits until the files of the store set are hashed. Returns the SHA-256 of each file, by file name. Call it only
+  /// once.
   ///
   /// - Throws: an error of reading; ``ExtractionError`` when the store has changed.
   func hashes() throws -> [String: String] {

@@ -2,42 +2,44 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// The tables of an export. Their pages are filled until a row comes that only SQLite can place: a row whose key is not
-/// above all earlier keys, which is damage, or a row for a table that is made only when needed. From then on, SQLite
-/// inserts the rows.
+/// The tables of an export. At first, rows are written straight into the pages of their tables. As soon as a row comes
+/// that cannot be written this way, SQLite inserts this row and all later ones. Such a row belongs to a table that is
+/// made only when needed, or its key is not higher than all earlier keys of its table, which happens only in a damaged
+/// store.
 final class ExportTables {
-  /// Where the key of a row is kept.
+  /// The place of a row's key in the new table.
   enum Key {
-    /// Rows have no key of their own, and get the next free row id.
+    /// Rows have no key of their own. Each row gets the next unused row id.
     case none
-    /// The first column is the row id, which is NULL in the record.
+    /// The key is the row id and the first column. In the record, this column is NULL.
     case column
-    /// The key is the row id, which is in no column.
+    /// The key is the row id. No column holds it.
     case rowID
   }
 
   /// A table that rows are written to.
   final class Table {
-    /// The name of the table. It may still change when the table is made.
+    /// The wanted name of the table, or its actual name once the table is made.
     fileprivate(set) var name: String
     /// The quoted names of the table's columns.
     fileprivate let columns: [String]
     fileprivate let key: Key
-    /// The quoted names of the columns in an INSERT, with the row id if that is set.
+    /// The quoted names of the columns in the INSERT statement. If the statement sets the row id, a name of the row id
+    /// is among them.
     fileprivate let inserted: [String]
     fileprivate(set) var rowCount = 0
     fileprivate(set) var isMade = false
-    /// The number of the table in the filler; nil when the table is not filled.
+    /// The number of the table in the filler; nil if the table is not filled page by page.
     fileprivate var number: Int?
     fileprivate var lastKey: Int64?
     fileprivate var insert: SQLiteStatement?
-    /// The table for rows whose key an earlier row has taken; nil until one comes.
+    /// The table for rows whose key an earlier row already has; nil as long as there is no such row.
     fileprivate(set) var repeated: Table?
 
     init(_ name: String, _ columns: [String], key: Key) {
       self.name = name
       self.columns = columns
-      // SQL reaches a row id by three names, and a table may have columns of these names ("ROWIDs and the INTEGER
+      // SQL has three names for the row id, and a table may have columns with these names ("ROWIDs and the INTEGER
       // PRIMARY KEY" in SQLite's CREATE TABLE).
       let rowID = ["\"rowid\"", "\"_rowid_\"", "\"oid\""].first { name in
         key == .rowID && !columns.contains { SQLName.isSame($0, name) }
@@ -53,6 +55,8 @@ final class ExportTables {
   private var taken: UniqueNames
   private var values: ContiguousArray<RecoveredRowBuffer.Value> = []
 
+  /// Creates an export without tables.
+  ///
   /// - Parameters:
   ///   - writer: writes the new file.
   ///   - reserved: names that no table may get.
@@ -66,9 +70,10 @@ final class ExportTables {
   /// Adds a table to the export.
   ///
   /// - Parameters:
-  ///   - name: the name of the table, if it is free; otherwise the table gets a similar name.
-  ///   - columns: the quoted names of its columns. They have no types, because an affinity could change the values.
-  ///   - key: where the key of a row is.
+  ///   - name: the wanted name of the table. If the name is in use, the table gets a similar name.
+  ///   - columns: the quoted names of the table's columns. The columns have no types, because an affinity could change
+  ///     the values.
+  ///   - key: the place of a row's key.
   ///   - isLate: whether the table is made only when its first row comes.
   /// - Returns: the number of the table.
   /// - Throws: the error that SQLite reports.
@@ -90,7 +95,7 @@ final class ExportTables {
     table.isMade = true
   }
 
-  /// Prepares the added tables for rows. It is called once, after the last table was added.
+  /// Prepares the added tables for rows. Call it once, after the last table was added.
   func begin() throws {
     var filler = try writer.filler()
     for table in tables where table.isMade { table.number = try filler.begin(table.name) }
@@ -115,7 +120,8 @@ final class ExportTables {
     }
   }
 
-  /// Adds rows to pages until one comes that only SQLite can place. Returns how many rows of the batch were handled.
+  /// Writes rows of the batch into pages, up to the first row that only SQLite can insert. Returns the number of rows
+  /// that were handled.
   private static func fill(
     _ tables: [Table], _ batch: borrowing MadeRecords.Batch, _ filler: inout TableFiller
   ) throws -> Int {
@@ -134,7 +140,8 @@ final class ExportTables {
     return batch.rows.count
   }
 
-  /// Ends the filling, if that was not done before, so that SQLite inserts the rows that follow.
+  /// Completes the tables that are being written page by page, unless that was done before. SQLite inserts all later
+  /// rows.
   private func endFilling() throws {
     guard var filler = filler.take() else { return }
     guard try filler.finishTables() else {
@@ -144,7 +151,7 @@ final class ExportTables {
     try writer.execute("BEGIN")
   }
 
-  /// Completes the file, which then holds all rows.
+  /// Completes the file after the last row.
   func finish() throws {
     try endFilling()
     try writer.execute("COMMIT")
@@ -167,7 +174,7 @@ final class ExportTables {
     }
   }
 
-  /// Inserts a record that was made for the table `form` into `table`.
+  /// Inserts a record into `table`. The record was made for the table `form`.
   private func run(
     _ row: MadeRecords.Batch.Row, of batch: borrowing MadeRecords.Batch, into table: Table,
     as form: Table

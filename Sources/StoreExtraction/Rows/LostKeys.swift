@@ -3,25 +3,27 @@ import CoreDataStore
 import SQLiteFile
 import SQLiteForensics
 
-/// Keeps deleted rows that lost their keys, as long as a table has only one of them. When a row of the store points to
-/// a key that no row of the table has, the lost row must have had this key.
+/// Infers lost keys of deleted rows. A row without a key is held back as long as it is the only such row of its table.
+/// If rows of the store refer to exactly one key that no row of that table has, the row must have had this key.
 struct LostKeys {
   typealias Row = (managed: ManagedRow, columns: [Int], recovered: RecoveredRow)
 
-  /// The only row without a key, by the number of its table.
+  /// For each table with a single row without a key: this row, by the number of the table.
   private var held: [Int: Row] = [:]
-  /// Tables with more than one row without a key. Nobody knows which row had which key.
+  /// The numbers of tables with more than one row without a key. For these rows, it cannot be known which row had which
+  /// key.
   private var several: Set<Int> = []
 
-  /// What happens to a row that was taken.
+  /// What ``take(_:of:)`` has done with a row.
   enum Fate {
-    /// The row is kept, and handed out at the end by ``rows(of:_:)``.
+    /// The row is held back. ``rows(of:_:)`` will return it.
     case held
-    /// The row is handed out now, after the row that was held so far, if there was one.
+    /// The row is not held back. `after` is an earlier row of the same table that was held back until now; the caller
+    /// must output that row first.
     case passed(after: Row?)
   }
 
-  /// Takes a row without a key. `table` is the number of its table.
+  /// Holds back a row without a key, or passes it on. `table` is the number of the row's table.
   mutating func take(_ row: Row, of table: Int) -> Fate {
     if several.contains(table) { return .passed(after: nil) }
     guard let earlier = held.removeValue(forKey: table) else {
@@ -32,12 +34,12 @@ struct LostKeys {
     return .passed(after: earlier)
   }
 
-  /// The most keys that are collected. When there are more, no lost row gets a key.
+  /// The maximum number of keys that are collected. If there are more, no row gets a key.
   private static let maxKeys = 2_000_000
 
-  /// Returns the held rows in the order of their tables, each with a key if exactly one key fits.
+  /// Returns the rows that were held back, in the order of their tables. A row gets a key if exactly one key fits.
   ///
-  /// A row that resembles another row of its table may be an older version of that row, and gets no key.
+  /// A row gets no key if it resembles another row of its table, because it may be an older version of that row.
   func rows(of store: DamagedStore, _ naming: RecoveredNaming) throws -> [Row] {
     guard !held.isEmpty else { return [] }
     let places = Dictionary(
@@ -91,8 +93,8 @@ struct LostKeys {
     return number
   }
 
-  /// Whether two rows agree in most of their values. Core Data's own first three columns and NULLs of `one` do not
-  /// count.
+  /// Whether two rows agree in most of their values. Ignores the first three columns, which are Core Data's own, and
+  /// columns in which `one` is NULL.
   private static func isVersion(_ one: RecoveredRow, _ other: RecoveredRow) -> Bool {
     var equal = 0
     var different = 0
@@ -108,7 +110,8 @@ struct LostKeys {
 private struct Pointer {
   let column: Int
   let destination: String?
-  /// The column with the entity number of the destination; nil when the entity is always ``destination``.
+  /// The position of the column with the entity number of the destination; nil if the destination is always of the
+  /// entity ``destination``.
   let entityColumn: Int?
 
   init?(_ field: RowPlan.Field) {

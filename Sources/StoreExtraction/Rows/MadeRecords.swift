@@ -2,11 +2,12 @@ import Dispatch
 import Foundation
 package import SQLiteFile
 
-/// Makes the records of new rows from the records of a table. Each thread that reads the table has a maker of its own.
+/// Makes the records of new rows from the records of an existing table. Each thread that reads the table uses its own
+/// maker.
 package protocol RecordMaker: AnyObject {
-  /// Whether rows may be read in blocks, out of their order.
+  /// Whether rows may be delivered block by block, with the blocks in any order.
   var takesBlocks: Bool { get }
-  /// Whether more rows are wanted.
+  /// Whether the maker wants more rows.
   var wantsMore: Bool { get }
 
   /// Makes the new records of a row and adds them to a batch.
@@ -16,15 +17,15 @@ package protocol RecordMaker: AnyObject {
   ///   - rowID: the row id of the old record; nil in a table without row ids.
   ///   - layout: the layout of the old table.
   ///   - decoder: a decoder that has opened the record.
-  ///   - batch: what the new records are added to.
+  ///   - batch: the batch to which the new records are added.
   func make(
     _ record: RawSpan, _ rowID: Int64?, _ layout: borrowing RowLayout,
     _ decoder: inout RecordDecoder, into batch: inout MadeRecords.Batch)
 
-  /// Returns a maker for another thread that makes the same records.
+  /// Returns another maker that makes the same records, for use on another thread.
   func another() -> any RecordMaker
 
-  /// Takes over what a maker of another thread has noted. Called in the order of the rows.
+  /// Adds to this maker what another thread's maker has noted. Called in the order of the rows.
   func take(from other: any RecordMaker)
 }
 
@@ -33,20 +34,20 @@ extension RecordMaker {
   package func take(from other: any RecordMaker) {}
 }
 
-/// Reads the rows of a table and makes new records of them on two threads, while a third thread writes the records made
-/// before.
+/// Reads the rows of a table and makes new records from them on two threads. At the same time, a third thread writes
+/// records that were made before.
 package final class MadeRecords: RecordReceiver {
-  /// Records that were made, in the order of their rows.
+  /// New records, in the order of the rows that they were made from.
   package struct Batch {
     package struct Row {
-      /// The row id of the new row; nil for the next free one.
+      /// The row id of the new row; nil to use the next unused row id.
       package let rowID: Int64?
-      /// The number by which the maker identifies the row's destination, such as a table; nil when no record could be
-      /// made.
+      /// A number with which the maker says where the new row goes, such as the number of a table. Nil if no record
+      /// could be made.
       package let target: Int64?
-      /// The range of the old record in the bytes of the batch; equal to `new` when the old record was not kept.
+      /// The position of the old record in the bytes of the batch; equal to `new` if the old record was not kept.
       package let old: Range<Int>
-      /// The range of the new record in the bytes of the batch.
+      /// The position of the new record in the bytes of the batch.
       package let new: Range<Int>
 
       package init(rowID: Int64?, target: Int64?, old: Range<Int>, new: Range<Int>) {
@@ -66,18 +67,19 @@ package final class MadeRecords: RecordReceiver {
     }
   }
 
-  /// Takes a batch of records.
+  /// A closure that receives a batch of records.
   package typealias Receive = (borrowing Batch) throws -> Void
 
   private let maker: any RecordMaker
-  /// The queue of batches; nil for a receiver of blocks, whose batch another receiver takes over.
+  /// The queue to which full batches are passed. Nil in a receiver for a block, because another receiver takes over its
+  /// batch.
   private let writing: WaitingBatches?
   private var batch = Batch()
   package private(set) var isBroken = false
 
-  /// When a batch has more bytes than this, it is passed on.
+  /// The size in bytes above which a batch is passed on.
   private static let batchBytes = 64 << 10
-  /// The most bytes of records that are made of one block.
+  /// The maximum size in bytes of the records made from one block.
   fileprivate static let maxBlockBytes = 6 << 20
 
   private init(_ maker: any RecordMaker, _ writing: WaitingBatches?) {
@@ -85,15 +87,15 @@ package final class MadeRecords: RecordReceiver {
     self.writing = writing
   }
 
-  /// Reads a table and makes new records of its rows.
+  /// Reads a table and makes new records from its rows.
   ///
   /// - Parameters:
   ///   - table: the table.
-  ///   - database: the database that has the table.
+  ///   - database: the database that contains the table.
   ///   - maker: makes the new records.
   ///   - progress: counts the rows that were read.
-  ///   - receive: takes the new records on another thread, in the order of their rows.
-  /// - Throws: what reading them or `receive` has thrown.
+  ///   - receive: called on another thread with the new records, in the order of the rows that they were made from.
+  /// - Throws: an error of reading the table, or the error that `receive` has thrown.
   package static func read(
     _ table: Table, of database: SQLiteDatabase, with maker: any RecordMaker,
     _ progress: RowProgress? = nil, _ receive: @escaping Receive
@@ -143,9 +145,10 @@ package final class MadeRecords: RecordReceiver {
   }
 }
 
-/// A queue of batches that another thread takes in their order. At most two batches are in the queue.
+/// A queue of at most two batches. Another thread takes the batches in the order in which they were added.
 private final class WaitingBatches: @unchecked Sendable {
-  // Unchecked because `receive` runs on one thread at a time, and all other state is used only with the lock held.
+  // `@unchecked` because `receive` runs on one thread at a time, and all other state is accessed only while the lock is
+  // held.
   private let receive: MadeRecords.Receive
   private let queue = DispatchQueue(label: "rows")
   private let room = DispatchSemaphore(value: 2)
@@ -153,14 +156,14 @@ private final class WaitingBatches: @unchecked Sendable {
   private var failure: (any Error)?
   private var empty: [Box] = []
 
-  /// Carries a batch from thread to thread without copying it.
+  /// Carries a batch from one thread to another without copying the batch.
   private final class Box: @unchecked Sendable { var batch = MadeRecords.Batch() }
 
   init(_ receive: @escaping MadeRecords.Receive) { self.receive = receive }
 
   var hasFailed: Bool { lock.withLock { failure != nil } }
 
-  /// Puts a batch into the queue and an empty batch in its place. Waits when two batches are in the queue.
+  /// Adds `batch` to the queue and replaces it with an empty batch. If two batches are in the queue, waits first.
   func exchange(_ batch: inout MadeRecords.Batch) {
     room.wait()
     let box = lock.withLock { empty.popLast() } ?? Box()

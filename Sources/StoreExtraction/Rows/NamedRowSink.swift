@@ -8,9 +8,10 @@ struct NamedRowSink: RowSink, ~Copyable {
   enum Form: Equatable {
     /// A JSON object: `{"entity":"Note","pk":1,"values":{"title":"…","folder":{"entity":"Folder","pk":2}}}`.
     case json(JSONForm)
-    /// A JSON object without its closing brace, so that the caller can append more members.
+    /// A JSON object without its closing brace, to which the caller can append more members.
     case members
-    /// A line with the key and the properties. Relationships are written as keys, several of them separated by spaces.
+    /// A CSV line with the key and the properties. A relationship is written as the keys of its destinations, separated
+    /// by spaces.
     case csv
   }
 
@@ -21,26 +22,27 @@ struct NamedRowSink: RowSink, ~Copyable {
   private let csv: CSVForm
   /// How dates are shown in CSV; nil for ISO 8601 in UTC.
   private let dates: LocalDates?
-  /// What is written in place of hidden values; nil when none is hidden.
+  /// Makes the tokens that are written in place of hidden values; nil if no values are hidden.
   private let tokens: ValueTokens?
   private var output = OutputBuffer(capacity: 0)
 
-  /// The rendering of the row's entity, with its `roles` and `literals`.
+  /// The rendering of the row's entity. Its `roles` and `literals` are copied into this sink.
   private var entity: EntityRendering?
   private var roles: ContiguousArray<EntityRendering.Column> = []
   private var literals: ContiguousArray<UInt8> = []
   private var hiddenKeys: [[UInt8]] = []
-  /// Whether the row is CSV. Rows of unknown entities are JSON in both forms, because they have no columns to name.
+  /// Whether the current row is written as CSV. A row of an unknown entity is always written as JSON, because CSV needs
+  /// columns with names.
   private var isCSV = false
-  /// The row's entity number, which is written only if its entity is unknown.
+  /// The row's entity number. It is written only if the entity is unknown.
   private var number: Int64?
   private var isFirst = true
   private var column = 0
   private var rowID: Int64?
   private var key: Int64 = 0
-  /// The entity number of the destination whose key comes next.
+  /// The entity number of a destination, kept until the key of the same destination comes.
   private var destinationEntity: Int64?
-  /// The external files that the row names.
+  /// The names of the external files that the row refers to.
   var externals: [String] = []
 
   init(
@@ -56,7 +58,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     self.tokens = tokens
   }
 
-  /// A sink with the same form and options.
+  /// Creates a sink with the same form and options as `other`.
   init(like other: borrowing NamedRowSink) {
     self.init(
       other.form, storePath: other.storePath, blobs: other.blobs, csv: other.csv,
@@ -66,10 +68,10 @@ struct NamedRowSink: RowSink, ~Copyable {
   var isBroken: Bool { output.isBroken }
   let wantsMore = true
 
-  /// Exchanges the output buffer of this sink with `other`.
+  /// Exchanges the output buffer of this sink with the buffer `other`.
   mutating func exchange(with other: inout OutputBuffer) { swap(&output, &other) }
 
-  /// Prepares for rows of `entity`. `number` is their entity number.
+  /// Prepares for rows of `entity`, whose entity number is `number`.
   mutating func turn(to entity: EntityRendering, number: Int64?) {
     self.number = number
     guard self.entity !== entity else { return }
@@ -80,7 +82,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     isCSV = form == .csv && entity.name != nil
   }
 
-  /// Prepares for the next row. `isFirst` says whether the row is the first one in its output.
+  /// Prepares for the next row. `isFirst` says whether the row is the first row of its output.
   mutating func begin(isFirst: Bool) { self.isFirst = isFirst }
 
   // MARK: - A row
@@ -141,8 +143,8 @@ struct NamedRowSink: RowSink, ~Copyable {
 
   // MARK: - Values
 
-  /// Writes what precedes the next value and returns its column; nil for a value that is not written. `key` is the
-  /// value if it is an integer.
+  /// Writes the text that precedes the next value, and returns the value's column. Returns nil if the value is not
+  /// written. `key` is the value if it is an integer.
   @inline(__always)
   private mutating func next(key: Int64?) -> EntityRendering.Column? {
     guard column < roles.count else { return nil }
@@ -178,7 +180,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     case .boolean where value == 0 || value == 1: append(boolean: value == 1, column)
     case .date: append(date: Double(value), column)
     case .number:
-      // Beyond 2^53 a float would round, so such an integer is written as one.
+      // A double would round a number beyond 2^53, so such a number is written as an integer.
       if let exact = Double(exactly: value) {
         append(real: exact, column)
       } else {
@@ -219,7 +221,7 @@ struct NamedRowSink: RowSink, ~Copyable {
       if bytes.byteCount == 38, let file = ExternalBlob.identifier(in: bytes.array()) {
         append(external: file, column)
       } else {
-        // A first byte of 1 marks a value that is stored here.
+        // If the first byte is 1, the value is stored in the row itself, after that byte.
         append(binary: bytes.byte(at: 0) == 1 ? bytes.part(1, bytes.byteCount - 1) : bytes, column)
       }
     } else {
@@ -240,7 +242,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     output.append(UInt8(ascii: "}"))
   }
 
-  /// The ``HiddenColumn/key`` of the column of the last value.
+  /// The ``HiddenColumn/key`` of the column that the last value belongs to.
   private var hiddenKey: [UInt8] { hiddenKeys[column &- 1] }
 
   private mutating func append(boolean value: Bool, _ column: EntityRendering.Column) {

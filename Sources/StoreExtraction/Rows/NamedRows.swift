@@ -3,7 +3,7 @@ import ObjectModel
 import RowText
 import SQLiteFile
 
-/// Where rendered rows go: a file, the standard output, or memory.
+/// A destination of written rows: a file, the standard output, or memory.
 final class RowTarget {
   var output: OutputBuffer
   var rowCount = 0
@@ -11,31 +11,31 @@ final class RowTarget {
   init(_ output: consuming OutputBuffer) { self.output = output }
 }
 
-/// Renders the rows of a table with the names of the model, directly from their records.
+/// Writes the rows of a table under the names of the model, directly from their records.
 final class NamedRows: RecordReceiver {
   private let plan: RowPlan
   private let options: RowOutput.Options
-  /// The renderings of the known entities, followed by that for unknown entities.
+  /// The renderings of the known entities, followed by the rendering of unknown entities.
   private let entities: [EntityRendering]
   private let places: [Int64: Int]
-  /// Whether the limit applies to each target, not to all rows together.
+  /// Whether the limit applies to each target separately. If false, it applies to all rows together.
   private let limitsTargets: Bool
-  /// Makes the target for rows of unknown entities when the first such row comes; nil when they are not wanted.
+  /// Makes the target for rows of unknown entities when the first such row comes; nil if these rows are not wanted.
   private let unknownTarget: (() throws -> RowTarget)?
   /// Called with the name of each external file that a row names, and with the row's entity or table.
   private let noteExternal: ((_ file: String, _ entity: String) -> Void)?
   private var state: State
-  // Tokens take up to sixteen times the space of the values in a page.
+  // Tokens take up to sixteen times the space of the values in a page, so blocks are smaller with redaction.
   let blockBytes: Int
-  /// Whether this receiver reads blocks for another receiver.
+  /// Whether this receiver handles one block on behalf of another receiver.
   private let isPart: Bool
 
-  /// What changes from row to row, in one struct that is accessed once for each row.
+  /// The state that changes from row to row. It is one struct, so that it is accessed only once for each row.
   private struct State: ~Copyable {
     var sink: NamedRowSink
-    /// Where the rows of each entity go; nil for an entity that is not wanted.
+    /// The target of each entity's rows, in the order of `entities`; nil for an entity that is not wanted.
     var targets: [RowTarget?] = []
-    /// The target whose output is in the sink.
+    /// The target whose output buffer is now in the sink.
     var target: RowTarget?
     /// The number of rows in ``target``.
     var targetRowCount = 0
@@ -46,16 +46,16 @@ final class NamedRows: RecordReceiver {
     var rowCount = 0
     /// The number of rows of unknown entities, by entity number; nil stands for rows without an entity number.
     var unknownNumbers: [Int64?: Int] = [:]
-    /// The external files that rows of a block name, each with the row's entity or table.
+    /// The external files that the rows of a block name, each with the row's entity or table.
     var externals: [(file: String, entity: String)] = []
-    /// Why the target for rows of unknown entities could not be made.
+    /// The error that occurred when the target for rows of unknown entities was made; nil if there was none.
     var failure: (any Error)?
     var hasBroken = false
 
     init(_ sink: consuming NamedRowSink) { self.sink = sink }
 
-    /// Directs rows to a target: moves its output into the sink, and the previous output back to the previous target.
-    /// With nil, only moves the output back.
+    /// Sends the rows that follow to `target`. Moves the output buffer in the sink back to the last target, and the
+    /// buffer of `target` into the sink. If `target` is nil, the sink gets no other buffer.
     mutating func write(to target: RowTarget?) {
       guard self.target !== target else { return }
       if let last = self.target {
@@ -72,23 +72,25 @@ final class NamedRows: RecordReceiver {
 
     var isBroken: Bool { hasBroken || sink.isBroken }
 
-    /// Whether nothing has failed, and fewer rows than `limit` were rendered.
+    /// Whether nothing has failed, and fewer rows than `limit` were written.
     func wantsMore(below limit: Int) -> Bool { failure == nil && !isBroken && rowCount < limit }
   }
 
+  /// Prepares to write the rows of a table.
+  ///
   /// - Parameters:
   ///   - plan: how the columns of the table become properties.
   ///   - store: the store, which knows the names of entities.
   ///   - form: the form of the rows.
-  ///   - options: blobs, spreadsheets and the limit.
+  ///   - options: how binary values and CSV are written, and the limit.
   ///   - shared: the columns of a CSV with several entities; nil for other output.
-  ///   - redaction: what is written in place of values and names; nil to write them as they are.
-  ///   - limitsTargets: whether the limit applies to each target, not to all rows together.
+  ///   - redaction: the rules for replacing values and names; nil to write them as they are.
+  ///   - limitsTargets: whether the limit applies to each target separately and not to all rows together.
   ///   - noteExternal: called with the name of each external file that a row names, and with the row's entity or table.
-  ///   - unknownTarget: makes the target for rows of unknown entities when the first such row comes, if `target`
-  ///     returned none; nil leaves them out.
-  ///   - target: returns the target for rows of an entity, or of unknown entities if `entity` is nil; nil leaves them
-  ///     out.
+  ///   - unknownTarget: makes the target for rows of unknown entities when the first such row comes, unless `target`
+  ///     has returned one. If `unknownTarget` is nil, these rows are left out.
+  ///   - target: returns the target for the rows of an entity, or for rows of unknown entities if `entity` is nil. Rows
+  ///     without a target are left out.
   init(
     _ plan: RowPlan, of store: CoreDataStore, as form: NamedRowSink.Form,
     _ options: RowOutput.Options, in shared: SharedColumns? = nil,
@@ -117,7 +119,7 @@ final class NamedRows: RecordReceiver {
     state.targets = numbered.map { target($0.value, $0.key) } + [target(nil, nil)]
   }
 
-  /// Creates a receiver for blocks of the rows that `whole` receives.
+  /// Creates a receiver that handles single blocks of the rows for `whole`.
   private init(partOf whole: NamedRows) {
     plan = whole.plan
     options = whole.options
@@ -129,7 +131,8 @@ final class NamedRows: RecordReceiver {
     blockBytes = whole.blockBytes
     isPart = true
     state = State(NamedRowSink(like: whole.state.sink))
-    // Entities that share a target share one here, so that their rows stay in order.
+    // If entities share a target, they share the corresponding target of this receiver, too, so that their rows stay in
+    // order.
     var parts: [ObjectIdentifier: RowTarget] = [:]
     for case let target? in whole.state.targets where parts[ObjectIdentifier(target)] == nil {
       parts[ObjectIdentifier(target)] = RowTarget(.ofBlock())
@@ -137,8 +140,7 @@ final class NamedRows: RecordReceiver {
     state.targets = whole.state.targets.map { $0.flatMap { parts[ObjectIdentifier($0)] } }
   }
 
-  /// Renders the rows of the table. Problems with rows are added to the store's findings, and `progress` counts the
-  /// rows.
+  /// Writes the rows of the table. Adds problems with rows to the store's findings. `progress` counts the rows.
   func read(from store: CoreDataStore, _ progress: RowProgress? = nil) throws {
     let receiver = progress?.watching(self) ?? self
     let result = Result { try store.database.read(plan.table, by: receiver) }
@@ -189,7 +191,7 @@ final class NamedRows: RecordReceiver {
     state.sink.externals.removeAll()
   }
 
-  /// Prepares for a row whose entity number differs from that of the last row.
+  /// Prepares for a row whose entity number differs from that of the row before.
   private func turn(to number: Int64?, _ state: inout State) {
     state.number = number
     let place = number.flatMap { places[$0] } ?? entities.count - 1
@@ -213,10 +215,10 @@ final class NamedRows: RecordReceiver {
 
   // MARK: - Blocks
 
-  /// The most targets for which blocks have buffers; with more targets, rows are not read in blocks.
+  /// The maximum number of targets with which rows are read in blocks. Each block has a buffer for each target.
   private static let maxBlockTargets = 32
 
-  // The rows of one JSON object need separators, and a limit needs one count: neither works with blocks.
+  // Blocks cannot be used for one JSON object, whose rows need separators, or with a limit, which needs a single count.
   var takesBlocks: Bool {
     options.limit == nil && state.sink.form != .json(.object)
       && Set(state.targets.compactMap { $0.map(ObjectIdentifier.init) }).count
@@ -257,7 +259,7 @@ final class NamedRows: RecordReceiver {
 }
 
 extension RowPlan {
-  /// The entity number in a record that the decoder has opened; nil when it is not an integer.
+  /// The entity number in the record that the decoder has opened; nil if the value is not an integer.
   func entityNumber(
     of record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
     _ decoder: borrowing RecordDecoder
@@ -267,7 +269,7 @@ extension RowPlan {
   }
 }
 
-/// Drops all values. It is used when only the decoder's counts are wanted.
+/// Drops all values. Used if a record is decoded only so that the decoder counts the record's defects.
 struct NoSink: RowSink {
   let wantsMore = true
   mutating func beginRow(_ rowID: Int64?) {}

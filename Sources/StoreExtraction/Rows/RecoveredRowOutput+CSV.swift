@@ -6,13 +6,13 @@ package import SQLiteForensics
 extension RecoveredRowOutput {
   private var database: DamagedDatabase { store.database }
 
-  /// The columns that follow the values in each line. For an intact live row, the state is empty and the confidence is
-  /// 1. Partial values are empty fields; what remains of them is in `_partial`, as JSON.
+  /// The columns that follow the values in each line. In the line of an intact live row, the state is empty and the
+  /// confidence has the value 1. A partial value is an empty field; its remains are in `_partial`, as JSON.
   private static let originColumns = [
     "_state", "_attribution", "_confidence", "_file", "_page", "_offset", "_partial",
   ]
 
-  /// Writes the rows of one table as CSV: its columns as SQLite stores them, then the origin of each row.
+  /// Writes the rows of one table as CSV. A line has the columns as SQLite stores them, then the origin of the row.
   /// - Throws: ``ExtractionError`` with `unknownName`; `SQLiteFileError` when the device fails or the output cannot be
   ///   written.
   package func writeTableCSV(
@@ -30,7 +30,7 @@ extension RecoveredRowOutput {
     var outcome = Outcome()
     guard limit != 0 else { return outcome }
     try database.forEachRow(selection, of: [expected.name]) { row in
-      // Values after the last column are dropped: a row with such values never belonged to this table.
+      // Values after the last column are dropped. A row with such values never belonged to this table.
       for column in names.indices {
         if column > 0 { output.append(UInt8(ascii: ",")) }
         if column < row.values.count {
@@ -49,8 +49,8 @@ extension RecoveredRowOutput {
     return outcome
   }
 
-  /// Returns the names of a table's columns. For a table without a description they are `c0`, `c1` and so on, as many
-  /// as its longest row has values.
+  /// Returns the names of a table's columns. If the table has no description, the names are `c0`, `c1` and so on, one
+  /// for each value of the table's longest row.
   private func columnNames(of table: ExpectedTable, _ selection: DamagedDatabase.Selection)
     throws(SQLiteFileError) -> [String]
   {
@@ -63,8 +63,8 @@ extension RecoveredRowOutput {
     return (0..<count).map { "c\($0)" }
   }
 
-  /// Writes the rows of one entity, without its subentities, as CSV: `_pk` and the properties, then the origin of each
-  /// row.
+  /// Writes the rows of one entity, without its subentities, as CSV. A line has `_pk` and the properties, then the
+  /// origin of the row.
   /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
   package func writeCSV(
     _ selection: DamagedDatabase.Selection, of entity: String, to descriptor: Int32
@@ -107,8 +107,8 @@ extension RecoveredRowOutput {
 }
 
 extension RecoveredRowOutput {
-  /// Writes the rows of several entities as one CSV: `_entity`, `_pk`, all their properties, and the origin of each row.
-  /// `entities` nil writes those of all entities, known or not.
+  /// Writes the rows of several entities as one CSV. A line has `_entity`, `_pk`, the properties of all these entities,
+  /// then the origin of the row. If `entities` is nil, the rows of all entities, known or unknown, are written.
   /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
   package func writeCSV(
     _ selection: DamagedDatabase.Selection, ofEntities entities: [String]?, to descriptor: Int32
@@ -117,7 +117,7 @@ extension RecoveredRowOutput {
     all.names = entities
     all.limit = nil
     guard limit != 0 else { return Outcome() }
-    // Which properties the entities of a damaged store have is known only after all their rows were read.
+    // The properties of entities in a damaged store are known only after all rows were read.
     var shared = SharedColumns()
     _ = try all.forEachRow(selection) { managed, _, _ in
       for property in managed.properties { shared.add(property.name) }

@@ -8,23 +8,23 @@ import SafeText
 
 /// Writes rows of a damaged store, including deleted ones, to an open file descriptor.
 package struct RecoveredRowOutput {
-  /// How many rows were written, and how many were left out.
+  /// The counts of rows that were written, and of rows that were left out.
   package struct Outcome: Sendable {
     /// The number of rows that were written.
     package var rowCount = 0
-    /// The number of live rows among them that are partial.
+    /// The number of live rows that were written with a partial value.
     package var partialCount = 0
-    /// The number of rows whose table is not known. They have no entity and are not written.
+    /// The number of rows that were not written, because their table and therefore their entity is not known.
     package var unattributedCount = 0
   }
 
-  /// The names of the wanted entities, including their descendants, and of wanted tables; nil for all.
+  /// The names of the wanted entities and tables; nil for all. The descendants of a wanted entity are wanted, too.
   package var names: [String]?
-  /// The most rows that are written; nil for all.
+  /// The maximum number of rows that are written; nil for all.
   package var limit: Int?
   /// How binary values are written.
   package var blobs = BlobForm.hex
-  /// Whether CSV text that a spreadsheet would treat as a formula gets an apostrophe.
+  /// Whether an apostrophe is put before CSV text that a spreadsheet would treat as a formula.
   package var isSafeForSpreadsheets = false
   let store: DamagedStore
   private let naming: RecoveredNaming
@@ -37,20 +37,20 @@ package struct RecoveredRowOutput {
       storePath: store.database.path)
   }
 
-  /// The names of the entities that the store or its model has, each once, sorted.
+  /// The sorted names of all entities in the store or its model.
   package var entityNames: [String] {
     let names = Array(naming.entityNames.values) + (store.model?.entityNames ?? [])
     return Set(names.map { ExactText($0) }).sorted().map(\.text)
   }
 
-  /// The names of the tables whose rows belong to no entity, without Core Data's own tables.
+  /// The names of the tables whose rows belong to no entity. Core Data's own tables are left out.
   package var plainTableNames: [String] {
     store.database.tables.enumerated().filter { place, table in
       naming.fields(of: place, nil) == nil && !CoreDataStore.isOwn(table: table.name)
     }.map(\.element.name)
   }
 
-  /// Returns those of the tables `names` that have rows of the selection.
+  /// Returns those of the tables `names` that have at least one row in the selection.
   package func tablesWithRows(
     _ selection: DamagedDatabase.Selection, among names: [String]
   ) throws -> [String] {
@@ -64,8 +64,8 @@ package struct RecoveredRowOutput {
     return names.filter { found.contains(ExactText($0)) }
   }
 
-  /// Returns the names of the tables that ``names`` select, each once. A name selects the table of this name, or the
-  /// table of the entity of this name. Nil when all tables are selected.
+  /// Returns the names of the tables that ``names`` selects, each once. A name selects the table of this name, or the
+  /// table of the entity of this name. Returns nil if all tables are selected.
   /// - Throws: ``ExtractionError`` with `unknownName`.
   package func tableNames() throws(ExtractionError) -> [String]? {
     guard let names else { return nil }
@@ -92,12 +92,13 @@ package struct RecoveredRowOutput {
       ?? tables.first { $0.lowercased() == name.lowercased() }
   }
 
-  /// Returns the name among `known` that `name` stands for.
+  /// Returns the entity name among `known` that `name` refers to.
   static func entity(named name: String, among known: [String]) -> String? {
     ExactText.place(of: name, in: known) { $0 }.map { known[$0] }
   }
 
-  /// Returns the table of an entity, which is named after the entity's root. Nil when it is lost.
+  /// Returns the name of the table that holds an entity's rows, which is the table of its root entity. Returns nil if
+  /// the table is lost.
   private func table(ofEntity name: String) -> String? {
     let planned = store.model.flatMap { TableLayout($0).table(of: name)?.name }
     let record = store.entities.first { ExactText.isSame($0.name, name) }
@@ -108,18 +109,19 @@ package struct RecoveredRowOutput {
     return place.map { tables[$0].name }
   }
 
-  /// The records that may be parents. The parent of a root entity has the number 0.
+  /// The entity records, by entity number, for finding parents. The number 0 is missing, because it marks a root
+  /// entity.
   private var parents: [Int64: EntityRecord] {
     Dictionary(
       store.entities.filter { $0.number != 0 }.map { ($0.number, $0) },
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// Returns the names of an entity and its ancestors, as Z_PRIMARYKEY has them.
+  /// Returns the names of an entity and its ancestors, according to Z_PRIMARYKEY.
   private func lineage(of record: EntityRecord, _ parents: [Int64: EntityRecord]) -> [String] {
     var names = [record.name]
     var next = parents[record.superNumber]
-    // Hostile records may be each other's parents.
+    // In a hostile file, two entities may be each other's parents.
     while let parent = next, names.count <= ManagedObjectModel.maximumInheritanceDepth {
       names.append(parent.name)
       next = parents[parent.superNumber]
@@ -127,11 +129,11 @@ package struct RecoveredRowOutput {
     return names
   }
 
-  /// Which rows ``names`` select.
+  /// The rows that ``names`` selects.
   fileprivate struct Wanted {
-    /// The tables that may have such rows.
+    /// The tables that may contain selected rows.
     var read: [String] = []
-    /// The tables whose rows are all wanted.
+    /// The tables of which all rows are selected.
     var tables = ExactTexts()
     var entities = ExactTexts()
 
@@ -140,7 +142,7 @@ package struct RecoveredRowOutput {
     }
   }
 
-  /// Returns which rows ``names`` select; nil when all are selected.
+  /// Returns the rows that ``names`` selects; nil if all rows are selected.
   fileprivate func wanted() -> Wanted? {
     guard let names else { return nil }
     var wanted = Wanted()
@@ -149,7 +151,7 @@ package struct RecoveredRowOutput {
     for name in names {
       let entity = Self.entity(named: name, among: known)
       if let entity { entities.append(entity) }
-      // The name of an entity may differ only in case from the table name of another entity.
+      // The name of an entity may differ only in case from the name of another entity's table.
       if let table = table(named: name), entity == nil || ExactText.isSame(table, name) {
         wanted.read.append(table)
         wanted.tables.insert(table)
@@ -168,7 +170,9 @@ package struct RecoveredRowOutput {
     return wanted
   }
 
-  /// Passes rows of entities to `receive`, with their state and their partial values, until `receive` returns false.
+  /// Calls `receive` with each row that belongs to an entity, until `receive` returns false. `columns` are the
+  /// positions of the columns that the properties come from. `recovered` has the state and the partial values of the
+  /// row.
   /// - Throws: ``ExtractionError`` with `unknownName`; `SQLiteFileError` when the device fails.
   package func forEachRow(
     _ selection: DamagedDatabase.Selection,
@@ -177,9 +181,9 @@ package struct RecoveredRowOutput {
     try forEachRow(selection, ordinary: nil, receive)
   }
 
-  /// Passes rows of entities to `receive`, but ordinary rows to `ordinary` before they are decoded. An ordinary row is
-  /// live and complete, has a row id, and is in the table of an entity. `ordinary` returns nil for a row that is not
-  /// wanted.
+  /// Calls `ordinary` with each ordinary row before it is decoded, and `receive` with each other row that belongs to an
+  /// entity. An ordinary row is live and complete, has a row id, and is in the table of an entity. `ordinary` returns
+  /// whether it wants the next row, or nil if it did not want this row.
   private func forEachRow(
     _ selection: DamagedDatabase.Selection,
     ordinary: ((_ row: borrowing RecoveredRowBuffer, _ number: Int64?) -> Bool?)?,
@@ -236,7 +240,7 @@ package struct RecoveredRowOutput {
     return outcome
   }
 
-  /// Writes rows of entities as JSON in the form of ordinary rows, followed by their state and origin.
+  /// Writes rows of entities as JSON. A row has the form of an ordinary row, followed by the row's state and origin.
   /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
   package func writeJSON(
     _ selection: DamagedDatabase.Selection, as form: JSONForm = .lines, to descriptor: Int32
@@ -278,29 +282,30 @@ package struct RecoveredRowOutput {
   }
 }
 
-/// Identifies the rows of one table with one entity number.
+/// A dictionary key for the rows of one table that have the same entity number.
 struct RowKind: Hashable {
   let table: Int
   let number: Int64?
 
-  /// The most kinds that are kept. A store has fewer, but hostile rows may have any number.
+  /// The maximum number of kinds that are kept. A sound store has fewer, but hostile rows may have any number of kinds.
   static let most = 100_000
 }
 
 extension RecoveredNaming {
-  /// Returns the kind of rows with an entity number. All numbers that belong to no entity are one kind.
+  /// Returns the kind of the rows of a table that have a given entity number. All entity numbers that belong to no
+  /// entity share one kind.
   func kind(of table: Int, _ number: Int64?) -> RowKind {
     RowKind(table: table, number: number.flatMap { entityNames[$0] == nil ? nil : $0 })
   }
 }
 
-/// Gives the renderings of ordinary rows. Each is made only once for a table and an entity number.
+/// Provides the renderings of ordinary rows. A rendering is made only once for each table and entity number.
 private final class RecoveredRenderings {
   private let naming: RecoveredNaming
   private let store: DamagedStore
   private let wanted: RecoveredRowOutput.Wanted?
   private var known: [RowKind: EntityRendering?] = [:]
-  /// The rendering that was asked for last. Most rows need the same one as the row before.
+  /// The rendering that was requested last. It is cached because the next row usually needs the same rendering.
   private var last: (key: RowKind, rendering: EntityRendering?)?
 
   init(_ naming: RecoveredNaming, _ store: DamagedStore, _ wanted: RecoveredRowOutput.Wanted?) {
@@ -309,8 +314,8 @@ private final class RecoveredRenderings {
     self.wanted = wanted
   }
 
-  /// Returns the rendering for rows of a table with an entity number. Nil when these rows are not wanted, or the table
-  /// holds no entities.
+  /// Returns the rendering of the rows of a table that have a given entity number. Returns nil if these rows are not
+  /// wanted, or if the table holds no entities.
   func rendering(of table: Int?, _ number: Int64?) -> EntityRendering? {
     guard let table else { return nil }
     let key = RowKind(table: table, number: number)
@@ -332,13 +337,13 @@ private final class RecoveredRenderings {
 }
 
 extension RecoveredRowBuffer {
-  /// Whether the row is live, complete and certain, with a row id.
+  /// Whether the row is live, complete and certain, and has a row id.
   fileprivate var isOrdinary: Bool {
     origin.state == nil && origin.table != nil && origin.confidence >= 100 && partial.isEmpty
       && !hasInvalidText && rowID != nil
   }
 
-  /// Passes the values of `columns` to the sink, in this order.
+  /// Passes the values of `columns` to the sink, in the order of `columns`.
   fileprivate func send(_ columns: [Int], to sink: inout NamedRowSink) {
     sink.beginRow(rowID)
     for column in columns {
@@ -356,7 +361,8 @@ extension RecoveredRowBuffer {
 }
 
 extension OutputBuffer {
-  /// Appends the members for the origin of a row, in the form that raw rows have, with partial values by property.
+  /// Appends the members that describe the origin of a row, in the form that is used for raw rows. Partial values are
+  /// listed by property.
   fileprivate mutating func append(
     originOf row: RecoveredRow, _ managed: ManagedRow, _ columns: [Int]
   ) {
@@ -380,10 +386,10 @@ extension OutputBuffer {
   }
 }
 
-/// Writes partial values for output.
+/// Formats partial values for output.
 enum PartialText {
-  /// Returns a JSON object with a member for each partial value, by column name. A column without a name is called `c`
-  /// with its position, such as `c3`.
+  /// Returns a JSON object with a member for each partial value, by column name. The member for a column without a name
+  /// is called `c` with the column's position, such as `c3`.
   static func json(_ values: [PartialValue], name: (_ column: Int) -> String?) -> [UInt8] {
     var text: [UInt8] = []
     for value in values {

@@ -3,13 +3,13 @@ import StoreFiles
 package import RowText
 import SQLiteFile
 
-/// How binary values are written.
+/// The form in which binary values are written.
 public enum BlobForm: String, Sendable, CaseIterable {
   /// All bytes, as hexadecimal.
   case hex
-  /// Only size and SHA-256.
+  /// Only the size and the SHA-256.
   case summary
-  /// What the bytes contain: a property list or keyed archive as JSON, text, or an image by its size.
+  /// The content of the bytes: a property list or keyed archive as JSON, a text, or the size of an image.
   case decoded
 }
 
@@ -65,7 +65,7 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends text. Invalid UTF-8 is written twice: as readable text and as exact bytes.
+  /// Appends text. Invalid UTF-8 is appended twice: as readable text and as the exact bytes.
   mutating func append(json text: StoredText) {
     guard !text.isValid else { return append(jsonString: text.string) }
     append("{\"text\":")
@@ -75,7 +75,7 @@ extension OutputBuffer {
     append("\"}")
   }
 
-  /// Appends a date in ISO 8601, or its seconds if ISO 8601 cannot express it.
+  /// Appends a date in ISO 8601. If ISO 8601 cannot express the date, appends its seconds.
   mutating func append(json date: ReferenceDate) {
     guard let moment = date.moment else {
       append("{\"secondsSince2001\":")
@@ -87,9 +87,9 @@ extension OutputBuffer {
     append(UInt8(ascii: "\""))
   }
 
-  /// Appends the text of ``ReferenceDate/iso8601``: `2026-11-20T21:53:07.25Z`.
+  /// Appends a date as ``ReferenceDate/iso8601`` writes it: `2026-11-20T21:53:07.25Z`.
   package mutating func append(iso8601 moment: ReferenceDate.Moment) {
-    /// Returns two ASCII digits, the first one in the lowest byte.
+    /// Returns two ASCII digits; the first digit is the lowest byte of the result.
     func digits(_ value: Int) -> UInt64 {
       let value = UInt64(truncatingIfNeeded: value)
       let tens = (value &* 205) >> 11
@@ -129,7 +129,8 @@ extension OutputBuffer {
     advance(to: cursor)
   }
 
-  /// Appends bytes as a JSON object: in full, as size and hash, or as what they contain.
+  /// Appends bytes as a JSON object with all bytes, with size and hash, or with the content of the bytes, as `blobs`
+  /// says.
   mutating func append(json bytes: RawSpan, blobs: BlobForm) {
     switch blobs {
     case .hex:
@@ -144,8 +145,8 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends a value in an external file. `external` is the file's name, `missing` is true if the file is missing, and
-  /// `unreadable` is the reason why it cannot be read, or not completely.
+  /// Appends a value in an external file as a JSON object. The member `external` is the file's name, `missing` is true
+  /// if the file is missing, and `unreadable` is the reason why the file cannot be read completely.
   mutating func append(json blob: ExternalBlob, blobs: BlobForm) {
     append("{\"external\":")
     append(jsonString: blob.identifier)
@@ -175,7 +176,7 @@ extension OutputBuffer {
     append("}")
   }
 
-  /// Appends the content of a file. If reading fails midway, the part that was read stays.
+  /// Appends the content of a file. If reading fails midway, the output keeps the bytes that were read before.
   private mutating func append(hexadecimalOf file: ByteFile) throws(SQLiteFileError) {
     append(",\"hex\":\"")
     defer { append("\"") }
@@ -234,7 +235,7 @@ extension OutputBuffer {
   }
 }
 
-/// Writes UUIDs in their usual text form.
+/// Formats UUIDs as text in their usual form.
 package enum UUIDText {
   /// Returns the text of 16 bytes, such as `30084A1C-6B5E-4D2C-9F3A-1C2D3E4F5061`.
   package static func string(_ bytes: [UInt8]) -> String {
@@ -247,7 +248,7 @@ package enum UUIDText {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Returns the ASCII code of the upper-case hexadecimal digit for a number below 16.
+  /// Returns the ASCII code of the upper-case hexadecimal digit for `value`, which is below 16.
   @inline(__always)
   static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 48 + value : 55 + value }
 }

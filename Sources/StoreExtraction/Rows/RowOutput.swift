@@ -4,20 +4,20 @@ import SQLiteFile
 
 /// Writes rows of entities to an open file descriptor.
 public struct RowOutput: Sendable {
-  /// Which rows are written, and in which form.
+  /// Which rows are written, and the form in which they are written.
   public struct Options: Sendable {
-    /// The entities wanted, including their descendants; nil for all.
+    /// The names of the wanted entities; nil for all. The descendants of a wanted entity are wanted, too.
     public var entityNames: [String]?
-    /// The most rows that are written; nil for all.
+    /// The maximum number of rows that are written; nil for all.
     public var limit: Int?
     /// How binary values are written.
     public var blobs: BlobForm
-    /// Whether CSV text that a spreadsheet would treat as a formula gets an apostrophe.
+    /// Whether an apostrophe is put before CSV text that a spreadsheet would treat as a formula.
     public var isSafeForSpreadsheets: Bool
-    /// How CSV is written for Excel; nil for the form of RFC 4180.
+    /// The variant of CSV for Excel; nil to write CSV as RFC 4180 defines it.
     package var excel: ExcelForm?
 
-    /// Creates options. Without arguments: all rows, with blobs in full.
+    /// Creates options. By default, all rows are written, with all bytes of binary values.
     public init(
       entityNames: [String]? = nil, limit: Int? = nil, blobs: BlobForm = .hex,
       isSafeForSpreadsheets: Bool = false
@@ -28,17 +28,17 @@ public struct RowOutput: Sendable {
       self.isSafeForSpreadsheets = isSafeForSpreadsheets
     }
 
-    /// The form of CSV, which depends on the other options.
+    /// The form of CSV that results from the other options.
     package var csv: CSVForm {
       excel.map { CSVForm(forExcel: $0.hasDecimalComma) }
         ?? CSVForm(isSafeForSpreadsheets: isSafeForSpreadsheets)
     }
   }
 
-  /// Which rows are written, and in which form.
+  /// Which rows are written, and the form in which they are written.
   package var options: Options
 
-  /// Creates an output with these options.
+  /// Creates an output with the given options.
   public init(_ options: Options = Options()) { self.options = options }
 
   /// Writes the rows as JSON: one line for each row, or one object with all rows under `rows`.
@@ -50,8 +50,7 @@ public struct RowOutput: Sendable {
     try writeJSON(of: store, as: form, nil, to: descriptor)
   }
 
-  /// Writes the rows as JSON with tokens in place of values. With nil for `redaction`, the values themselves are
-  /// written.
+  /// Writes the rows as JSON, with tokens in place of values. If `redaction` is nil, writes the values themselves.
   @discardableResult
   package func writeJSON(
     of store: CoreDataStore, as form: JSONForm = .lines, _ redaction: RowRedaction?,
@@ -93,8 +92,8 @@ public struct RowOutput: Sendable {
 }
 
 extension RowOutput {
-  /// Writes the rows of several entities as one CSV with a header line: `_entity`, `_pk` and all their properties. A
-  /// field is empty when the row's entity does not have the property.
+  /// Writes the rows of several entities as one CSV with a header line. The columns are `_entity`, `_pk` and the
+  /// properties of all these entities. A field is empty if the row's entity does not have the property.
   /// - Returns: the number of rows.
   package func writeCSV(
     of entities: [DescribedEntity], in store: CoreDataStore, to descriptor: Int32
@@ -125,7 +124,8 @@ extension OutputBuffer {
     append(csvHeader: entity, CSVForm(isSafeForSpreadsheets: isSafe))
   }
 
-  /// Appends what comes before the rows of an entity's CSV: a byte order mark if the form has one, and the header line.
+  /// Appends the text that precedes the rows of an entity's CSV: a byte order mark if `form` has one, and the header
+  /// line.
   mutating func append(csvHeader entity: DescribedEntity, _ form: CSVForm) {
     if form.hasByteOrderMark { append(CSVForm.byteOrderMark) }
     append(csvField: "_pk", safeForSpreadsheets: form.isSafeForSpreadsheets)

@@ -2,17 +2,19 @@ import SQLiteFile
 
 /// Counts the rows of an export and reports the count regularly.
 package final class RowProgress {
-  /// The number of all rows; nil when they were not counted beforehand.
+  /// The total number of rows; nil if the rows were not counted beforehand.
   private let total: Int?
   private let report: (_ done: Int, _ total: Int?) -> Void
   private var done = 0
   private var told = 0
 
-  /// How many rows come between two reports.
+  /// The number of rows between two reports.
   fileprivate static let step = 1024
 
+  /// Creates a counter.
+  ///
   /// - Parameters:
-  ///   - total: the number of all rows; nil when they were not counted.
+  ///   - total: the total number of rows; nil if the rows were not counted.
   ///   - report: called with the number of rows read so far, and with `total`.
   init(of total: Int?, _ report: @escaping (_ done: Int, _ total: Int?) -> Void) {
     self.total = total
@@ -35,7 +37,7 @@ package final class RowProgress {
 /// Counts rows on their way to a receiver.
 private final class WatchedRows: RecordReceiver {
   private let receiver: any RecordReceiver
-  /// Nil for a receiver of blocks. The rows of a block are counted when another receiver takes them over.
+  /// The counter. Nil in a receiver for a block: its rows are counted only when another receiver takes them over.
   private let progress: RowProgress?
   private var count = 0
 

@@ -2,15 +2,15 @@ import CoreDataStore
 import SQLiteFile
 import SQLiteWriter
 
-/// Writes rows into a new SQLite file: a table for each entity with its properties as columns, and copies of the tables
-/// that hold no entities.
+/// Writes rows into a new SQLite file. Each entity gets a table whose columns are its properties. Tables that hold no
+/// entities are copied.
 struct SQLiteExport {
   private let store: CoreDataStore
   /// The tables that hold no rows of entities.
   private let plainTables: [Table]
   private let name: String
   private let options: RowOutput.Options
-  /// Waits for the SHA-256 of each file of the store set, by name.
+  /// Waits until the files of the store set are hashed. Returns the SHA-256 of each file, by name.
   private let sourceHashes: () throws -> [String: String]
   private let made: MadeFiles
   private let external: ExternalFiles
@@ -34,12 +34,12 @@ struct SQLiteExport {
     self.external = external
   }
 
-  /// Writes the file. It gets its name when it is finished. `check` runs after all rows were written; when it throws,
-  /// the file is removed.
+  /// Writes the file, which gets its name only when it is finished. Calls `check` after all rows were written. If
+  /// `check` throws, the file is removed.
   func write(to path: String, _ check: () throws -> Void) throws -> [StoreExport.Result.Part] {
     try SQLiteWriter.checkFree(path)
     let count = made.count
-    // The journal of a new file protects nothing, and would be one more file to remove.
+    // A journal would not protect anything in a new file, and would be one more file to remove.
     let options = SQLiteWriter.Options(journalMode: .memory)
     let writer = try made.making {
       let writer = try SQLiteWriter(
@@ -68,17 +68,18 @@ struct SQLiteExport {
 
   // MARK: - Rows
 
-  /// A table of entities that is read, and where its rows go.
+  /// A table of entities in the store, and the tables of the export that its rows are written to.
   private struct EntitySource {
     let plan: RowPlan
     var entities: [(entity: DescribedEntity, table: Int)] = []
-    // The table for rows of unknown entities. It has their entity number and key, and the columns as they are declared.
+    // The table for rows of unknown entities. Its columns are the entity number, the key, and the columns that the
+    // store declares.
     var unknown: Int?
     let links: Int
     let missing: Int
   }
 
-  /// A table that is read as it is stored.
+  /// A table of the store that is written as it is stored.
   private struct TableSource {
     let table: Table
     let names: [String]
@@ -176,7 +177,7 @@ struct SQLiteExport {
     return columns
   }
 
-  /// The longest value that SQLite stores (SQLITE_MAX_LENGTH).
+  /// The maximum length in bytes of a value that SQLite stores (SQLITE_MAX_LENGTH).
   static let maxValueBytes: Int64 = 1_000_000_000
 
   private func addTables(
@@ -190,7 +191,7 @@ struct SQLiteExport {
       var columns = try names.prefix(OverflowColumns.maxColumns).map {
         try SQLIdentifier.quoted(taken.unique($0))
       }
-      // Columns beyond SQLite's limit share one column, as JSON.
+      // The values of columns beyond SQLite's limit are stored in one column, as JSON.
       if names.count > OverflowColumns.maxColumns {
         columns.append(try SQLIdentifier.quoted(OverflowColumns.name))
         folded.append((table.name, names.count))

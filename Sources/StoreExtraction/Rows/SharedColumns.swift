@@ -1,7 +1,7 @@
 import CoreDataStore
 
-/// The columns of a CSV that holds several entities: the names of all properties, each once, in the order in which they
-/// first occur. Many-to-many relationships come last, because their keys are not in the row.
+/// The columns of a CSV with several entities: the names of all their properties, each once, in the order of first
+/// occurrence. Many-to-many relationships come last, because their keys are not in the row.
 struct SharedColumns {
   private(set) var names: [String] = []
   private var places: [ExactText: Int] = [:]
@@ -16,7 +16,7 @@ struct SharedColumns {
       for property in entity.properties where property.kind == .toMany {
         guard linkPlaces[ExactText(property.name)] == nil else { continue }
         linkPlaces[ExactText(property.name)] = names.count
-        // An attribute of another entity may have this name.
+        // An attribute of another entity may have the same name as this relationship.
         names.append(
           place(of: property.name) == nil
             ? property.name : "\(entity.name).\(property.name)")
@@ -27,16 +27,16 @@ struct SharedColumns {
   /// Creates an empty list of columns.
   init() {}
 
-  /// Adds a column, unless the list has one of this name.
+  /// Adds a column, unless a column of this name is already in the list.
   mutating func add(_ name: String) {
     guard places[ExactText(name)] == nil else { return }
     places[ExactText(name)] = names.count
     names.append(name)
   }
 
-  /// Returns the position of a property among the columns; nil when it is not there.
+  /// Returns the position of a property among the columns; nil if there is no column for it.
   func place(of name: String) -> Int? { places[ExactText(name)] }
 
-  /// Returns the position of a many-to-many relationship among the columns; nil when it is not there.
+  /// Returns the position of a many-to-many relationship among the columns; nil if there is no column for it.
   func place(ofLink name: String) -> Int? { linkPlaces[ExactText(name)] }
 }

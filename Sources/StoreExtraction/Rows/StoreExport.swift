@@ -15,7 +15,7 @@ public struct StoreExport: Sendable {
     case sqlite
   }
 
-  /// What was written, and what was found in the store.
+  /// The result of an export: what was written, and what was found in the store.
   public struct Result: Sendable, Codable {
     /// The name of the schema of the JSON form.
     package var schema = "lifeboat.extract"
@@ -27,32 +27,33 @@ public struct StoreExport: Sendable {
     package let format: String
     /// The path of the new folder or file.
     public let output: String
-    /// What was written, entity by entity or table by table.
+    /// The parts of the output, one for each entity or table.
     public package(set) var parts: [Part]
-    /// Names of entities and tables without rows. They have no file or sheet.
+    /// The names of entities and tables without rows. The output has no file or sheet for them.
     package var emptyNames: [String] = []
-    /// Names in ``emptyNames`` whose table is damaged, so that rows may be missing; nil when there are none.
+    /// The names in ``emptyNames`` whose table is damaged, so that its rows may be missing. Nil if there are no such
+    /// names.
     package var doubtfulNames: [String]?
     /// The number of rows in all parts.
     public let rowCount: Int
     /// The SHA-256 of each file of the store set, by file name.
     package let sourceSHA256: [String: String]
-    /// Files beside the store that hold values of its rows, copied to the output under the names in the rows; nil when
-    /// there are none.
+    /// The counts of the files beside the store that hold values of its rows. They are copied to the output under the
+    /// names that the rows contain. Nil if there are none.
     package let externalFiles: RebuildResult.ExternalFiles?
     /// The files beside a workbook for values that are too long for a cell; nil when there are none.
     package var longValues: LongValueFiles?
-    /// The number of texts in a workbook that are not valid UTF-8, so that their cells do not show all bytes; nil when
-    /// there are none.
+    /// The number of texts in a workbook that are not valid UTF-8. Their cells do not show all bytes. Nil if there are
+    /// none.
     package var invalidTextCount: Int?
-    /// The time zone of the dates in a workbook, or in CSV for Excel; nil in other forms, where dates are in UTC.
+    /// The time zone of the dates in a workbook, or in CSV for Excel. Nil for other forms, in which dates are in UTC.
     package var timeZone: String?
-    /// What was wrong or noteworthy in the store.
+    /// The findings on the store: what was wrong or noteworthy.
     public let findings: [Finding]
-    /// How many of the findings are damage.
+    /// The number of findings that are damage.
     public let damageCount: Int
 
-    /// Files that hold one value each.
+    /// Counts of the files that hold one long value each.
     package struct LongValueFiles: Sendable, Codable {
       /// The number of files.
       package let fileCount: Int
@@ -62,7 +63,7 @@ public struct StoreExport: Sendable {
       package let output: String
     }
 
-    /// What was written for one entity or table.
+    /// The part of the output for one entity or table.
     public struct Part: Sendable, Codable {
       /// The name of the entity or table.
       public let name: String
@@ -75,22 +76,22 @@ public struct StoreExport: Sendable {
 
   /// Which rows are written, and how binary values and CSV cells are written.
   public var options: RowOutput.Options
-  /// What the result and a new SQLite file call the store; nil for its path.
+  /// The name by which the result and a new SQLite file refer to the store; nil for the store's path.
   package var sourceName: String?
   /// Tracks the files that are made, so that a caller can remove them at any time.
   package var made = MadeFiles()
 
-  /// Called with the number of rows read so far, and with the number of all rows if they were counted; nil for no
+  /// Called with the number of rows read so far, and with the total number of rows if they were counted. Nil for no
   /// reports.
   package var progress: (@Sendable (_ done: Int, _ total: Int?) -> Void)?
-  /// Whether rows are counted beforehand for ``progress``, which reads them once more.
+  /// Whether rows are counted beforehand for ``progress``. Counting takes one additional pass over the rows.
   package var countsRows = false
 
-  /// Whether SQLite runs `integrity_check`, not just `quick_check`, on a large SQLite file before it gets its final
-  /// name.
+  /// Whether SQLite runs `integrity_check`, not just `quick_check`, on a large new SQLite file before the file gets its
+  /// final name.
   public var verifies = false
 
-  /// Creates an export with these options, including entity names and limit.
+  /// Creates an export with the given options, including the wanted entities and the limit.
   public init(_ options: RowOutput.Options = .init()) { self.options = options }
 
   /// Writes the rows of `store`.
@@ -98,9 +99,11 @@ public struct StoreExport: Sendable {
   /// - Parameters:
   ///   - store: the opened store.
   ///   - format: the form of the output.
-  ///   - output: a folder for CSV and NDJSON, a file for SQLite. Nothing may exist there except an empty folder.
+  ///   - output: a folder for CSV and NDJSON, a file for SQLite. Nothing may exist at this path, except an empty
+  ///     folder.
   /// - Returns: what was written, and the hashes and findings of the store.
-  /// - Throws: ``ExtractionError``, `SQLiteFileError`, `SQLiteWriterError`. What was written until then is removed.
+  /// - Throws: ``ExtractionError``, `SQLiteFileError`, `SQLiteWriterError`. Before an error is thrown, everything that
+  ///   was written is removed.
   public func run(_ store: CoreDataStore, as format: Format, to output: String) throws -> Result {
     try checkNames(store)
     let source = ExportSource(store, options)
@@ -144,7 +147,7 @@ public struct StoreExport: Sendable {
     return result
   }
 
-  /// Puts together what was written, and the hashes and findings of the store.
+  /// Combines the written parts with the hashes and findings of the store into a result.
   func result(
     _ source: ExportSource, _ format: String, _ output: String, _ parts: [Result.Part],
     _ hashes: [String: String], _ files: (RebuildResult.ExternalFiles?, [Finding])
@@ -163,10 +166,10 @@ public struct StoreExport: Sendable {
     return result
   }
 
-  /// Returns the names of damaged tables and of the entities in them.
+  /// Returns the names of damaged tables, and the names of the entities in these tables.
   private func doubtfulNames(of store: CoreDataStore, _ findings: FindingList) -> Set<ExactText> {
     let damage = findings.kept.filter { $0.severity == .damage }
-    // Damage beyond the findings that are kept is only counted, so it may be in any table.
+    // Only a limited number of findings are kept. Damage that was counted but not kept may be in any table.
     let isAnywhere = findings.damageCount > damage.count
     let damaged = Set(damage.compactMap { $0.table.map { ExactText($0) } })
     var names = isAnywhere ? Set(store.plainTables.map { ExactText($0.name) }) : damaged
@@ -177,7 +180,7 @@ public struct StoreExport: Sendable {
     return names
   }
 
-  /// Returns what counts the rows; nil when no progress is reported.
+  /// Returns an object that counts rows; nil if no progress is reported.
   func rowProgress(of source: ExportSource) throws -> RowProgress? {
     guard let progress else { return nil }
     let store = source.store
@@ -190,7 +193,7 @@ public struct StoreExport: Sendable {
     return RowProgress(of: total, progress)
   }
 
-  /// Throws for a name that the store does not have, instead of exporting nothing.
+  /// Throws if one of the wanted names does not exist in the store.
   func checkNames(_ store: CoreDataStore) throws {
     guard let wanted = options.entityNames else { return }
     let known =
@@ -202,7 +205,7 @@ public struct StoreExport: Sendable {
       path: store.database.path, nearest: NearestName.of(name, among: known))
   }
 
-  /// An open file of the output, and the target for its rows.
+  /// An open file of the output, and the target for the rows of the file.
   private struct RowFile {
     let name: String
     let descriptor: Int32
@@ -224,7 +227,7 @@ public struct StoreExport: Sendable {
     for table in store.entityTables {
       guard let plan = try store.plan(for: table, wanted: nil) else { continue }
       let entities = plan.describedEntities.filter { wanted?.contains($0.number) ?? true }
-      // By number: two names can be equal strings in Swift although their bytes differ.
+      // Files are looked up by number, because Swift may treat two names as equal although their bytes differ.
       var files: [Int64: RowFile] = [:]
       for entity in entities {
         let file = try RowFile(
@@ -234,8 +237,8 @@ public struct StoreExport: Sendable {
         }
         files[entity.number] = file
       }
-      // Rows of unknown entities go into a separate file, as JSON in both formats, because they have no columns to
-      // name.
+      // Rows of unknown entities have no columns with names. In both formats, they are written as JSON into a separate
+      // file.
       var unknown: RowFile?
       let makeUnknown = {
         let name = folder.fileName(for: table.name + "-unknown", extension: "ndjson")

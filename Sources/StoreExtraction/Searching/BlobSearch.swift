@@ -4,33 +4,37 @@ import SQLiteFile
 import SafeText
 
 extension SearchPattern {
-  /// A match in a binary value, and the part of the value that holds it; see ``SearchHit/inside``.
+  /// A match in a binary value, and the part of the value that contains the match; see ``SearchHit/inside``.
   struct BlobMatch {
     var inside: String?
     var excerpt: SearchExcerpt
   }
 
-  /// At this depth and deeper, property lists are not read. Data in a property list may be a property list again.
+  /// The depth of nesting at which property lists are no longer read. Data in a property list may itself be a property
+  /// list.
   private static let maxDepth = 8
-  /// The most bytes of data in lists that are read, 16 MiB. Lists within lists may have the same data any number of
-  /// times.
+  /// The maximum number of bytes that are read from data in property lists: 16 MiB. Nested property lists may repeat
+  /// the same data any number of times.
   private static let maxDataBytes = 16 << 20
 
-  /// Searches a binary value: its bytes as text in UTF-8 and UTF-16, and its content as a property list, keyed archive,
-  /// JSON or other text, compressed or not.
+  /// Searches a binary value: its bytes as text in UTF-8 and UTF-16, and its content as a property list, a keyed
+  /// archive, JSON or other text. The content is searched even if it is compressed.
   ///
-  /// - Returns: the first match; nil when nothing matches.
+  /// - Returns: the first match in the content if there is one, otherwise the first match in the bytes; nil if nothing
+  ///   matches.
   func match(inBlob bytes: [UInt8]) -> BlobMatch? {
     var left = Self.maxDataBytes
     return match(inBlob: bytes, depth: 0, &left)
   }
 
+  /// Searches a binary value that may come from within another one.
+  ///
   /// - Parameters:
   ///   - bytes: the value.
-  ///   - depth: how many times the value was decompressed or taken out of a list so far. From 3 on, it is not
-  ///     decompressed again.
-  ///   - left: how many more bytes of data in lists are read.
-  /// - Returns: the first match; nil when nothing matches.
+  ///   - depth: the number of times that the value was decompressed or taken out of a property list. If it is 3 or
+  ///     more, the value is not decompressed again.
+  ///   - left: the number of bytes that may still be read from data in property lists.
+  /// - Returns: the first match; nil if nothing matches.
   private func match(inBlob bytes: [UInt8], depth: Int, _ left: inout Int) -> BlobMatch? {
     let content = ContiguousArray(bytes)
     let span = content.rawSpan
@@ -66,14 +70,14 @@ extension SearchPattern {
             ? String(decoding: found.filter { $0 != 0 }, as: UTF8.self) : "(bytes)"))
   }
 
-  /// Whether a property list with these bytes may hold the text although its bytes do not: numbers and dates are binary,
-  /// and XML has entities.
+  /// Whether a property list with these bytes may contain the searched text although the bytes themselves do not.
+  /// Numbers and dates are stored in binary form, and XML may contain entities.
   private func mayBeWritten(in bytes: [UInt8]) -> Bool {
     bytes.starts(with: "bplist0".utf8)
       ? isNumberOrDate : bytes.starts(with: "<?xml".utf8) && bytes.contains(UInt8(ascii: "&"))
   }
 
-  /// Returns the first match in a property list, with the keys that lead to the value.
+  /// Returns the first match in a property list, and the keys that lead to the value with the match.
   private func match(
     in list: PropertyList, _ kind: String, _ depth: Int, _ left: inout Int
   ) -> BlobMatch? {

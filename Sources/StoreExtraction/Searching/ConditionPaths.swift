@@ -1,10 +1,10 @@
 import CoreDataStore
 import ObjectModel
 
-/// A key path in parts: its keys, and whether the values at its end are counted.
+/// A parsed key path: its keys, and whether it counts the values at its end.
 struct ConditionPath {
   let keys: [String]
-  /// Whether the path ends in `@count`.
+  /// Whether the key path ends in `@count`.
   let isCount: Bool
 
   init(_ text: String) {
@@ -17,11 +17,11 @@ struct ConditionPath {
   var first: String { keys.first ?? "" }
 }
 
-/// Gives the values of a condition's key paths. What a path finds behind a relationship is read once, before the rows:
-/// one value for each row of the destination entity.
+/// Provides the values of a condition's key paths. If a key path crosses a relationship, the property's values in all
+/// rows of the destination entity are read once, before any row is examined.
 struct ConditionPaths {
   private struct Step {
-    /// The value of one property of the destination entity, by the primary key of the row.
+    /// The value of the key path's property in each row of the destination entity, by the primary key of the row.
     let values: [Int64: ConditionValue]
   }
 
@@ -31,11 +31,13 @@ struct ConditionPaths {
     let isCount: Bool
   }
 
-  /// The most rows of one destination entity whose values are kept.
+  /// The maximum number of rows of a destination entity whose values are kept.
   static let maxRows = 2_000_000
 
   private var paths: [ExactText: Path] = [:]
 
+  /// Prepares the key paths of a condition.
+  ///
   /// - Throws: ``ExtractionError`` with `usage.badCondition` for a path that cannot be followed from the rows of
   ///   `source`.
   init(_ condition: RowCondition?, of source: SelectedRows.Source, in store: CoreDataStore) throws {
@@ -82,8 +84,8 @@ struct ConditionPaths {
     }
   }
 
-  /// Throws for a constant whose type the attribute's values never have. Such a condition would match nothing without
-  /// any message.
+  /// Throws if a constant has a type that the attribute's values never have. Without this check, such a condition would
+  /// silently match nothing.
   private static func check(
     _ constant: ExpressionConstant, against property: DescribedEntity.Property
   ) throws {
@@ -109,7 +111,7 @@ struct ConditionPaths {
     of key: String, in destination: DescribedEntity, _ store: CoreDataStore
   ) throws -> [Int64: ConditionValue] {
     var values: [Int64: ConditionValue] = [:]
-    // Rows of subentities are in the same table and have the property, too.
+    // Rows of subentities are in the same table and have this property, too.
     try store.forEachRow(of: [destination.name]) { row in
       if let property = row.properties.first(where: { ExactText.isSame($0.name, key) }) {
         values[row.primaryKey] = ConditionValue(property.value)
@@ -122,7 +124,7 @@ struct ConditionPaths {
     return values
   }
 
-  /// Returns the value of the key path `text` in a row with these properties; null when there is none.
+  /// Returns the value of the key path `text` in a row with these properties; null if there is none.
   func value(of text: String, in properties: [ManagedRow.Property]) -> ConditionValue {
     guard let path = paths[ExactText(text)], path.place < properties.count else { return .null }
     var value = ConditionValue(properties[path.place].value)

@@ -3,7 +3,7 @@ import Foundation
 import ObjectModel
 import SQLiteFile
 
-/// A value in the form in which conditions compare it.
+/// A value in the form in which conditions compare values.
 enum ConditionValue: Hashable {
   case null
   case integer(Int64)
@@ -11,15 +11,16 @@ enum ConditionValue: Hashable {
   case text(String)
   /// A UUID as text in upper case, with hyphens.
   case uuid(String)
-  /// A date in seconds since 2001.
+  /// A date, as seconds since 2001.
   case date(Double)
-  /// A text constant in the form of a date. It is equal to any time within its day, minute or second.
+  /// A text constant in the form of a date. It is equal to any time within the day, minute or second that the text
+  /// names.
   case period(Range<Double>)
   case bytes([UInt8])
   case list([ConditionValue])
 
-  /// Takes the value of a row. A to-one relationship becomes the key of its destination, and a value in an external
-  /// file becomes the name of the file as text.
+  /// Converts the value of a row. A to-one relationship becomes the key of its destination. A value in an external file
+  /// becomes the file's name, as text.
   init(_ value: PropertyValue) {
     self =
       switch value {
@@ -68,7 +69,7 @@ enum ConditionValue: Hashable {
     }
   }
 
-  /// Returns how two values are ordered: below 0, 0 or above 0; nil when they cannot be compared.
+  /// Returns the order of two values as a number below 0, 0 or above 0. Returns nil if the values cannot be compared.
   static func order(_ one: ConditionValue, _ other: ConditionValue) -> Int? {
     func order<Value: Comparable>(_ one: Value, _ other: Value) -> Int? {
       one < other ? -1 : one == other ? 0 : one > other ? 1 : nil
@@ -95,7 +96,8 @@ enum ConditionValue: Hashable {
     }
   }
 
-  /// Returns the value in the form in which `[c]` and `[d]` compare it: a text without case or without diacritics.
+  /// Returns the value in the form in which `[c]` and `[d]` compare values. Depending on `options`, a text loses its
+  /// case, its diacritics or both.
   func folded(_ options: ModelPredicate.Options) -> ConditionValue {
     guard case .text(var text) = self else { return self }
     if options.contains(.diacriticInsensitive) {

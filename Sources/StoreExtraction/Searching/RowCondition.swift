@@ -5,17 +5,17 @@ import ObjectModel
 
 /// A condition on rows in Apple's predicate format: `title CONTAINS[c] "milk" AND when > "2026-11-20"`.
 ///
-/// Rows without a value follow Core Data: for such a row, `== nil` and `!=` with any value are true, and all other
-/// comparisons are false. A text in the form of a date counts as a date when it is compared with a date.
+/// Missing values are compared as in Core Data: `== nil` and `!=` with any value are true, and all other comparisons
+/// are false. A text in the form of a date counts as a date when it is compared with a date.
 package struct RowCondition {
   let predicate: ModelPredicate
-  /// The compiled regular expressions of the condition, with and without `[c]`.
+  /// The compiled regular expressions of the condition. A pattern is compiled separately with `[c]` and without.
   private var expressions: [ExactText: TextExpression] = [:]
 
   /// Parses a condition.
   ///
   /// - Throws: ``ExtractionError`` with `usage.badCondition` when `text` is not in the predicate format, or uses a part
-  ///   of it that cannot be evaluated on rows.
+  ///   of the format that cannot be evaluated on rows.
   package init(_ text: String) throws(ExtractionError) {
     do throws(PredicateFormatError) {
       predicate = try ModelPredicate(parsing: text)
@@ -74,7 +74,7 @@ package struct RowCondition {
     ExactText((comparison.options.contains(.caseInsensitive) ? "[c]" : "[]") + text)
   }
 
-  /// Returns a function's name without the colon that a selector with one argument may end in.
+  /// Returns the name of a function without the colon at its end, which a selector with one argument has.
   private static func name(_ selector: String) -> String {
     let bytes = selector.utf8
     let colons = bytes.count { $0 == UInt8(ascii: ":") }
@@ -95,7 +95,7 @@ package struct RowCondition {
     }
   }
 
-  /// All key paths in the condition, in order; a path that occurs twice is listed twice.
+  /// All key paths in the condition, in the order of the condition. A path that occurs twice is listed twice.
   var keyPaths: [String] {
     var paths: [String] = []
     func add(_ expression: ModelExpression) {
@@ -116,7 +116,7 @@ package struct RowCondition {
     return paths
   }
 
-  /// The key paths that are compared directly with a constant, with the constant.
+  /// The key paths that are compared directly with a constant, and the constants.
   var comparisons: [(path: String, constant: ExpressionConstant)] {
     var found: [(String, ExpressionConstant)] = []
     func add(_ path: ModelExpression, _ other: ModelExpression) {
@@ -271,7 +271,7 @@ package struct RowCondition {
     }
   }
 
-  /// Returns a text in the form of a date as the period that it stands for, if `other` is a date. Otherwise returns
+  /// Converts a text in the form of a date to the period that the text names, if `other` is a date. Otherwise returns
   /// `value` unchanged.
   private static func dated(_ value: ConditionValue, beside other: ConditionValue) -> ConditionValue
   {
@@ -286,7 +286,8 @@ package struct RowCondition {
   }
 
   /// Whether `text` matches a `LIKE` pattern. `?` stands for one scalar and `*` for any number of them; a backslash
-  /// makes the next scalar literal. The time is at most proportional to the product of the two lengths.
+  /// makes the next scalar literal. The running time is at most proportional to the product of the lengths of `text`
+  /// and `pattern`.
   private static func isLike(_ text: [Unicode.Scalar], _ pattern: [Unicode.Scalar]) -> Bool {
     var (place, at) = (0, 0)
     var retry: (place: Int, at: Int)?

@@ -3,28 +3,29 @@ package import SQLiteForensics
 
 /// A value in which the search pattern was found.
 package struct SearchHit: Sendable {
-  /// The entity of the row, or the table of a row that belongs to no entity. Nil for a row whose table is not known,
-  /// and for an external file that no row names.
+  /// The entity of the row, or the table if the row belongs to no entity. Nil for a row whose table is not known, and
+  /// for an external file that no row names.
   package var part: String?
   /// Whether ``part`` is an entity.
   package var isEntity = false
-  /// The primary key or row id of the row; nil when it was lost.
+  /// The primary key or row id of the row; nil if the key is lost.
   package var key: Int64?
   /// The name of the attribute or column; nil when it has no name.
   package var attribute: String?
-  /// Where the row comes from; nil for an external file that no row names.
+  /// The origin of the row; nil for an external file that no row names.
   package var origin: RowOrigin?
-  /// The part of the value that holds the match, such as `property list, theme.name`; nil for the value itself.
+  /// The part of the value that contains the match, such as `property list, theme.name`; nil if the match is in the
+  /// value itself.
   package var inside: String?
   /// The match with the text around it.
   package var excerpt: SearchExcerpt
 }
 
-/// A match with the text around it.
+/// A match with the text before and after it.
 package struct SearchExcerpt: Sendable, Equatable {
   /// The text directly before the match.
   package let before: String
-  /// The text that matched, cut to 80 scalars.
+  /// The text that matched, of which at most 80 scalars are kept.
   package let match: String
   /// The text directly after the match.
   package let after: String
@@ -33,15 +34,16 @@ package struct SearchExcerpt: Sendable, Equatable {
   /// Whether the value has more text after ``after``.
   package let isCutAfter: Bool
 
-  /// The most scalars that are kept before the match, of the match, and after it.
+  /// The maximum numbers of scalars that are kept: of the text before the match, of the match, and of the text after
+  /// it.
   private static let reach = (before: 24, match: 80, after: 48)
 
-  /// Takes a value that matches as a whole.
+  /// Creates an excerpt of a value that matches as a whole: `text` is the match, with nothing before and after it.
   init(whole text: String) {
     (before, match, after, isCutBefore, isCutAfter) = ("", text, "", false, false)
   }
 
-  /// Takes a match in UTF-8 text. `range` counts bytes.
+  /// Creates an excerpt around a match in UTF-8 text. `range` is the byte range of the match.
   init(_ range: Range<Int>, of bytes: RawSpan) {
     func text(_ range: Range<Int>) -> String {
       String(decoding: bytes.part(range.lowerBound, range.count).array(), as: UTF8.self)
@@ -61,7 +63,7 @@ package struct SearchExcerpt: Sendable, Equatable {
     isCutAfter = end < bytes.byteCount || tail.count > Self.reach.after
   }
 
-  /// Takes a match in a text. `range` counts bytes of UTF-8.
+  /// Creates an excerpt around a match in a text. `range` is the range of the match in the text's UTF-8 bytes.
   init(_ range: Range<Int>, of text: String) {
     let bytes = ContiguousArray(text.utf8)
     self.init(range, of: bytes.rawSpan)

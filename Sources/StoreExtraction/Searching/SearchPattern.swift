@@ -2,9 +2,10 @@ import CoreDataStore
 import Foundation
 import SQLiteFile
 
-/// What a search looks for: a text anywhere in values, or a regular expression between slashes.
+/// The object of a search: a text that may occur anywhere in a value, or a regular expression, which is written between
+/// slashes.
 package struct SearchPattern: Sendable {
-  /// How many bytes of a value a regular expression is applied to, from the start of the value: 64 KiB.
+  /// The number of bytes at the start of a value to which a regular expression is applied: 64 KiB.
   static let maxExpressionBytes = 1 << 16
 
   private let expression: TextExpression?
@@ -13,22 +14,23 @@ package struct SearchPattern: Sendable {
   private let integer: Int64?
   private let real: Double?
   private let uuid: [UInt8]?
-  /// The seconds since 2001 that a text in the form of a date stands for; nil for any other text.
+  /// The period that the text names if it has the form of a date, in seconds since 2001; nil for any other text.
   private let seconds: Range<Double>?
 
-  /// The most bytes that a match of the text can have. Parts of a long value must overlap by so many bytes.
+  /// The maximum number of bytes that a match of the text can have. If a long value is searched in parts, consecutive
+  /// parts must overlap by this number of bytes.
   var overlap: Int {
     max(needles.map(\.maxBytes).max() ?? 0, wideNeedles.map(\.maxBytes).max() ?? 0)
   }
   var isExpression: Bool { expression != nil }
-  /// Whether the text to look for can also be read as a number or a date.
+  /// Whether the searched text can also be read as a number or a date.
   var isNumberOrDate: Bool { integer != nil || real != nil || seconds != nil }
 
   /// Creates a pattern.
   ///
   /// - Parameters:
   ///   - text: the text to look for, or a regular expression between two slashes.
-  ///   - isCaseSensitive: whether `a` and `A` differ.
+  ///   - isCaseSensitive: whether upper and lower case are distinguished.
   /// - Throws: ``ExtractionError`` with `usage.badPattern` for an empty text and for an invalid regular expression.
   package init(_ text: String, isCaseSensitive: Bool = false) throws(ExtractionError) {
     let bytes = text.utf8
@@ -46,7 +48,7 @@ package struct SearchPattern: Sendable {
       return
     }
     expression = nil
-    // A value may hold the text composed or decomposed; Apple's systems store file names decomposed.
+    // A value may contain the text composed or decomposed. Apple's systems store file names decomposed.
     let forms = [
       Array(text.unicodeScalars), Array(text.precomposedStringWithCanonicalMapping.unicodeScalars),
       Array(text.decomposedStringWithCanonicalMapping.unicodeScalars),
@@ -63,7 +65,7 @@ package struct SearchPattern: Sendable {
     seconds = DateText.seconds(in: text)
   }
 
-  /// Returns the first match in a text in UTF-8, in bytes; nil when there is none.
+  /// Returns the byte range of the first match in a UTF-8 text; nil if there is none.
   func match(inText bytes: RawSpan) -> Range<Int>? {
     guard let expression else {
       for needle in needles { if let match = needle.firstMatch(in: bytes) { return match } }
@@ -75,8 +77,8 @@ package struct SearchPattern: Sendable {
     }
   }
 
-  /// The place in `bytes` of an offset in the text that they are decoded to. There, each sequence that is not UTF-8 is
-  /// a replacement character of three bytes.
+  /// Converts an offset in decoded text to an offset in `bytes`, the bytes from which the text was decoded. In the
+  /// decoded text, a replacement character of three bytes stands for each invalid sequence.
   private static func place(of offset: Int, in bytes: [UInt8]) -> Int {
     var parser = Unicode.UTF8.ForwardParser()
     var rest = bytes.makeIterator()
@@ -95,50 +97,53 @@ package struct SearchPattern: Sendable {
     return place
   }
 
-  /// Returns a match in bytes that are not text, as UTF-8, UTF-16 or a UUID; nil when there is none.
+  /// Searches bytes that are not text. Looks for the pattern as UTF-8, as UTF-16 and as a UUID. Returns the byte range
+  /// of the match; nil if there is none.
   func match(inBytes bytes: RawSpan) -> Range<Int>? {
     if let uuid, bytes.byteCount == 16, (0..<16).allSatisfy({ bytes.byte(at: $0) == uuid[$0] }) {
       return 0..<16
     }
     for needle in needles { if let match = needle.firstMatch(in: bytes) { return match } }
-    // In UTF-16, ASCII letters are found in both byte orders, one byte apart. Text mostly begins at an even offset.
+    // ASCII letters in UTF-16 match in both byte orders, at offsets that differ by one. Text usually begins at an even
+    // offset.
     let wide = wideNeedles.compactMap { $0.firstMatch(in: bytes) }
     return wide.first { $0.lowerBound.isMultiple(of: 2) } ?? wide.first
   }
 
-  /// Whether the pattern matches this integer.
+  /// Whether the pattern matches the integer `value`.
   func matches(_ value: Int64) -> Bool {
     if let expression { return expression.match(in: String(value)) != nil }
     return integer.map { $0 == value } ?? (real != nil && Double(exactly: value) == real)
   }
 
-  /// Whether the pattern matches this number.
+  /// Whether the pattern matches the number `value`.
   func matches(_ value: Double) -> Bool {
     if let expression { return expression.match(in: value.description) != nil }
     return integer.map { Double(exactly: $0) == value } ?? (real == value)
   }
 
-  /// Whether the pattern might match `value` if that is a date in seconds since 2001.
+  /// Whether the pattern might match `value`, if `value` is a date in seconds since 2001.
   func couldMatch(dateAt value: Double) -> Bool { seconds?.contains(value) ?? isExpression }
 
-  /// Whether the pattern matches this date.
+  /// Whether the pattern matches the date `date`.
   func matches(_ date: ReferenceDate) -> Bool {
     guard let expression else { return seconds?.contains(date.seconds) ?? false }
     return date.iso8601.map { expression.match(in: $0) != nil } ?? false
   }
 }
 
-/// Reads dates as people write them.
+/// Parses dates in the forms in which people write them.
 package enum DateText {
-  /// Returns the time that a text stands for, in seconds since 2001 in UTC: a month, day, minute or second in the form
-  /// of ISO 8601, such as `2026-11`, `2026-11-20` or `2026-11-20T21:53Z`. Nil for any other text.
+  /// Returns the period that a text names, in seconds since 2001 in UTC. The text must name a month, day, minute or
+  /// second in the form of ISO 8601, such as `2026-11`, `2026-11-20` or `2026-11-20T21:53Z`. Returns nil for any other
+  /// text.
   package static func seconds(in text: String) -> Range<Double>? {
     let expression = #/(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2}))?Z?)?)?)?/#
     guard let match = text.wholeMatch(of: expression)?.output, let year = Int(match.1) else {
       return nil
     }
     func number(_ part: Substring?) -> Int? { part.flatMap { Int($0) } }
-    // A year alone is not read as a date, because it may be any number.
+    // A year alone is not read as a date, because any number might look like a year.
     guard let month = number(match.2), (1...12).contains(month) else { return nil }
     let day = number(match.3)
     guard day.map((1...31).contains) ?? true,
@@ -148,7 +153,7 @@ package enum DateText {
       let next = month == 12 ? days(year + 1, 1, 1) : days(year, month + 1, 1)
       return next.map { start..<Double($0) * 86_400 }
     }
-    // A day that the month does not have is refused, such as 31 February.
+    // A day that does not exist in its month, such as 31 February, is refused.
     guard let next = month == 12 ? days(year + 1, 1, 1) : days(year, month + 1, 1),
       let first = days(year, month, 1), first + day <= next
     else { return nil }
@@ -161,8 +166,8 @@ package enum DateText {
     return moment..<moment + (second == nil ? 60 : 1)
   }
 
-  /// Returns the days from 2001-01-01 to a date of the Gregorian calendar; nil outside the years 0 to 10,000. The
-  /// inverse of `ReferenceDate.moment`.
+  /// Returns the number of days from 2001-01-01 to a date of the Gregorian calendar; nil outside the years 0 to 10,000.
+  /// This is the inverse of `ReferenceDate.moment`.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int? {
     guard (0...10_000).contains(year) else { return nil }
     let shifted = month > 2 ? year : year - 1

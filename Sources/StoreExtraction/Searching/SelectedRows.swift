@@ -3,40 +3,41 @@ import ObjectModel
 package import RowText
 import SQLiteFile
 
-/// Rows chosen by a condition, with some of their properties, in a given order.
+/// Selects rows by a condition, with some of their properties and in a given order.
 package struct SelectedRows {
-  /// Which rows are chosen; nil for all.
+  /// The condition for selected rows; nil to select all rows.
   package var condition: RowCondition?
-  /// The names of the wanted properties, in this order; empty for all.
+  /// The names of the wanted properties, in the order of the output; empty for all properties.
   package var columns: [String] = []
-  /// The properties by which rows are sorted, the first one first; empty for key order.
+  /// The properties by which rows are sorted; each property decides between rows that are equal in all earlier ones.
+  /// Empty for key order.
   package var order: [Order] = []
-  /// The most rows of each entity or table; nil for all.
+  /// The maximum number of rows of each entity or table; nil for all.
   package var limit: Int?
 
-  /// A property to sort by. Rows without a value come first in ascending order, as in SQLite.
+  /// A property to sort by. In ascending order, rows without a value come first, as in SQLite.
   package struct Order {
     let name: String
     let isDescending: Bool
 
-    /// Parses `name`, or `-name` for descending order.
+    /// Parses `name` for ascending order, or `-name` for descending order.
     package init(_ text: String) {
       isDescending = text.utf8.first == UInt8(ascii: "-")
       name = isDescending ? String(decoding: text.utf8.dropFirst(), as: UTF8.self) : text
     }
   }
 
-  /// An entity or table whose rows can be chosen.
+  /// An entity or table whose rows can be selected.
   package struct Source {
     /// The name of the entity or table.
     package let name: String
-    /// Whether it is an entity and not a table.
+    /// Whether ``name`` is that of an entity, and not of a table.
     package let isEntity: Bool
     /// The properties of the entity's rows, or the columns of the table's rows.
     package let properties: [DescribedEntity.Property]
   }
 
-  /// A row that fits the condition.
+  /// A row that meets the condition.
   package struct Row {
     /// The primary key or row id; nil in a table without row ids.
     package let key: Int64?
@@ -44,20 +45,21 @@ package struct SelectedRows {
     package let properties: [ManagedRow.Property]
   }
 
-  /// The most rows that are sorted; their keys and wanted values are kept in memory.
+  /// The maximum number of rows that can be sorted. Their sort keys and wanted values are kept in memory.
   package static let maxSorted = 4_000_000
 
-  /// Chooses all rows with all their properties, in key order.
+  /// Selects all rows with all their properties, in key order.
   package init() {}
 
   // MARK: - Sources
 
-  /// Returns the entities or tables of a store that have all properties named in the condition, the columns and the
-  /// order. Entities and tables without one of them are left out.
+  /// Returns the entities or tables whose rows can be selected. An entity or table is left out if it lacks a property
+  /// that is named in the condition, the columns or the order.
   ///
   /// - Parameters:
   ///   - store: the store.
-  ///   - names: the wanted entities or tables, an entity with its descendants; nil for all.
+  ///   - names: the names of the wanted entities and tables; nil for all. The descendants of a wanted entity are
+  ///     wanted, too.
   /// - Returns: the entities or tables, in the order of the store.
   /// - Throws: ``ExtractionError`` with `input.unknownName` when no entity or table is left.
   package func sources(in store: CoreDataStore, _ names: [String]?) throws -> [Source] {
@@ -69,7 +71,7 @@ package struct SelectedRows {
         all.append(Source(name: entity.name, isEntity: true, properties: entity.properties))
       }
     }
-    // Without names, tables that belong to no entity are read only in a store that is not Core Data's.
+    // If no names are given, tables that belong to no entity are read only in a store that is not a Core Data store.
     let tables = names != nil || store.kind == .sqlite ? store.plainTables : []
     for table in ExactText.named(names, among: tables, \.name) {
       all.append(
@@ -79,7 +81,7 @@ package struct SelectedRows {
     }
     let needed =
       (condition?.keyPaths ?? []).map { ConditionPath($0).first } + columns + order.map(\.name)
-    // A name whose bytes some property has stands for no other name.
+    // If the bytes of a name are exactly those of some property, the name does not stand for any other property.
     let exact = Set(all.flatMap { $0.properties.map { ExactText($0.name) } })
     func has(_ source: Source, _ name: String) -> Bool {
       exact.contains(ExactText(name))
@@ -98,16 +100,16 @@ package struct SelectedRows {
     return fitting
   }
 
-  /// Returns the names of the wanted properties for rows of `source`.
+  /// Returns the names of the properties that are wanted of rows of `source`.
   package func names(_ source: Source) -> [String] {
     columns.isEmpty ? source.properties.map(\.name) : columns
   }
 
   // MARK: - Rows
 
-  /// Passes the chosen rows of an entity or table to `receive`, until `receive` returns false.
+  /// Calls `receive` with each selected row of an entity or table, until `receive` returns false.
   ///
-  /// - Returns: how many rows fit the condition, including rows above the limit.
+  /// - Returns: the number of rows that meet the condition, including rows beyond the limit.
   /// - Throws: ``ExtractionError`` for a condition that cannot be evaluated on the rows, and for more rows than can be
   ///   sorted; `SQLiteFileError` when the device fails.
   package func forEachRow(
@@ -138,7 +140,7 @@ package struct SelectedRows {
           ?? .null
       }
       sorted.append((keys, Row(key: key, properties: Self.chosen(columns, of: properties))))
-      // With a limit, only the first rows in the order so far are kept.
+      // If there is a limit, only the rows that come first in the order are kept, at most as many as the limit.
       if let limit, sorted.count > max(1000, 2 * min(limit, Self.maxSorted)) {
         sort(&sorted)
         sorted.removeLast(sorted.count - limit)
@@ -193,8 +195,8 @@ package struct SelectedRows {
     }
   }
 
-  /// Compares any two values in SQLite's order: none (NULL), numbers and dates, texts, bytes. Returns a number below 0,
-  /// 0 or above 0.
+  /// Compares any two values. The order is that of SQLite: none (NULL), numbers and dates, texts, bytes. Returns a
+  /// number below 0, 0 or above 0.
   private static func compare(_ one: ConditionValue, _ other: ConditionValue) -> Int {
     func rank(_ value: ConditionValue) -> Int {
       switch value {
@@ -211,8 +213,8 @@ package struct SelectedRows {
 }
 
 extension OutputBuffer {
-  /// Appends a chosen row as a JSON object. The row of an entity has the form of ``NamedRowSink``; the row of a table
-  /// has its columns by name.
+  /// Appends a selected row as a JSON object. The row of an entity has the form of ``NamedRowSink``. The row of a table
+  /// has one member for each column.
   package mutating func append(
     json row: SelectedRows.Row, of source: SelectedRows.Source, blobs: BlobForm
   ) {
@@ -224,7 +226,7 @@ extension OutputBuffer {
     append("}")
   }
 
-  /// Appends a chosen row as a line of CSV: its key, then its values.
+  /// Appends a selected row as a line of CSV: the row's key, then its values.
   package mutating func append(csv row: SelectedRows.Row, safeForSpreadsheets isSafe: Bool) {
     if let key = row.key { append(integer: key) }
     append(csvValuesOf: row.properties, safeForSpreadsheets: isSafe)

@@ -2,15 +2,15 @@ import Foundation
 
 /// A regular expression in ICU's syntax, which `NSPredicate` uses too.
 ///
-/// The length of the text does not bound the time: nested repetitions can take very long. So the expression is applied
-/// only to texts of limited length.
+/// An expression with nested repetitions can take very long even for a short text. So expressions are applied only to
+/// texts of limited length.
 struct TextExpression: @unchecked Sendable {
-  // Unchecked because NSRegularExpression is safe to share, but is not declared Sendable on every system.
+  // `@unchecked` because NSRegularExpression is safe to share, but is not declared Sendable on every system.
   private let expression: NSRegularExpression
-  /// The expression in a form that must match a whole text.
+  /// The expression anchored at both ends, so that it matches only an entire text.
   private let whole: NSRegularExpression
 
-  /// Compiles an expression; nil when `text` is not a valid one.
+  /// Compiles a regular expression. Returns nil if `text` is not a valid one.
   init?(_ text: String, isCaseSensitive: Bool = true) {
     var options: NSRegularExpression.Options = [.anchorsMatchLines]
     if !isCaseSensitive { options.insert(.caseInsensitive) }
@@ -22,7 +22,7 @@ struct TextExpression: @unchecked Sendable {
     self.whole = whole
   }
 
-  /// Returns the first match as a range of UTF-8 bytes; nil when there is none.
+  /// Returns the range of the first match, in bytes of UTF-8; nil if there is none.
   func match(in text: String) -> Range<Int>? {
     let whole = NSRange(location: 0, length: text.utf16.count)
     guard let found = expression.firstMatch(in: text, range: whole),
@@ -32,7 +32,7 @@ struct TextExpression: @unchecked Sendable {
     return start..<start + text.utf8.distance(from: range.lowerBound, to: range.upperBound)
   }
 
-  /// Whether the whole text matches.
+  /// Whether the expression matches the entire text.
   func matchesWhole(_ text: String) -> Bool {
     whole.firstMatch(in: text, range: NSRange(location: 0, length: text.utf16.count)) != nil
   }

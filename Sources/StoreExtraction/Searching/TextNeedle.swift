@@ -1,9 +1,9 @@
 import SQLiteFile
 
-/// A text to look for in bytes. Unless case counts, each letter matches all forms that Unicode's simple case mappings
-/// give it.
+/// A text to look for in bytes. If upper and lower case are not distinguished, a letter matches all its forms in
+/// Unicode's simple case mappings.
 struct TextNeedle: Sendable {
-  /// How the bytes encode text.
+  /// The encoding of the text in the bytes that are searched.
   enum Encoding {
     case utf8, utf16BigEndian, utf16LittleEndian
 
@@ -18,14 +18,14 @@ struct TextNeedle: Sendable {
     }
   }
 
-  /// For each scalar of the text, the byte sequences that can stand for it.
+  /// For each scalar of the text, the byte sequences that match it.
   private let letters: [[[UInt8]]]
   /// For each byte value, whether a match can begin with it.
   private let starts: ContiguousArray<Bool>
-  /// The two bytes with which a match can begin, each repeated in all bytes of a word; nil when there are more than
-  /// two.
+  /// If a match can begin with only one or two different bytes: for each of these bytes, a word that repeats it. Nil
+  /// otherwise.
   private let startWords: (UInt64, UInt64)?
-  /// The most bytes that a match can have.
+  /// The maximum number of bytes that a match can have.
   let maxBytes: Int
 
   init(_ scalars: some Sequence<Unicode.Scalar>, in encoding: Encoding, isCaseSensitive: Bool) {
@@ -41,7 +41,7 @@ struct TextNeedle: Sendable {
     maxBytes = letters.reduce(0) { $0 + ($1.map(\.count).max() ?? 0) }
   }
 
-  /// Returns a letter and its lower-case, upper-case and title-case forms, except forms of more than one scalar.
+  /// Returns a letter and its lower-case, upper-case and title-case forms. Forms of more than one scalar are left out.
   private static func forms(of scalar: Unicode.Scalar) -> [Unicode.Scalar] {
     let properties = scalar.properties
     let mapped = [
@@ -50,7 +50,7 @@ struct TextNeedle: Sendable {
     let single = mapped.compactMap { text in
       text.unicodeScalars.count == 1 ? text.unicodeScalars.first : nil
     }
-    // The sigma at the end of a word has a form of its own, which no case mapping of the other two forms gives.
+    // The sigma at the end of a word is a separate letter. No case mapping leads from the other two forms to it.
     return [scalar] + single + (single.contains("\u{03C3}") ? ["\u{03C2}"] : [])
   }
 
@@ -61,8 +61,8 @@ struct TextNeedle: Sendable {
     var place = 0
     if let startWords {
       while place &+ 8 <= count {
-        // The XOR turns a byte that equals one of the two start bytes into zero. Each zero byte is marked. Only the
-        // lowest mark is certain: bytes after it may be marked by mistake.
+        // The XOR turns each byte that equals a start byte into zero, and then each zero byte is marked. Only the
+        // lowest mark is certain, because bytes after it may be marked by mistake.
         let word = UInt64(littleEndian: bytes.word(at: place))
         let (one, two) = (word ^ startWords.0, word ^ startWords.1)
         let marks =
@@ -86,7 +86,7 @@ struct TextNeedle: Sendable {
     return nil
   }
 
-  /// Returns where a match that begins at `start` ends; nil when none begins there.
+  /// Returns the offset of the end of a match that begins at `start`; nil if no match begins there.
   private func end(of start: Int, in bytes: RawSpan) -> Int? {
     var place = start
     for forms in letters {

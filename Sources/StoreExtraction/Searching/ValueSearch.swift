@@ -8,12 +8,12 @@ package import SQLiteForensics
 import SafeText
 import StoreFiles
 
-/// Searches the values of a store: live rows, deleted rows and older versions of rows, the store's own tables with its
-/// metadata, decoded binary values, and the external files beside the store.
+/// Searches the values of a store in live rows, deleted rows, older versions of rows, and Core Data's own tables with
+/// the metadata. Binary values are decoded, and external files are searched, too.
 ///
-/// At most one hit is reported for each value: the first match. Memory use does not depend on the number of rows.
+/// For each value, only the first match is reported. Memory use does not depend on the number of rows.
 package final class ValueSearch {
-  /// How much was searched, and how much was found.
+  /// The counts of what was searched and found.
   package struct Outcome: Sendable {
     /// The number of rows that were searched.
     package var rowCount = 0
@@ -21,13 +21,14 @@ package final class ValueSearch {
     package var hitCount = 0
     /// The number of external files that were searched.
     package var fileCount = 0
-    /// Whether the search ended at its limit, so that there may be more hits.
+    /// Whether the search stopped at its limit. If so, there may be more hits.
     package var isCut = false
     /// The names of external files that could not be read.
     package var unreadFiles: [String] = []
   }
 
-  /// The largest external file that is decoded, 4 MiB. Larger files are searched for text piece by piece.
+  /// The maximum size in bytes of an external file that is decoded: 4 MiB. Larger files are searched for text piece by
+  /// piece.
   private static let maxDecodedBytes: Int64 = 4 << 20
   private static let pieceBytes = 1 << 18
 
@@ -35,14 +36,15 @@ package final class ValueSearch {
   private let pattern: SearchPattern
   private let naming: RecoveredNaming
   private let columnCounts: [Int]
-  /// What each column of an entity's rows holds.
+  /// The kind of property that each column of an entity's rows holds, by table and entity number.
   private var kinds: [RowKind: [RowPlan.Kind?]] = [:]
-  /// Matches in external files, by file name. They are reported when a row names the file, or after the last row.
+  /// Matches in external files, by file name. A match is reported when a row names the file, or after the last row if
+  /// none does.
   private var files: [ExactText: SearchPattern.BlobMatch] = [:]
   private var namedFiles = ExactTexts()
   private var outcome = Outcome()
 
-  /// Prepares a search of `store` for `pattern`.
+  /// Prepares to search `store` for `pattern`.
   package init(_ store: DamagedStore, for pattern: SearchPattern) {
     self.store = store
     self.pattern = pattern
@@ -54,13 +56,13 @@ package final class ValueSearch {
     }
   }
 
-  /// Passes each hit to `receive` as soon as it is found, until `receive` returns false.
+  /// Calls `receive` with each hit as soon as it is found, until `receive` returns false.
   ///
   /// - Parameters:
   ///   - selection: which rows are searched.
-  ///   - limit: the most hits to report; nil for all.
+  ///   - limit: the maximum number of hits to report; nil for all.
   ///   - receive: takes a hit and returns whether it wants the next one.
-  /// - Returns: how much was searched, and what could not be.
+  /// - Returns: the counts of what was searched and found, and the names of files that could not be read.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func run(
     _ selection: DamagedDatabase.Selection, limit: Int? = nil,
@@ -69,7 +71,7 @@ package final class ValueSearch {
     outcome = Outcome()
     guard limit != 0 else { return outcome }
     searchFiles()
-    // Reports a hit and returns whether the next one is wanted.
+    // Reports a hit and returns whether more hits are wanted.
     func tell(_ hit: SearchHit) -> Bool {
       outcome.hitCount += 1
       outcome.isCut = limit.map { outcome.hitCount >= $0 } ?? false
@@ -124,7 +126,7 @@ package final class ValueSearch {
     return true
   }
 
-  /// Returns the value as text if the pattern matches it, as a number or as a date; otherwise nil.
+  /// Returns the text of a value that the pattern matches as a number or as a date; nil if it does not match.
   private func number(
     _ value: Double, _ integer: Int64?, _ row: borrowing RecoveredRowBuffer, _ column: Int
   ) -> String? {
@@ -134,7 +136,7 @@ package final class ValueSearch {
     let isDate: Bool
     switch kind(of: column, row) {
     case .none: isDate = false
-    // Keys and counts are Core Data's own.
+    // Core Data's own keys and counts are not searched.
     case .some(.none), .some(.toOne): return nil
     case .some(.attribute(let attribute)): isDate = attribute.type == .date
     case .some(.declared(let isDeclaredDate)): isDate = isDeclaredDate
@@ -144,8 +146,8 @@ package final class ValueSearch {
     return pattern.matches(date) ? date.iso8601 : nil
   }
 
-  /// Returns what a column of a row holds. `.some(nil)` stands for a column that Core Data keeps for itself, and nil
-  /// for a row of a plain table.
+  /// Returns the kind of a column's values in a row. Returns nil for a row that is not in an entity's table, and
+  /// `.some(nil)` for a column that Core Data uses for itself.
   private func kind(
     of column: Int, _ row: borrowing RecoveredRowBuffer
   ) -> RowPlan.Kind?? {
@@ -171,7 +173,7 @@ package final class ValueSearch {
       return SearchPattern.BlobMatch(
         inside: Self.inside(found, file: file), excerpt: found.excerpt)
     }
-    // A value that Core Data may keep in an external file begins with a byte 1 when it is kept in the row.
+    // Core Data may store a value in an external file or in the row. In the row, a byte 1 precedes the value.
     return pattern.match(inBlob: bytes.first == 1 ? Array(bytes.dropFirst()) : bytes)
       ?? (bytes.first == 1 ? pattern.match(inBlob: bytes) : nil)
   }
@@ -202,8 +204,8 @@ package final class ValueSearch {
 
   // MARK: - External files
 
-  /// Searches the external files beside the store. This comes before the rows, because only rows say what a file
-  /// belongs to.
+  /// Searches the external files beside the store and keeps the matches. The rows are searched later, and show which
+  /// row a file belongs to.
   private func searchFiles() {
     for member in StoreSet(at: store.database.path).members
     where member.role == .support && member.kind == .file {

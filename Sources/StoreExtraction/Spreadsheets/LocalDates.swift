@@ -1,14 +1,14 @@
 import CoreDataStore
 package import Foundation
 
-/// Converts dates to what the clocks of a time zone show.
+/// Converts dates to the local time of a time zone.
 package struct LocalDates: Sendable {
-  /// The time zone of the clocks.
+  /// The time zone.
   package let zone: TimeZone
-  /// What the user calls the time zone, such as `Europe/Berlin`.
+  /// The name that the user gave for the time zone, such as `Europe/Berlin`.
   package let name: String
 
-  /// Dates in UTC.
+  /// Converts dates to UTC.
   package static let utc = LocalDates(zone: .gmt, name: "UTC")
 
   private init(zone: TimeZone, name: String) {
@@ -16,8 +16,8 @@ package struct LocalDates: Sendable {
     self.name = name
   }
 
-  /// Takes a time zone of the IANA database, such as `Europe/Berlin`, or the time zone of this machine for `local`; nil
-  /// for an unknown name.
+  /// Creates a converter for a time zone of the IANA database, such as `Europe/Berlin`, or for `local`, the time zone
+  /// of this machine. Returns nil for an unknown name.
   package init?(named name: String) {
     if name.utf8.elementsEqual("local".utf8) {
       zone = .current
@@ -29,24 +29,24 @@ package struct LocalDates: Sendable {
     }
   }
 
-  /// The names that ``init(named:)`` accepts: UTC, `local`, and those of the IANA database.
+  /// The names that ``init(named:)`` accepts: UTC, `local`, and the names of the IANA database.
   package static var names: [String] { ["UTC", "local"] + TimeZone.knownTimeZoneIdentifiers }
 
-  /// The days from 1899-12-30 to 2001-01-01.
+  /// The number of days from 1899-12-30 to 2001-01-01.
   private static let firstOf2001: Int64 = 36_892
-  /// The day number of 9999-12-31, the last that a spreadsheet has; 1899-12-30 is day 0.
+  /// The number of 9999-12-31, the last day in a spreadsheet. Day 0 is 1899-12-30.
   private static let lastDay: Int64 = 2_958_465
 
-  /// A moment in the Gregorian calendar, as clocks of the time zone show it.
+  /// A moment in the Gregorian calendar, in the local time of the time zone.
   struct Moment {
-    /// The days since 2001-01-01 in the time zone; negative before.
+    /// The number of days since 2001-01-01 in the time zone; negative for earlier days.
     let day: Int64
     let secondOfDay: Int
-    /// The fraction of a second, 0 or more and less than 1.
+    /// The fraction of a second: at least 0, and less than 1.
     let fraction: Double
   }
 
-  /// Returns what the clocks show at a date; nil when the date is not finite or is more than 30,000 years away.
+  /// Returns a date in local time; nil if the date is not finite or is more than 30,000 years away.
   func moment(of date: ReferenceDate) -> Moment? {
     guard date.seconds.isFinite, abs(date.seconds) < 1e12 else { return nil }
     let whole = date.seconds.rounded(.down)
@@ -57,39 +57,39 @@ package struct LocalDates: Sendable {
       day: day, secondOfDay: Int(seconds - day * 86_400), fraction: date.seconds - whole)
   }
 
-  /// Returns the date as text without fractions of a second, such as `2026-11-20 22:53:07`; nil outside the years 0 to
-  /// 9999.
+  /// Returns a date in local time, as text without fractions of a second, such as `2026-11-20 22:53:07`; nil outside
+  /// the years 0 to 9999.
   func text(of date: ReferenceDate) -> String? {
     guard let moment = moment(of: date),
       var text = ReferenceDate(seconds: Double(moment.day * 86_400) + Double(moment.secondOfDay))
         .iso8601.map({ Array($0.utf8) }), text.count == 20
     else { return nil }
-    // The text has the form of UTC, `2026-11-20T22:53:07Z`, but its numbers are those of the time zone.
+    // `text` has the form that is used for UTC, `2026-11-20T22:53:07Z`, but shows the local time.
     text[10] = UInt8(ascii: " ")
     text.removeLast()
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Returns the date as a spreadsheet's serial number: days since 1899-12-30. Nil after 9999, and before 1900-03-01,
-  /// because spreadsheets count a day 1900-02-29 that never was.
+  /// Returns a date in local time as a spreadsheet's serial number: the number of days since 1899-12-30. Returns nil
+  /// after the year 9999, and before 1900-03-01, because spreadsheets count 1900-02-29, a day that did not exist.
   func serial(of date: ReferenceDate) -> Double? {
     guard let moment = moment(of: date) else { return nil }
     let day = moment.day + Self.firstOf2001
     guard day >= 61, day <= Self.lastDay else { return nil }
     let serial = Double(day) + (Double(moment.secondOfDay) + moment.fraction) / 86_400
-    // The last microseconds of a day may round up to the next day.
+    // The last microseconds of a day may be rounded up to the next day.
     return min(serial, Double(day + 1).nextDown)
   }
 }
 
-/// How CSV is written so that a spreadsheet program opens it correctly without asking.
+/// The variant of CSV that a spreadsheet program in the user's language opens correctly without asking.
 package struct ExcelForm: Sendable {
-  /// Whether numbers are written with a decimal comma.
+  /// Whether numbers have a decimal comma.
   package let hasDecimalComma: Bool
   /// Converts dates to the time zone in which they are shown.
   package let dates: LocalDates
 
-  /// Creates a form from its two parts.
+  /// Creates a variant of CSV.
   package init(hasDecimalComma: Bool, dates: LocalDates) {
     self.hasDecimalComma = hasDecimalComma
     self.dates = dates
@@ -98,7 +98,7 @@ package struct ExcelForm: Sendable {
   /// Returns whether the user's language writes numbers with a decimal comma.
   ///
   /// - Parameter environment: the environment of the process. The first of `LC_ALL`, `LC_NUMERIC` and `LANG` that is
-  ///   not empty names the language; without one it is the system's.
+  ///   not empty names the language. If all of them are empty, the language is that of the system.
   /// - Returns: true for a decimal comma.
   package static func hasDecimalComma(_ environment: [String: String]) -> Bool {
     let named = ["LC_ALL", "LC_NUMERIC", "LANG"].lazy.compactMap { environment[$0] }

@@ -2,34 +2,36 @@ import RowText
 import SQLiteFile
 import SafeText
 
-/// Values of a workbook that are too long for a cell, each in a file of its own in a folder beside the workbook. The
-/// folder is made when the first such value comes.
+/// The files for values of a workbook that are too long for a cell. Each value has its own file, in a folder beside the
+/// workbook. The folder is made for the first such value.
 final class LongValues {
   /// The path of the folder beside the workbook.
   let path: String
-  /// The number of files that were written.
+  /// The number of files written so far.
   private(set) var fileCount = 0
-  /// The size of these files together, in bytes.
+  /// The total size of these files in bytes.
   private(set) var sizeBytes: Int64 = 0
   private let made: MadeFiles
   private var folder: OutputFolder?
 
+  /// Prepares to write values. The folder is not made yet.
+  ///
   /// - Parameters:
-  ///   - path: the path of the folder to make.
-  ///   - made: tracks the files that are made, for a caller that must remove them.
+  ///   - path: the path of the folder.
+  ///   - made: tracks the files that are made, so that a caller can remove them.
   init(_ path: String, _ made: MadeFiles) {
     self.path = path
     self.made = made
   }
 
-  /// Returns the path of the folder for long values beside a workbook: `Rows_files` beside `Rows.xlsx`.
+  /// Returns the path of the folder for long values beside a workbook, for example `Rows_files` beside `Rows.xlsx`.
   static func folder(beside workbook: String) -> String {
     let own = PathText.lastComponent(of: workbook)
     let folder = PathText.dropping(suffix: own, from: workbook) ?? ""
     return folder + PathText.stem(of: own) + "_files"
   }
 
-  /// Throws when something already exists at the path of the folder.
+  /// Throws if something already exists at the path of the folder.
   func checkFree() throws(ExtractionError) {
     let name = PathText.lastComponent(of: path)
     guard let parent = try? OpenFolder(PathText.folder(of: path)),
@@ -41,10 +43,10 @@ final class LongValues {
       path: path)
   }
 
-  /// The path of the subfolder for the store's external files, for a report.
+  /// The path that a report gives for the subfolder with the store's external files.
   var externalFolder: String { PathText.joined(path, ExternalFiles.folderName) }
 
-  /// Returns the folder, and makes it first if it does not exist yet.
+  /// Returns the folder. Makes it first if it does not exist yet.
   func opened() throws(ExtractionError) -> OutputFolder {
     if let folder { return folder }
     let folder = try OutputFolder(path, made)
@@ -52,7 +54,7 @@ final class LongValues {
     return folder
   }
 
-  /// Returns the text of a cell that stands for a file: `file:` and its path relative to the workbook.
+  /// Returns the text of a cell that stands for a file: `file:` and the file's path relative to the workbook.
   private func reference(to name: String) -> String {
     "file:" + PathText.joined(PathText.lastComponent(of: path), name)
   }
@@ -66,7 +68,7 @@ final class LongValues {
   ///
   /// - Parameters:
   ///   - bytes: the value.
-  ///   - place: says where the value was: its entity, key and property. It becomes the name of the file.
+  ///   - place: the entity, key and property of the value, as a text. The file is named after it.
   ///   - ending: the extension of the file name; nil to choose it by the bytes.
   /// - Returns: the text of the cell that stands for the file.
   /// - Throws: an error of the output, when the file cannot be made or written.
@@ -83,7 +85,7 @@ final class LongValues {
     return reference(to: name)
   }
 
-  /// Returns the file name extension that fits the bytes: `png`, `jpg`, `gif`, `plist`, `txt` or `bin`.
+  /// Returns the file name extension for the content of `bytes`: `png`, `jpg`, `gif`, `plist`, `txt` or `bin`.
   private static func ending(of bytes: RawSpan) -> String {
     switch BlobContent(bytes.array()) {
     case .image(let type, _, _):
@@ -99,6 +101,6 @@ final class LongValues {
     }
   }
 
-  /// Closes the files that are still open, after a run that failed. The caller removes what was made.
+  /// Closes the files that are still open after a run that failed. The caller removes the files and the folder.
   func discard() { folder?.discard() }
 }

@@ -1,23 +1,23 @@
-/// An archive that is being written part by part, such as a zip file.
+/// An archive, such as a zip file, that is written part by part.
 ///
-/// The code that writes archives is in a target above this one, so the caller that wants a workbook hands in an
-/// archive.
+/// A target above this one contains the code that writes archives, so the caller that wants a workbook passes an
+/// archive in.
 package protocol PartArchive: AnyObject {
-  /// Begins a part. Several parts may be open at a time. A part is complete only when it was ended.
+  /// Begins a part of the archive. Several parts may be open at a time. A part is complete after ``ArchivePart/end()``.
   ///
   /// - Parameters:
-  ///   - name: the name within the archive.
-  ///   - count: how many parts will be open at a time at most; each gets a fair share of memory.
+  ///   - name: the name of the part within the archive.
+  ///   - count: the maximum number of parts that will be open at a time. Each part may use a share of the memory.
   /// - Returns: the part, to be filled.
   /// - Throws: ``ExtractionError`` when the archive cannot be written.
   func begin(_ name: String, among count: Int) throws(ExtractionError) -> any ArchivePart
 
   /// Completes the archive and gives it its final name.
   ///
-  /// - Throws: ``ExtractionError`` when the archive cannot be written; no file has the final name then.
+  /// - Throws: ``ExtractionError`` when the archive cannot be written. In that case, no file has the final name.
   func finish() throws(ExtractionError)
 
-  /// Removes what was written, unless the archive is finished.
+  /// Removes what was written. Does nothing if the archive is finished.
   func cancel()
 }
 
@@ -28,7 +28,7 @@ package protocol ArchivePart: AnyObject {
   /// - Throws: ``ExtractionError`` when the archive cannot be written.
   func append(_ bytes: RawSpan) throws(ExtractionError)
 
-  /// Completes the part. No bytes may be added after that.
+  /// Completes the part. After that, no more bytes may be added to it.
   ///
   /// - Throws: ``ExtractionError`` when the archive cannot be written.
   func end() throws(ExtractionError)

@@ -1,8 +1,8 @@
 import RowText
 import SQLiteFile
 
-/// The rows of an entity or a table in a workbook: one sheet, and further sheets when there are more rows than one
-/// holds.
+/// The sheets of a workbook for the rows of one entity or table: a single sheet, or several if one cannot hold all
+/// rows.
 final class Sheet {
   /// One sheet of the workbook.
   struct Part {
@@ -10,29 +10,31 @@ final class Sheet {
     let name: String
     /// The path of the sheet's part in the archive, below `xl/`.
     let path: String
-    /// The number of rows, without the header.
+    /// The number of rows in the sheet, without the header.
     fileprivate(set) var rowCount = 0
   }
 
   let plan: SheetPlan
-  /// The sheets that hold the rows, in their order in the workbook.
+  /// The sheets that hold the rows, in the order of the workbook.
   private(set) var parts: [Part] = []
-  /// The number of rows in all sheets, without headers.
+  /// The total number of rows in all sheets, without headers.
   private(set) var rowCount = 0
   /// Whether a sheet is being written.
   var isOpen: Bool { part != nil }
-  /// Whether the next row begins a further sheet.
+  /// Whether the last sheet is full, so that the next row needs a further sheet.
   var isFull: Bool { (parts.last?.rowCount ?? 0) >= workbook.maxRows - 1 }
   private let workbook: Workbook
   private let name: String
   private var part: (any ArchivePart)?
-  /// How many sheets of the workbook are open at a time at most.
+  /// The maximum number of the workbook's sheets that are open at a time.
   private let openCount: Int
 
+  /// Prepares the sheets without writing anything yet.
+  ///
   /// - Parameters:
   ///   - plan: how rows of the entity or table become rows of a sheet.
   ///   - workbook: the workbook.
-  ///   - openCount: how many sheets are written at a time at most.
+  ///   - openCount: the maximum number of the workbook's sheets that are open at a time.
   init(_ plan: SheetPlan, in workbook: Workbook, among openCount: Int) {
     self.plan = plan
     self.workbook = workbook
@@ -40,7 +42,8 @@ final class Sheet {
     name = workbook.sheetName(plan.name)
   }
 
-  /// Begins a sheet if none has room, and returns the number of the next row in its sheet, from 2.
+  /// Begins a further sheet if no sheet is open or the open one is full. Returns the number of the next row in its
+  /// sheet; the first number is 2.
   func beginRow() throws(ExtractionError) -> Int {
     if let last = parts.last, isOpen, !isFull { return last.rowCount + 2 }
     try end()
@@ -55,13 +58,13 @@ final class Sheet {
   /// Adds bytes to the current row.
   func append(_ bytes: RawSpan) throws(ExtractionError) { try part?.append(bytes) }
 
-  /// Counts a row whose bytes were added.
+  /// Counts the current row after all its bytes were added.
   func endRow() {
     rowCount += 1
     if !parts.isEmpty { parts[parts.count - 1].rowCount += 1 }
   }
 
-  /// Ends the sheet that is being written, if there is one.
+  /// Ends the sheet that is being written. Does nothing if there is none.
   func end() throws(ExtractionError) {
     guard let part, let last = parts.last else { return }
     var xml = "</sheetData>"
@@ -80,14 +83,15 @@ final class Sheet {
 
   // MARK: - References
 
-  /// Returns the range of a sheet's cells with the header, such as `A1:D12`; nil without columns.
+  /// Returns the range of a sheet's cells, including the header, in the form `A1:D12`. Returns nil for a sheet without
+  /// columns.
   static func range(of part: Part, columnCount: Int, isAbsolute: Bool = false) -> String? {
     guard columnCount > 0 else { return nil }
     let sign = isAbsolute ? "$" : ""
     return "\(sign)A\(sign)1:\(sign)\(letters(columnCount - 1))\(sign)\(part.rowCount + 1)"
   }
 
-  /// Returns the letters of a column, which is counted from 0: A to Z, AA to ZZ, AAA to XFD.
+  /// Returns the letters that name a column: A to Z, AA to ZZ, AAA to XFD. The first column has the index 0.
   static func letters(_ column: Int) -> String {
     var letters: [UInt8] = []
     var rest = column + 1
@@ -100,7 +104,7 @@ final class Sheet {
 
   // MARK: - Header
 
-  /// Returns the XML before the first row: the widths of the columns, and a header that stays visible when rows are
+  /// Returns the XML before the first row: the widths of the columns, and a header that stays visible while rows are
   /// scrolled.
   private func header() -> String {
     var xml = WorkbookXML.declaration
@@ -125,9 +129,9 @@ final class Sheet {
   }
 }
 
-/// The styles of cells. The raw value is the position among the cell formats of the workbook.
+/// A style of cells. The raw value is the index of the style among the cell formats of the workbook.
 enum CellStyle: Int, CaseIterable {
   case general, date, wholeNumber, header
-  /// For text that begins like a formula: it stays text when somebody edits the cell.
+  /// For text that begins like a formula. With this style, the cell remains text when somebody edits it.
   case quoted
 }

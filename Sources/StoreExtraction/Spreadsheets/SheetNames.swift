@@ -1,24 +1,25 @@
-/// Makes the names of a workbook's sheets. They have at most 31 UTF-16 units, lack the signs that references use, and
-/// differ in more than case.
+/// Makes names for the sheets of a workbook. A name has at most 31 UTF-16 units and none of the characters that have a
+/// meaning in cell references. No two names differ only in case.
 struct SheetNames {
   private static let maxUnits = 31
-  /// The names in use, in lower case. Excel reserves "History".
+  /// The names in use, in lower case. "History" is reserved by Excel.
   private var taken: Set<String> = ["history"]
-  /// The number to try next for a name that is in use. A hostile file may repeat a name many times.
+  /// The number to append next to a name that is in use. A hostile file may repeat a name many times, so the search
+  /// does not start from the beginning each time.
   private var numbers: [String: Int] = [:]
 
-  /// Returns a free name that is `name` or is like it. The name is in use from then on.
+  /// Returns an unused name: `name` itself or a similar name. Marks the returned name as in use.
   mutating func unique(_ name: String) -> String {
     let plain = Self.plain(name)
     return free(plain, from: 1) { $0 == 1 ? "" : "_\($0)" }
   }
 
-  /// Returns a free name for a further sheet of the same rows, such as `Note (2)`.
+  /// Returns an unused name for a further sheet with rows of the same entity or table, such as `Note (2)`.
   ///
   /// - Parameters:
-  ///   - name: the entity or table.
-  ///   - number: which sheet it is: 2 or more.
-  /// - Returns: the name, which is in use from then on.
+  ///   - name: the name of the entity or table.
+  ///   - number: the number of the sheet among the sheets of that entity or table; at least 2.
+  /// - Returns: the name, which is marked as in use.
   mutating func further(_ name: String, _ number: Int) -> String {
     free(Self.plain(name), from: number) { " (\($0))" }
   }
@@ -38,7 +39,7 @@ struct SheetNames {
     }
   }
 
-  /// Returns a name in which each sign that references use, and each control character, is replaced by `_`.
+  /// Returns a name in which `_` replaces control characters and all characters that have a meaning in cell references.
   private static func plain(_ name: String) -> String {
     var plain = ""
     for scalar in name.unicodeScalars.prefix(maxUnits) {
@@ -52,8 +53,8 @@ struct SheetNames {
     return plain.utf8.isEmpty ? "_unnamed" : plain
   }
 
-  /// Returns the start of a name, at most `maxUnits` UTF-16 units. An apostrophe at either end becomes `_`: Excel
-  /// refuses it.
+  /// Returns the start of a name: at most `maxUnits` UTF-16 units. An apostrophe at either end is replaced by `_`,
+  /// because Excel refuses it.
   private static func fitting(_ name: String, _ maxUnits: Int) -> String {
     var scalars: [Unicode.Scalar] = []
     var units = 0

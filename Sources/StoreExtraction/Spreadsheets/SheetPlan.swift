@@ -2,17 +2,18 @@ import CoreDataStore
 import RowText
 import SQLiteFile
 
-/// How the rows of an entity or a table become the rows of a sheet.
+/// A plan for turning the rows of an entity or a table into the rows of a sheet.
 struct SheetPlan {
   /// A column of the sheet.
   struct Column {
     /// The text of the column's header.
     let title: String
-    /// The width of the column, in digits of the standard font.
+    /// The width of the column, as a number of digits in the standard font.
     let width: Int
   }
 
-  /// The most columns of a sheet. When rows have more values, the last column holds all that remain.
+  /// The maximum number of columns in a sheet. If rows have more values, the last column holds all values for which
+  /// there is no other column.
   static let maxColumns = 16_384
 
   /// The name of the entity or table.
@@ -21,25 +22,25 @@ struct SheetPlan {
   let columns: [Column]
   /// The names of all values of a row, including values that have no column of their own.
   let names: [String]
-  /// What the values of a row hold, in the order in which the values come.
+  /// The meaning of a row's values, in the order in which the values come.
   let roles: ContiguousArray<EntityRendering.Column>
-  /// The many-to-many relationships, whose columns come last.
+  /// The many-to-many relationships. Their columns come last.
   let links: [EntityRendering.Link]
-  /// The columns of the table in the order of ``roles``; nil for the table's own layout.
+  /// The columns of the table in the order of ``roles``; nil if the table itself has its columns in this order.
   let layout: RowLayout?
-  /// Whether the first column is the number of the row's entity.
+  /// Whether the first column holds the number of the row's entity.
   let hasEntityNumber: Bool
 
-  /// How many values have a column of their own.
+  /// The number of values that have a column of their own.
   var ownCount: Int { names.count > Self.maxColumns ? Self.maxColumns - 1 : names.count }
 
-  /// Makes a plan for the rows of an entity.
+  /// Creates a plan for the rows of an entity.
   init(_ rendering: EntityRendering, linkNames: [String]) {
     self.init(
       name: rendering.name ?? "", rendering, [(.key, "_pk")], linkNames, hasEntityNumber: false)
   }
 
-  /// Makes a plan for rows of unknown entities in a table.
+  /// Creates a plan for the rows of unknown entities in a table.
   init(unknownEntitiesOf plan: RowPlan) {
     self.init(
       name: plan.table.name + "-unknown", EntityRendering(unknownEntitiesOf: plan),
@@ -60,11 +61,11 @@ struct SheetPlan {
       hasEntityNumber: hasEntityNumber)
   }
 
-  /// Makes a plan for rows of a table that are written as they are stored.
+  /// Creates a plan for a table whose values are written as they are stored.
   ///
   /// - Parameters:
   ///   - table: the name of the table.
-  ///   - names: the names of its columns.
+  ///   - names: the names of the table's columns.
   init(table: String, names: [String]) {
     self.init(
       name: table, names.map { (.stored, $0) },
@@ -89,8 +90,8 @@ struct SheetPlan {
       + (own.count < titles.count ? [Column(title: OverflowColumns.name, width: 40)] : [])
   }
 
-  /// Returns a width that is enough for the header with its filter button and for a date. Spreadsheets do not show a
-  /// date in a column that is too narrow.
+  /// Returns a column width that is sufficient for the header with its filter button, and for a date. Spreadsheets do
+  /// not show a date in a column that is too narrow.
   private static func width(_ role: EntityRendering.Role, _ title: String) -> Int {
     let width =
       switch role {

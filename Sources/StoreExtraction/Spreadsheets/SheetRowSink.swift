@@ -6,15 +6,16 @@ import StoreFiles
 
 /// Writes the values of rows as the cells of sheets.
 ///
-/// Each value becomes a cell of its type: numbers that a 64-bit float holds, truth values and dates stay what they are.
-/// All other values become text. There are no formulas, and NULL has no cell.
+/// Truth values, dates, and numbers that a 64-bit float can hold become cells of their own type. All other values
+/// become text. No formulas are written, and NULL gets no cell.
 struct SheetRowSink: RowSink, ~Copyable {
   private let storePath: String
   private let dates: LocalDates
   private let blobs: BlobForm
   private let longValues: LongValues
   private var output = OutputBuffer(capacity: drainSize + SheetText.maxBytes + 4096)
-  /// Holds the text that is made of another value, until it is known whether the text fits into a cell.
+  /// A buffer for text that is made from another value. It holds the text until it is known whether the text fits into
+  /// a cell.
   private var text = OutputBuffer(capacity: SheetText.maxUnits + 256)
 
   /// The sheet of the current row.
@@ -31,20 +32,22 @@ struct SheetRowSink: RowSink, ~Copyable {
   private var destinationEntity: Int64?
   /// The values of the row that have no column of their own.
   private var others: [SQLiteValue] = []
-  /// The names of the external files that the row refers to.
+  /// The names of the external files that the current row refers to.
   var externals: [String] = []
-  /// How many texts were not valid UTF-8.
+  /// The number of texts that were not valid UTF-8.
   private(set) var invalidTextCount = 0
-  /// The error of the output; nil as long as there is none. Rows after the error are dropped.
+  /// The first error of the output; nil if there was none. Rows after the error are dropped.
   private(set) var failure: (any Error)?
 
-  /// When the buffer holds more bytes than this, they are passed on.
+  /// The number of bytes in the buffer above which the buffer is passed on to the sheet.
   private static let drainSize = 64 << 10
 
+  /// Creates a sink that has no sheet yet.
+  ///
   /// - Parameters:
-  ///   - storePath: the store, beside which external files are.
+  ///   - storePath: the path of the store, beside which its external files are.
   ///   - dates: converts dates to a time zone.
-  ///   - longValues: takes the values that are too long for a cell.
+  ///   - longValues: writes the values that are too long for a cell.
   ///   - blobs: how binary values are shown.
   init(
     storePath: String, _ dates: LocalDates, _ longValues: LongValues, _ blobs: BlobForm = .hex
@@ -57,7 +60,7 @@ struct SheetRowSink: RowSink, ~Copyable {
 
   var wantsMore: Bool { failure == nil }
 
-  /// Passes on what was written so far, and directs the rows that follow to `sheet`.
+  /// Passes the rows in the buffer on to their sheet, and writes the rows that follow to `sheet`.
   mutating func turn(to sheet: Sheet?) {
     guard self.sheet !== sheet else { return }
     drain()
@@ -67,10 +70,10 @@ struct SheetRowSink: RowSink, ~Copyable {
     ownCount = sheet?.plan.ownCount ?? 0
   }
 
-  /// Prepares for the next row. `entityNumber` is written only if the sheet is for rows of unknown entities.
+  /// Prepares for the next row. `entityNumber` is written only to a sheet for rows of unknown entities.
   mutating func begin(entityNumber: Int64?) { self.entityNumber = entityNumber }
 
-  /// Passes on the rows that are still in the buffer.
+  /// Passes the rows that are still in the buffer on to their sheet.
   mutating func finish() { turn(to: nil) }
 
   private mutating func drain() {
@@ -88,7 +91,7 @@ struct SheetRowSink: RowSink, ~Copyable {
     destinationEntity = nil
     if !others.isEmpty { others.removeAll() }
     guard let sheet, failure == nil else { return }
-    // A full sheet ends here, so all of its rows must be passed on before.
+    // If a sheet is full, `beginRow()` ends the sheet. So all its rows must be passed on before.
     if output.count > Self.drainSize || sheet.isFull { drain() }
     do { number = try sheet.beginRow() } catch { failure = error }
     output.append("<row r=\"")
@@ -122,8 +125,8 @@ struct SheetRowSink: RowSink, ~Copyable {
 
   // MARK: - Values
 
-  /// Returns the role of the next value; nil for a value that needs no further cell. `key` is the value if it is an
-  /// integer.
+  /// Returns the role of the next value; nil if no further cell has to be written for it. `key` is the value if it is
+  /// an integer.
   private mutating func next(key: Int64?) -> EntityRendering.Column? {
     guard role < roles.count, failure == nil else { return nil }
     let next = roles[role]
@@ -169,7 +172,7 @@ struct SheetRowSink: RowSink, ~Copyable {
       if bytes.byteCount == 38, let name = ExternalBlob.identifier(in: bytes.array()) {
         cell(external: name)
       } else {
-        // A first byte of 1 marks a value that is stored here.
+        // If the first byte is 1, the value is stored in the row itself, after that byte.
         cell(binary: bytes.byte(at: 0) == 1 ? bytes.part(1, bytes.byteCount - 1) : bytes)
       }
     } else {
@@ -184,8 +187,8 @@ struct SheetRowSink: RowSink, ~Copyable {
     column &+= 1
   }
 
-  /// Writes the start of the next cell with the cell's reference: `<c r="B7"`. Returns false when the value has no
-  /// column of its own; the value is then kept for the last column.
+  /// Begins the next cell: writes its tag with the cell's reference, such as `<c r="B7"`. If the value has no column of
+  /// its own, keeps the value for the last column instead and returns false.
   private mutating func begin(_ value: @autoclosure () -> SQLiteValue) -> Bool {
     guard column < ownCount else {
       others.append(value())
@@ -214,9 +217,9 @@ struct SheetRowSink: RowSink, ~Copyable {
     if output.count > Self.drainSize { drain() }
   }
 
-  /// Up to this number, a 64-bit float holds each integer exactly.
+  /// The highest number up to which a 64-bit float holds each integer exactly.
   private static let maxExact: Int64 = 1 << 53
-  /// From this number on, a cell without a format does not show all digits of an integer.
+  /// The lowest integer that a cell without a format does not show with all its digits.
   private static let minFormatted: Int64 = 100_000_000_000
 
   private mutating func cell(integer value: Int64) {
@@ -233,7 +236,7 @@ struct SheetRowSink: RowSink, ~Copyable {
   }
 
   private mutating func cell(real value: Double) {
-    // Spreadsheets have neither infinity nor subnormal numbers.
+    // Spreadsheets have no infinity and no subnormal numbers.
     guard value.isFinite, !value.isSubnormal else { return cell(value.description) }
     guard begin(.real(value)) else { return }
     output.append("><v>")
@@ -284,7 +287,7 @@ struct SheetRowSink: RowSink, ~Copyable {
         : (blob.unreadable == nil ? "missing file " : "unreadable file ") + name)
   }
 
-  /// Writes a cell with the content of ``text``.
+  /// Writes a cell with the text in the buffer ``text``.
   private mutating func cellOfText() {
     var value = ContiguousArray<UInt8>()
     text.drain { value = ContiguousArray($0.array()) }
@@ -296,7 +299,8 @@ struct SheetRowSink: RowSink, ~Copyable {
     cell(text: bytes.rawSpan, "txt")
   }
 
-  /// Writes a cell with text. A text that is too long goes to a file, and the cell names the file.
+  /// Writes a cell with text. If the text is too long for a cell, writes the text into a file, and the name of the file
+  /// into the cell.
   private mutating func cell(text bytes: RawSpan, _ ending: String, isLast: Bool = false) {
     guard SheetText.fits(bytes) else { return cell(long: bytes, ending, isLast: isLast) }
     if isLast { beginCell() } else if !begin(.text(bytes.array())) { return }
@@ -307,8 +311,8 @@ struct SheetRowSink: RowSink, ~Copyable {
     endCell()
   }
 
-  /// Writes a value into a file, and a cell with the name of the file. `ending` is the extension of the file; nil to
-  /// choose it by the bytes.
+  /// Writes a value into a file, and the name of the file into a cell. `ending` is the extension of the file; nil to
+  /// choose the extension by the content.
   private mutating func cell(long bytes: RawSpan, _ ending: String?, isLast: Bool = false) {
     guard let sheet else { return }
     let names = sheet.plan.names

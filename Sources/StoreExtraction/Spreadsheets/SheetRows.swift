@@ -2,20 +2,22 @@ import CoreDataStore
 import RowText
 import SQLiteFile
 
-/// Writes the rows of a table into sheets, straight from their records.
+/// Writes the rows of a table into sheets, directly from their records.
 final class SheetRows: RecordReceiver {
-  /// The sheets that the rows of a table go to.
+  /// The sheets for the rows of a table.
   struct Targets {
-    /// The sheets by entity number; empty for a table that is written as it is stored.
+    /// The sheet of each entity, by entity number. Empty for a table that is written as it is stored.
     var entities: [Int64: Sheet] = [:]
-    /// The sheet for rows of unknown entities, or for all rows of a plain table; nil when they are not wanted.
+    /// The sheet for rows of unknown entities, or for all rows of a table that is written as it is stored. Nil if these
+    /// rows are not wanted.
     var others: Sheet?
   }
 
-  /// The most sheets that are open at a time. A table with rows of more entities is read several times.
+  /// The maximum number of sheets that are open at a time. If the rows of a table need more sheets, the table is read
+  /// several times.
   static let maxOpenSheets = 32
 
-  /// How columns become properties; nil for a table that is written as it is stored.
+  /// The plan by which columns become properties; nil for a table that is written as it is stored.
   private let plan: RowPlan?
   private let targets: Targets
   private let renderings: [Int64: EntityRendering]
@@ -23,21 +25,24 @@ final class SheetRows: RecordReceiver {
   private let noteExternal: (_ file: String, _ entity: String) -> Void
   private var sink: SheetRowSink
   private var openSheets: [Sheet] = []
-  /// Sheets that have all their rows.
+  /// The sheets that are complete: all their rows were written.
   private var done: Set<ObjectIdentifier> = []
   private var isFirstPass = true
-  /// Whether this pass left out rows because enough sheets were open, so that another pass is needed.
+  /// Whether this pass has left rows out because the maximum number of sheets was open. If so, another pass over the
+  /// table is needed.
   private var hasMore = false
   /// The number of rows of unknown entities, by entity number; nil stands for rows without an entity number.
   private var unknownNumbers: [Int64?: Int] = [:]
-  /// How many texts in the rows were not valid UTF-8.
+  /// The number of texts in the rows that were not valid UTF-8.
   var invalidTextCount: Int { sink.invalidTextCount }
 
+  /// Prepares to write the rows of a table.
+  ///
   /// - Parameters:
   ///   - plan: how the columns of the table become properties; nil to write the table as it is stored.
-  ///   - renderings: how the rows of each entity are rendered, by its number.
+  ///   - renderings: the rendering of each entity's rows, by entity number.
   ///   - targets: the sheets.
-  ///   - limit: the most rows of each sheet; nil for all.
+  ///   - limit: the maximum number of rows for each entity or table; nil for all.
   ///   - sink: writes the cells.
   ///   - noteExternal: called with the name of each external file that a row names, and with the row's entity or table.
   init(
@@ -53,11 +58,12 @@ final class SheetRows: RecordReceiver {
     self.noteExternal = noteExternal
   }
 
-  /// Reads the table as often as needed, and ends the sheets. Problems with its rows are added to the store's findings.
+  /// Reads the table in as many passes as needed, writes its rows, and ends the sheets. Adds problems with rows to the
+  /// store's findings.
   ///
   /// - Parameters:
   ///   - table: the table.
-  ///   - store: the store that has the table.
+  ///   - store: the store that contains the table.
   ///   - progress: counts the rows that were read.
   /// - Throws: `SQLiteFileError`, or an error of the output.
   func read(_ table: Table, of store: CoreDataStore, _ progress: RowProgress?) throws {
@@ -82,7 +88,8 @@ final class SheetRows: RecordReceiver {
 
   var wantsMore: Bool { sink.wantsMore && !hasAll }
 
-  /// Whether the only sheet has as many rows as the limit allows.
+  /// Whether all wanted rows were written. This is known only for a table with a single sheet, when the sheet has
+  /// reached the limit.
   private var hasAll: Bool {
     guard plan == nil, let limit, let others = targets.others else { return false }
     return others.rowCount >= limit
@@ -103,7 +110,7 @@ final class SheetRows: RecordReceiver {
     if rendering == nil, isFirstPass { unknownNumbers[number, default: 0] += 1 }
     let sheet = rendering == nil ? targets.others : number.flatMap { targets.entities[$0] }
     guard let sheet, let own = sheet.plan.layout, wants(sheet) else {
-      // The decoder counts what is odd about a record even if its row is not wanted.
+      // The record is decoded even if its row is not wanted, because the decoder counts the defects that it finds.
       var nothing = NoSink()
       if let rendering {
         decoder.emit(record, rowID: rowID, layout: rendering.layout, into: &nothing)
@@ -121,7 +128,7 @@ final class SheetRows: RecordReceiver {
     return nil
   }
 
-  /// Whether rows of this sheet are written in this pass.
+  /// Whether rows for this sheet are written in the current pass.
   private func wants(_ sheet: Sheet) -> Bool {
     if let limit, sheet.rowCount >= limit { return false }
     if sheet.isOpen { return true }

@@ -1,17 +1,17 @@
 import RowText
 import SQLiteFile
 
-/// Text as the cells of a spreadsheet hold it (ECMA-376, part 1, 22.9.2.19, ST_Xstring).
+/// Text in the form that the cells of a spreadsheet require (ECMA-376, part 1, 22.9.2.19, ST_Xstring).
 enum SheetText {
-  /// The most UTF-16 units of text that a cell holds.
+  /// The maximum length of a cell's text in UTF-16 units.
   static let maxUnits = 32_767
-  /// The most bytes that the text of a cell takes as XML: seven for each UTF-16 unit; see
+  /// The maximum length of a cell's text as XML, in bytes: seven bytes for each UTF-16 unit; see
   /// ``RowText/OutputBuffer/append(cellText:)``.
   static let maxBytes = 7 * maxUnits
 
   /// Whether a text, given as UTF-8, fits into a cell.
   static func fits(_ bytes: RawSpan) -> Bool {
-    // A unit takes one to three bytes of UTF-8.
+    // A UTF-16 unit takes one to three bytes of UTF-8.
     if bytes.byteCount <= maxUnits { return true }
     if bytes.byteCount > 3 * maxUnits { return false }
     var units = 0
@@ -24,7 +24,7 @@ enum SheetText {
     return units <= maxUnits
   }
 
-  /// Whether a text begins like a formula, so that it would become one when somebody edits its cell.
+  /// Whether a text begins like a formula. A cell with such a text would become a formula when somebody edits the cell.
   static func looksLikeFormula(_ bytes: RawSpan) -> Bool {
     guard bytes.byteCount > 0 else { return false }
     switch bytes.byte(at: 0) {
@@ -33,7 +33,7 @@ enum SheetText {
     }
   }
 
-  /// The length in bytes of the character at an offset; 0 when the bytes there are not UTF-8. A lone UTF-16 surrogate
+  /// The length in bytes of the character at `offset`; 0 if the bytes there are not UTF-8. A lone UTF-16 surrogate
   /// counts as a character of three bytes.
   fileprivate static func length(of bytes: RawSpan, at offset: Int) -> Int {
     if bytes.byte(at: offset) < 0x80 { return 1 }
@@ -47,7 +47,7 @@ enum SheetText {
       && bytes.byte(at: offset &+ 2) & 0xc0 == 0x80
   }
 
-  /// Whether `_xHHHH_` begins at an offset, which programs that read the workbook take for a character.
+  /// Whether `_xHHHH_` begins at `offset`. Programs that read the workbook take such a sequence for a single character.
   fileprivate static func isEscape(_ bytes: RawSpan, at offset: Int) -> Bool {
     guard bytes.byteCount &- offset >= 7, bytes.byte(at: offset &+ 1) == UInt8(ascii: "x"),
       bytes.byte(at: offset &+ 6) == UInt8(ascii: "_")
@@ -65,14 +65,15 @@ enum SheetText {
 
 extension OutputBuffer {
   /// Appends text as the content of an XML element or of a quoted attribute value. Characters that XML 1.0 does not
-  /// allow are written as `_xHHHH_`. An underscore that begins such a sequence in the text is escaped likewise.
+  /// allow are written as `_xHHHH_`. If the text itself contains such a sequence, its first underscore is escaped in
+  /// the same way.
   ///
-  /// - Parameter bytes: the text as UTF-8. The buffer must have room for seven bytes for each of its UTF-16 units.
+  /// - Parameter bytes: the text as UTF-8. The buffer must have room for seven bytes per UTF-16 unit of the text.
   /// - Returns: false when the bytes are not valid UTF-8; U+FFFD replaces each invalid byte.
   @discardableResult
   mutating func append(cellText bytes: RawSpan) -> Bool {
     var isValid = true
-    /// The first byte that was not appended.
+    /// The offset of the first byte that was not appended yet.
     var start = 0
     var offset = 0
     let end = bytes.byteCount
@@ -85,7 +86,7 @@ extension OutputBuffer {
       case UInt8(ascii: "<"): text = "&lt;"
       case UInt8(ascii: ">"): text = "&gt;"
       case UInt8(ascii: "\""): text = "&quot;"
-      // Unescaped, a carriage return would be read as a line feed (XML 1.0, 2.11).
+      // A carriage return that is not escaped would be read as a line feed (XML 1.0, 2.11).
       case 0x0d: text = "&#13;"
       case 0x09, 0x0a: break
       case 0x00..<0x20: text = Self.escape(UInt16(byte))

@@ -1,45 +1,45 @@
 import SQLiteFile
 
-/// A workbook that is being written (ECMA-376, SpreadsheetML). It gives sheets their names and parts. Each sheet goes
-/// straight into the archive; the parts that list the sheets come last.
+/// A workbook that is being written (ECMA-376, SpreadsheetML). It assigns a name and a part of the archive to each
+/// sheet. Sheets are written straight into the archive. The parts that list the sheets are written last.
 final class Workbook {
   /// The archive that the parts are written into.
   let archive: any PartArchive
-  /// The most rows of a sheet, header included.
+  /// The maximum number of rows in a sheet, including the header.
   let maxRows: Int
   private var names = SheetNames()
   private var sheetCount = 0
 
-  /// The most rows of a sheet that any spreadsheet program can read.
+  /// The maximum number of rows that a sheet may have so that every spreadsheet program can read it.
   static let maxSheetRows = 1_048_576
 
   /// Begins a workbook.
   ///
   /// - Parameters:
   ///   - archive: an archive without parts.
-  ///   - maxRows: the most rows of a sheet; fewer in tests.
+  ///   - maxRows: the maximum number of rows in a sheet, including the header; tests use a small number.
   /// - Throws: ``ExtractionError`` when the archive cannot be written.
   init(_ archive: any PartArchive, maxRows: Int = maxSheetRows) throws(ExtractionError) {
     self.archive = archive
     self.maxRows = maxRows
-    // These come first, because programs recognise a workbook by the first parts of the archive.
+    // These parts are written first, because programs recognise a workbook by the first parts of the archive.
     try add("_rels/.rels", WorkbookXML.packageRelationships)
     try add("xl/styles.xml", WorkbookXML.styles)
   }
 
-  /// Returns a free name for a sheet that is like the name of its entity or table. With a number above 1, for a further
-  /// sheet of the same rows.
+  /// Returns an unused name for a sheet, similar to `name`, the name of its entity or table. A `number` above 1 is for
+  /// a further sheet of the same entity or table.
   func sheetName(_ name: String, number: Int = 1) -> String {
     number > 1 ? names.further(name, number) : names.unique(name)
   }
 
-  /// Returns the path for the part of the next sheet, below `xl/`.
+  /// Returns the path, below `xl/`, of the part for the next sheet.
   func nextSheetPath() -> String {
     sheetCount += 1
     return "worksheets/sheet\(sheetCount).xml"
   }
 
-  /// Writes the parts that list the workbook's sheets, in the order of `sheets`. All of them must have ended.
+  /// Writes the parts that list the workbook's sheets, in the order of `sheets`. All sheets must have ended.
   ///
   /// - Throws: ``ExtractionError`` when the archive cannot be written.
   func end(_ sheets: [Sheet]) throws(ExtractionError) {

@@ -2,8 +2,8 @@ package import CoreDataStore
 import RowText
 import SQLiteFile
 
-/// Writes rows into a workbook: a sheet for each entity or table that has rows, and a sheet that says where they come
-/// from.
+/// Writes rows into a workbook. Each entity or table that has rows gets a sheet. One additional sheet tells where the
+/// rows come from.
 struct WorkbookExport {
   private let source: ExportSource
   private let options: RowOutput.Options
@@ -22,11 +22,13 @@ struct WorkbookExport {
     var invalidTextCount = 0
   }
 
+  /// Prepares to write a workbook.
+  ///
   /// - Parameters:
   ///   - source: the store.
-  ///   - options: the entities and the limit.
+  ///   - options: the wanted entities and the limit.
   ///   - dates: converts dates to a time zone.
-  ///   - longValues: takes the values that are too long for a cell.
+  ///   - longValues: writes the values that are too long for a cell.
   ///   - workbook: the workbook.
   ///   - progress: counts the rows that were read.
   init(
@@ -39,14 +41,14 @@ struct WorkbookExport {
     self.longValues = longValues
     self.workbook = workbook
     self.progress = progress
-    // This sheet is made before all others, so that it gets its name whatever the entities are called.
+    // The sheet is named before all others, so that no entity can take its name.
     provenance = Sheet(
       SheetPlan(table: Self.provenanceName, names: ["key", "value"]), in: workbook, among: 1)
   }
 
-  /// Writes the rows of the store into their sheets.
+  /// Writes the rows of the store into the sheets of their entities and tables.
   func writeRows() throws -> Written {
-    // All sheets get their names before the first row is read, so the names do not depend on the rows.
+    // All sheets get their names before the first row is read, so that the names do not depend on the rows.
     let entities = try entitySheets()
     let tables = try tableSheets()
     var written = Written()
@@ -74,7 +76,8 @@ struct WorkbookExport {
     return written
   }
 
-  /// Ends the workbook: writes `facts` about where the rows come from, and the parts that list the sheets.
+  /// Completes the workbook. Writes `facts` about the origin of the rows into a sheet of their own, and then writes the
+  /// parts that list the sheets.
   func end(_ written: Written, _ facts: [(String, String)]) throws {
     var sink = newSink()
     sink.turn(to: provenance)
@@ -99,7 +102,7 @@ struct WorkbookExport {
 
   // MARK: - Sheets
 
-  /// A table that holds entities, and the sheets for its rows.
+  /// A table with rows of entities, and the sheets for these rows.
   private struct EntitySheets {
     let plan: RowPlan
     let renderings: [Int64: EntityRendering]
@@ -144,7 +147,8 @@ struct WorkbookExport {
 }
 
 extension WorkbookExport.Written {
-  /// Adds the sheets of an entity or a table. When there are no rows, one part with a row count of 0 is added.
+  /// Adds a result for each sheet of an entity or a table. If there are no rows, adds a single result with a row count
+  /// of 0.
   fileprivate mutating func add(_ sheet: Sheet, _ name: String) {
     sheets.append(sheet)
     for part in sheet.parts {
@@ -155,8 +159,8 @@ extension WorkbookExport.Written {
 }
 
 extension SQLiteDatabase {
-  /// Returns the names of a table's columns. Without a readable CREATE statement they are `c0`, `c1` and so on, as many
-  /// as the widest row has values.
+  /// Returns the names of a table's columns. If the table's CREATE statement is not readable, the names are `c0`, `c1`
+  /// and so on, one for each value of the longest row.
   func fieldNames(of table: Table) throws -> [String] {
     guard table.columnNames.isEmpty else { return table.columnNames }
     var widest = 0
@@ -169,23 +173,24 @@ extension SQLiteDatabase {
 }
 
 extension StoreExport {
-  /// Returns the path of the folder beside a workbook for values that are too long for a cell. The folder need not
+  /// Returns the path of the folder for values that are too long for a cell, beside a workbook. The folder need not
   /// exist.
   package static func filesFolder(beside workbook: String) -> String {
     LongValues.folder(beside: workbook)
   }
 
-  /// Writes the rows of a store into a workbook. Values that are too long for a cell, and the store's external files,
-  /// go into a folder beside the workbook, such as `Rows_files` beside `Rows.xlsx`.
+  /// Writes the rows of a store into a workbook. Values that are too long for a cell and the store's external files are
+  /// written into a folder beside the workbook, for example `Rows_files` beside `Rows.xlsx`.
   ///
   /// - Parameters:
   ///   - store: the opened store.
-  ///   - output: the workbook. Nothing may exist there, nor at the path of the folder.
+  ///   - output: the path of the workbook. Nothing may exist at this path or at that of the folder.
   ///   - dates: converts dates to a time zone.
-  ///   - maxRows: the most rows of a sheet; fewer in tests.
+  ///   - maxRows: the maximum number of rows in a sheet, including the header; tests use a small number.
   ///   - makeArchive: makes the archive at a path, and notes it in `made`.
   /// - Returns: what was written, and the hashes and findings of the store.
-  /// - Throws: ``ExtractionError``, `SQLiteFileError`. What was written until then is removed.
+  /// - Throws: ``ExtractionError``, `SQLiteFileError`. Before an error is thrown, everything that was written is
+  ///   removed.
   package func run(
     _ store: CoreDataStore, toWorkbook output: String, dates: LocalDates = .utc,
     maxRows: Int = 1_048_576,
@@ -228,7 +233,7 @@ extension StoreExport {
     }
   }
 
-  /// Returns names and values for the sheet that says where the rows come from.
+  /// Returns names and values for the sheet that tells where the rows come from.
   private func facts(of result: Result, _ store: CoreDataStore) -> [(String, String)] {
     var facts = [("source", result.source)]
     for (name, hash) in result.sourceSHA256.sorted(by: { $0.key < $1.key }) {

@@ -1,7 +1,7 @@
 import RowText
 import SQLiteFile
 
-/// Makes the parts of a workbook other than its sheets (ECMA-376, parts 1 and 2).
+/// Makes the XML of all parts of a workbook except its sheets (ECMA-376, parts 1 and 2).
 enum WorkbookXML {
   static let declaration = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
   static let namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -11,14 +11,14 @@ enum WorkbookXML {
   private static let contentType =
     "application/vnd.openxmlformats-officedocument.spreadsheetml."
 
-  /// `_rels/.rels`: says where the workbook is.
+  /// `_rels/.rels`: the path of the workbook within the archive.
   static var packageRelationships: String {
     declaration + "<Relationships xmlns=\"\(packageNamespace)relationships\">"
       + "<Relationship Id=\"rId1\" Type=\"\(officeRelationships)/officeDocument\" "
       + "Target=\"xl/workbook.xml\"/></Relationships>"
   }
 
-  /// `xl/styles.xml`: the styles in the order of ``CellStyle``.
+  /// `xl/styles.xml`: the styles of cells, in the order of ``CellStyle``.
   static var styles: String {
     var xml = declaration + "<styleSheet xmlns=\"\(namespace)\">"
     xml += "<numFmts count=\"1\"><numFmt numFmtId=\"164\" "
@@ -50,7 +50,7 @@ enum WorkbookXML {
     return xml
   }
 
-  /// `xl/workbook.xml`: lists the sheets, and the range of each filter.
+  /// `xl/workbook.xml`: the list of sheets, and the cell range of each sheet's filter.
   static func workbook(_ sheets: [(part: Sheet.Part, columnCount: Int)]) -> String {
     var xml = declaration + "<workbook xmlns=\"\(namespace)\" xmlns:r=\"\(officeRelationships)\">"
     xml += "<bookViews><workbookView activeTab=\"0\"/></bookViews><sheets>"
@@ -65,13 +65,13 @@ enum WorkbookXML {
           of: sheet.part, columnCount: sheet.columnCount, isAbsolute: true)
       else { continue }
       xml += "<definedName name=\"_xlnm._FilterDatabase\" localSheetId=\"\(place)\" hidden=\"1\">"
-      // In a reference, an apostrophe within a name is doubled.
+      // An apostrophe in the name of a sheet is doubled in a reference.
       xml += "'" + doublingApostrophes(escaped(sheet.part.name)) + "'!\(range)</definedName>"
     }
     return xml + "</definedNames></workbook>"
   }
 
-  /// `xl/_rels/workbook.xml.rels`: says where the sheets and the styles are.
+  /// `xl/_rels/workbook.xml.rels`: the paths of the sheets and of the styles.
   static func workbookRelationships(_ sheets: [Sheet.Part]) -> String {
     var xml = declaration + "<Relationships xmlns=\"\(packageNamespace)relationships\">"
     for (place, sheet) in sheets.enumerated() {
@@ -82,7 +82,7 @@ enum WorkbookXML {
     return xml + "Target=\"styles.xml\"/></Relationships>"
   }
 
-  /// `[Content_Types].xml`: says what type each part has.
+  /// `[Content_Types].xml`: the content type of each part.
   static func contentTypes(_ sheets: [Sheet.Part]) -> String {
     var xml = declaration + "<Types xmlns=\"\(packageNamespace)content-types\">"
     xml += "<Default Extension=\"rels\" "
@@ -99,7 +99,8 @@ enum WorkbookXML {
 
   // MARK: - Text
 
-  /// Returns text as the content of an XML element or of a quoted attribute value, cut to what a cell can hold.
+  /// Returns text as the content of an XML element or of a quoted attribute value. The text is cut to the maximum
+  /// length of a cell's text.
   static func escaped(_ text: String) -> String {
     var bytes = ContiguousArray(text.utf8)
     while !SheetText.fits(bytes.rawSpan) {

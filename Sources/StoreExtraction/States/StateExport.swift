@@ -7,31 +7,33 @@ import SafeFiles
 import SafeText
 import StoreFiles
 
-/// Writes a state of a store as a database file of its own, and a manifest beside that file.
+/// Writes one state of a store as a separate database file, with a manifest beside it.
 package struct StateExport: Sendable {
   /// Tracks the files that the export makes, so that a caller can remove them at any time.
   package var made = MadeFiles()
-  /// What the manifest calls the store; nil for the path of the store.
+  /// The name by which the manifest refers to the store; nil for the store's path.
   package var sourceName: String?
-  /// Called with the number of pages written so far and the number of all pages.
+  /// Called with the number of pages written so far and the total number of pages.
   package var progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)?
 
   /// Creates an export with default settings.
   package init() {}
 
-  /// The most bytes of missing pages that are written as zeros without comparing them with the pages that exist.
+  /// The size of missing pages in bytes above which a state may be refused. It is refused if far more of its pages are
+  /// missing than exist, because its page count is then probably damaged.
   private static let mostZeros: Int64 = 256 << 20
   private static let reportEvery: UInt32 = 512
 
   /// Writes a state into a new file.
   ///
   /// - Parameters:
-  ///   - name: the state to write.
+  ///   - name: the name of the state to write.
   ///   - states: the states of the store.
-  ///   - output: the new file. Nothing may exist at this path, nor at that of the manifest.
-  /// - Returns: the manifest. A state that is not whole is written, too.
+  ///   - output: the path of the new file. Nothing may exist at this path or at that of the manifest.
+  /// - Returns: the manifest, which also says whether the state is whole. A state that is not whole is written, too.
   /// - Throws: ``ExtractionError`` for a state that the store does not have or that cannot be restored, and when the
-  ///   store changes; `SQLiteFileError`, `SQLiteWriterError`. Files made until then are removed.
+  ///   store changes; `SQLiteFileError`, `SQLiteWriterError`. Before an error is thrown, the files that were made are
+  ///   removed.
   package func run(_ name: StoreState.Name, of states: StoreStates, to output: String) throws
     -> StateManifest
   {
@@ -88,7 +90,8 @@ package struct StateExport: Sendable {
         pageSizeBytes: states.states.pageSize, pageCount: database.pageCount, pages: image.pages,
         headerChanges: image.headerChanges, externalFileCount: external, findings: findings,
         damageCount: damage)
-      // The manifest gets its name first, so there is never an exported file without a manifest.
+      // The manifest gets its name before the exported file, so that there is never an exported file without a
+      // manifest.
       try manifest.publish(made)
       try made.keep(to: count) { try writer.publish(as: output) }
       return manifest
@@ -107,7 +110,8 @@ package struct StateExport: Sendable {
     return options
   }
 
-  /// Refuses a state that claims to be far larger than the pages that exist of it: its page count is damaged.
+  /// Throws if the page count of a state is far higher than the number of its pages in the files. Such a page count is
+  /// probably damaged.
   private func checkSize(of database: SQLiteDatabase, _ name: StoreState.Name) throws {
     let missing = database.missingPageCount
     let stored = Int64(database.pageCount) - Int64(missing)
@@ -131,11 +135,11 @@ package struct StateExport: Sendable {
 
   // MARK: - SQLite's check
 
-  /// The time that SQLite's check may take: seconds in any case, and seconds for each byte. This is ten times the usual
-  /// time.
+  /// The time that SQLite's check may take, in seconds: a base time, and a time for each byte of the file. The limit is
+  /// ten times the usual duration.
   private static let checkSeconds = (base: 30.0, perByte: 200e-9)
 
-  /// Returns what SQLite's own check finds wrong with the new file.
+  /// Runs SQLite's own check on the new file. Returns the problems found.
   private func check(_ writer: SQLiteWriter, _ database: SQLiteDatabase) throws -> [Finding] {
     let size = Double(database.pageCount) * Double(database.header.pageSize)
     var seconds = Self.checkSeconds.base + size * Self.checkSeconds.perByte
@@ -150,11 +154,11 @@ package struct StateExport: Sendable {
       }
       problems = ["the check could not finish: \(error.message)"]
     }
-    // Older versions of SQLite put all faults of the pages into one row.
+    // Older versions of SQLite report all faults of pages in one row.
     problems = problems.flatMap { $0.utf8.split(separator: UInt8(ascii: "\n")) }
       .compactMap { String($0) }
       .filter { !PathText.starts($0, with: "*** in database") }
-    // A CHECK constraint that fails is not damage: some constraints are true one day and false the next.
+    // A violated CHECK constraint is not damage: some constraints are true one day and false the next.
     problems.removeAll { PathText.starts($0, with: "CHECK constraint failed in ") }
     if !problems.isEmpty, problems.allSatisfy(mayBeMistaken),
       try SQLiteDatabase(path: writer.path).check(depth: .full).findings.damageCount == 0
@@ -168,7 +172,8 @@ package struct StateExport: Sendable {
         : [])
   }
 
-  /// SQLite 3.40.1 confuses the columns of WITHOUT ROWID tables when it checks NOT NULL and types.
+  /// Whether `problem` may be a mistake of SQLite. SQLite 3.40.1 confuses the columns of WITHOUT ROWID tables when it
+  /// checks NOT NULL and types.
   private func mayBeMistaken(_ problem: String) -> Bool {
     ["NULL value in ", "TEXT value in ", "NUMERIC value in ", "non-"].contains {
       PathText.starts(problem, with: $0)
@@ -176,12 +181,12 @@ package struct StateExport: Sendable {
   }
 }
 
-/// Gives the pages of a state in the form that they have in a file of their own.
+/// Provides the pages of one state, adjusted so that they form a complete database file by themselves.
 private struct StateImage: ~Copyable {
   private(set) var pages = StateManifest.Pages()
   private(set) var headerChanges: [String] = []
   private let pageCount: UInt32
-  /// The lock-byte page has no content, and may be missing (file format, section 1.4).
+  /// The number of the lock-byte page. This page has no content and may be missing (file format, section 1.4).
   private let lockPage: UInt32
   private var reader: PageReader
 
@@ -191,10 +196,10 @@ private struct StateImage: ~Copyable {
     reader = database.anotherReader()
   }
 
-  /// Writes page `number` into the empty buffer. The buffer stays empty if no file holds the page or if it is all
+  /// Writes page `number` into the empty buffer. The buffer stays empty if no file holds the page or if the page is all
   /// zeros.
   ///
-  /// - Returns: the number of the next page to write; pages in a hole of the main file are passed over.
+  /// - Returns: the number of the next page to write. Pages in a hole of the main file are skipped.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   mutating func write(_ number: UInt32, into page: inout ContiguousArray<UInt8>)
     throws(SQLiteFileError) -> UInt32
@@ -226,8 +231,8 @@ private struct StateImage: ~Copyable {
     return number + 1
   }
 
-  /// Turns the header into that of a file without a log (file format, section 1.3): rollback journal mode, and the
-  /// database size recorded together with the change counter.
+  /// Changes the header to that of a database without a log (file format, section 1.3). Sets rollback journal mode, and
+  /// records the size of the database together with the current change counter.
   private mutating func adjustHeader(_ page: inout ContiguousArray<UInt8>) {
     for (place, name) in [(18, "writeVersion"), (19, "readVersion")] where page[place] == 2 {
       page[place] = 1

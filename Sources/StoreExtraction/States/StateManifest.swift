@@ -6,26 +6,27 @@ import SafeFiles
 import SafeText
 import StoreFiles
 
-/// The manifest beside an exported state: where its pages come from, and what is doubtful about the state.
+/// The manifest of an exported state. It says where the pages of the state come from, and what is doubtful about the
+/// state.
 package struct StateManifest: Sendable, Codable {
   /// The name of the schema of the JSON form.
   package var schema = "lifeboat.state"
   /// The version of the JSON form's schema; it only increases.
   package var version = 1
-  /// The program that wrote the manifest, with its version.
+  /// The name and version of the program that wrote the manifest.
   package var tool = "lifeboat " + Tool.version
-  /// When the state was exported.
+  /// The time of the export.
   package var exported: Date
   /// The path or name of the store.
   package var source: String
   /// The SHA-256 of each file of the store set in lower-case hex, by file name.
   package var sourceSHA256: [String: String]
-  /// The state: the number of a commit, `before` or `interrupted`.
+  /// The name of the state: the number of a commit, `before` or `interrupted`.
   package var state: String
-  /// Which files the state is made of.
+  /// The files that the state is made of.
   package var madeOf: StoreState.Source
-  /// Whether the state has no finding of damage: all its pages exist, nothing contradicts that the database once had
-  /// this state, and SQLite's own check passes.
+  /// Whether the state has no finding of damage: all its pages exist, no evidence contradicts that the database once
+  /// was in this state, and SQLite's own check passes.
   package var isWhole: Bool
   /// The path of the new file.
   package var output: String
@@ -37,19 +38,19 @@ package struct StateManifest: Sendable, Codable {
   package var pageSizeBytes: Int
   /// The number of pages in the new file.
   package var pageCount: UInt32
-  /// How many pages come from which file.
+  /// The number of pages from each of the store's files.
   package var pages: Pages
-  /// Names of header fields (bytes 18 to 95 of the file) that the export changed, so that SQLite reads the new file
-  /// without a log.
+  /// The names of header fields (bytes 18 to 95 of the file) that the export changed. Because of these changes, SQLite
+  /// reads the new file without a log.
   package var headerChanges: [String]
-  /// The number of external files beside the store, which are not part of the new file.
+  /// The number of external files beside the store. The new file does not contain them.
   package var externalFileCount: Int
   /// What is doubtful or noteworthy about the state.
   package var findings: [Finding]
-  /// How many of the findings are damage.
+  /// The number of findings that are damage.
   package var damageCount: Int
 
-  /// Where the pages of a state come from.
+  /// Counts of a state's pages by the file that they come from.
   package struct Pages: Sendable, Codable {
     /// The number of pages from the main file.
     package var main = 0
@@ -57,14 +58,14 @@ package struct StateManifest: Sendable, Codable {
     package var wal = 0
     /// The number of pages from the rollback journal.
     package var journal = 0
-    /// The number of pages that no file holds; they are zeros in the new file.
+    /// The number of pages that no file has. They are zeros in the new file.
     package var missing = 0
   }
 
   /// Returns the path of the manifest for the file at `output`.
   package static func path(for output: String) -> String { output + ".json" }
 
-  /// Writes the manifest to ``path(for:)`` of the output.
+  /// Writes the manifest to the path that ``path(for:)`` returns for ``output``.
   ///
   /// - Throws: ``ExtractionError`` when something already exists at that path, or when the file cannot be written.
   func publish(_ made: MadeFiles) throws {

@@ -1,17 +1,20 @@
 package import SQLiteFile
 
-/// A state of a store that its files still hold, and what the last step to it changed.
+/// A state of a store that can be read from its files, and the changes since the previous state.
 package struct StoreState: Sendable, Codable {
   /// The name of a state.
   package enum Name: Sendable, Hashable {
-    /// Before the last transaction: the main file with the pages of a finished rollback journal laid over it.
+    /// The state before the last transaction: the main file, in which pages from the finished rollback journal of that
+    /// transaction replace newer pages.
     case before
-    /// After the commit of the log with this number, from 1; 0 is the state without the log.
+    /// The state after the commit of the log with this number, from 1. Number 0 is the state without the log.
     case commit(Int)
-    /// The main file alone, in the middle of a transaction that a rollback journal would undo.
+    /// A state in the middle of a transaction: the main file without the rollback journal that would undo the
+    /// transaction.
     case interrupted
 
-    /// Parses the name of a state as output shows it: a number, `before` or `interrupted`; nil for any other text.
+    /// Parses the name of a state as it appears in output: a number, `before` or `interrupted`. Returns nil for any
+    /// other text.
     package init?(_ text: String) {
       switch Array(text.utf8) {
       case Array("before".utf8): self = .before
@@ -24,7 +27,7 @@ package struct StoreState: Sendable, Codable {
       }
     }
 
-    /// The name of the state as output shows it.
+    /// The name of the state as it appears in output.
     package var text: String {
       switch self {
       case .before: "before"
@@ -44,13 +47,14 @@ package struct StoreState: Sendable, Codable {
     case journal
   }
 
-  /// What the last step to a state did to the rows of a table.
+  /// The changes to the rows of one table since the previous state.
   package struct Change: Sendable, Codable {
     /// The name of the table.
     package var table: String
-    /// The root entity whose rows, and those of its descendants, are in the table; nil for a table of no entity.
+    /// The root entity of the table. The table holds the rows of this entity and of its descendants. Nil for a table of
+    /// no entity.
     package var entity: String?
-    /// `created` or `dropped`; nil when the table exists before and after the step.
+    /// `created` or `dropped`; nil if the table is in both states.
     package var tableChange: String?
     /// The number of rows that were added.
     package var added: Int
@@ -58,39 +62,39 @@ package struct StoreState: Sendable, Codable {
     package var changed: Int
     /// The number of rows that were removed.
     package var removed: Int
-    /// The row ids of the first added rows, at most ``CommittedChange/keyLimit``.
+    /// The row ids of the first added rows. At most ``CommittedChange/keyLimit`` row ids are listed.
     package var addedKeys: [Int64]
-    /// The row ids of the first changed rows, at most ``CommittedChange/keyLimit``.
+    /// The row ids of the first changed rows. At most ``CommittedChange/keyLimit`` row ids are listed.
     package var changedKeys: [Int64]
-    /// The row ids of the first removed rows, at most ``CommittedChange/keyLimit``.
+    /// The row ids of the first removed rows. At most ``CommittedChange/keyLimit`` row ids are listed.
     package var removedKeys: [Int64]
   }
 
   /// The name of the state: the number of a commit, `before` or `interrupted`.
   package var state: String
-  /// Which files the state is made of.
+  /// The files that the state is made of.
   package var source: Source
-  /// Whether this is the state that SQLite reads now.
+  /// Whether SQLite now reads the store in this state.
   package var isCurrent: Bool
-  /// Whether all pages of the state exist, and nothing contradicts that the database once had this state.
+  /// Whether all pages of the state exist, and no evidence contradicts that the database once was in this state.
   package var isWhole: Bool
-  /// The number of frames of the commit; nil for a state that no commit of the log made.
+  /// The number of frames that the commit wrote; nil for a state that was not made by a commit of the log.
   package var frameCount: Int?
-  /// The number of pages that the last step to the state wrote; nil when it is not known.
+  /// The number of pages written since the previous state; nil if it is not known.
   package var writtenPageCount: Int?
-  /// The size of the database in pages; nil when the state has no database.
+  /// The size of the database in pages; nil if there is no database in this state.
   package var databasePageCount: UInt32?
-  /// When the state was saved, in UTC; nil when no record says so.
+  /// The time at which the state was saved, in UTC; nil if no record contains it.
   package var time: String?
-  /// What the last step did to rows, by table; nil when the state before it is not held.
+  /// The changes to rows since the previous state, by table; nil if they are not known.
   package var tables: [Change]?
-  /// Names of WITHOUT ROWID tables that the last step may have changed. Their rows are not compared.
+  /// The names of WITHOUT ROWID tables that may have changed since the previous state. Their rows are not compared.
   package var tablesNotCompared: [String] = []
   /// What is doubtful or noteworthy about the state.
   package var findings: [Finding]
 }
 
-/// The states that the files of a store hold, oldest first.
+/// The list of states in the files of a store, oldest first.
 package struct StateList: Sendable, Codable {
   /// The name of the schema of the JSON form.
   package var schema = "lifeboat.states"
@@ -100,29 +104,29 @@ package struct StateList: Sendable, Codable {
   package var path: String
   /// The page size in bytes.
   package var pageSizeBytes: Int
-  /// How many states there are, including states that are not listed.
+  /// The total number of states, including states that are not listed.
   package var stateCount: Int
-  /// The states, oldest first. With a limit, only the newest ones.
+  /// The states, oldest first. If the number of listed states is limited, these are the newest states.
   package var states: [StoreState] = []
   /// Older pages in the log and the journal that belong to no state in the list.
   package var remainders: [Remainder] = []
-  /// Findings on the store as a whole, without those on single states.
+  /// Findings on the store as a whole. Findings on single states are not included.
   package var findings: [Finding] = []
-  /// How many of ``findings`` are damage.
+  /// The number of ``findings`` that are damage.
   package var damageCount = 0
 
-  /// Pages of older or unfinished states, too few for a whole database.
+  /// Pages of older or unfinished states. These pages are too few to make a whole database.
   package struct Remainder: Sendable, Codable {
-    /// `uncommitted`, `stale` or `unverified` for frames of the log; `journal` for pages of earlier transactions in
-    /// the rollback journal.
+    /// The kind of the pages: `uncommitted`, `stale` or `unverified` for frames of the log, `journal` for pages of
+    /// earlier transactions in the rollback journal.
     package var kind: String
-    /// The number of frames, or of pages in the journal.
+    /// The number of frames in the log, or of pages in the journal.
     package var frameCount: Int
     /// The number of distinct pages among the frames; nil for a journal.
     package var pageCount: Int?
-    /// The number of commits among the frames; nil for a journal.
+    /// The number of frames that end a transaction; nil for a journal.
     package var commitCount: Int?
-    /// The number of frames that match their checksums; nil for a journal.
+    /// The number of frames whose checksums match; nil for a journal.
     package var verifiedCount: Int?
   }
 }

@@ -3,12 +3,12 @@ package import SQLiteFile
 import SQLiteForensics
 import SafeText
 
-/// The states of a store that its log and its rollback journal still hold.
+/// The states of a store that can be read from its main file, log and rollback journal.
 package final class StoreStates {
-  /// The store in the state that SQLite reads. When an interrupted transaction created the database, this is the main
-  /// file alone, without the journal.
+  /// The store in the state that SQLite reads. If the interrupted transaction created the database, this is the main
+  /// file without the journal.
   package let store: CoreDataStore
-  /// What was found while the store was read, without findings on single states.
+  /// The findings made while the store was read. Findings on single states are not included.
   package private(set) var findings: FindingList
 
   let states: LogStates
@@ -32,7 +32,7 @@ package final class StoreStates {
       let store = try CoreDataStore(path: path)
       return (store, try LogStates(of: store.database))
     } catch {
-      // The interrupted transaction was the first one, so SQLite would roll the file back to an empty one.
+      // If the interrupted transaction was the first one, SQLite would roll the file back to an empty file.
       guard error.code == .empty, let size = pageSize(of: path) else { throw error }
       let states = try LogStates(path: path, pageSize: size)
       return (try CoreDataStore(states.databaseInterrupted()), states)
@@ -51,12 +51,12 @@ package final class StoreStates {
   private var hasBefore: Bool { journal?.isUnfinished == false }
   private var hasInterrupted: Bool { journal?.isUnfinished == true }
 
-  /// How many states the files hold.
+  /// The number of states in the files.
   package var count: Int {
     states.commits.count + 1 + (hasBefore ? 1 : 0) + (hasInterrupted ? 1 : 0)
   }
 
-  /// Returns the name of the state at `place`, from 0 for the oldest.
+  /// Returns the name of the state with the index `place`. The oldest state has the index 0.
   private func name(at place: Int) -> StoreState.Name {
     if hasBefore { return place == 0 ? .before : .commit(place - 1) }
     return place > states.commits.count ? .interrupted : .commit(place)
@@ -71,14 +71,14 @@ package final class StoreStates {
     }
   }
 
-  /// The state that SQLite reads.
+  /// The name of the state that SQLite reads.
   private var current: StoreState.Name {
     hasInterrupted && journal?.isPlayedBack == false ? .interrupted : .commit(states.currentCommit)
   }
 
   // MARK: - States
 
-  /// Opens the database in the state `name`.
+  /// Opens the database as it was in the state `name`.
   ///
   /// - Throws: ``ExtractionError`` for a state that the store does not have, or that cannot be restored;
   ///   `SQLiteFileError` when the device fails.
@@ -120,7 +120,7 @@ package final class StoreStates {
     return text
   }
 
-  /// Returns what is doubtful or noteworthy about a state.
+  /// Returns the findings on one state: what is doubtful or noteworthy about it.
   func findings(on name: StoreState.Name, _ database: SQLiteDatabase) -> [Finding] {
     var found: [Finding] = []
     let missing = database.missingPageCount
@@ -149,7 +149,7 @@ package final class StoreStates {
     return found
   }
 
-  /// The findings on a log that put every state of the log in doubt.
+  /// The ids of those findings on a log that put every state from the log in doubt.
   private static let logDoubts: Set<Finding.ID> = [
     .walOlderThanMain, .walOtherGeneration, .walFramesLost, .walBadPageCount, .walPageOutOfRange,
   ]
@@ -190,10 +190,11 @@ package final class StoreStates {
 
   // MARK: - The list
 
-  /// Lists the states that the files hold.
+  /// Lists the states in the files.
   ///
-  /// - Parameter limit: the most states to list, the newest ones; nil for all.
-  /// - Returns: the list, with what belongs to no state.
+  /// - Parameter limit: the maximum number of states to list; nil for all. If there are more states, the newest ones
+  ///   are listed.
+  /// - Returns: the list, including the older pages that belong to no state.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func list(limit: Int? = nil) throws -> StateList {
     var list = StateList(
@@ -224,7 +225,7 @@ package final class StoreStates {
     return list
   }
 
-  /// Describes a state that no commit of the log made.
+  /// Describes a state that was not made by a commit of the log.
   private func state(_ name: StoreState.Name, _ history: PersistentHistory) throws -> StoreState {
     var state = blank(name, try readable(name))
     let steps: (from: StoreState.Name, to: StoreState.Name)? =
@@ -239,13 +240,14 @@ package final class StoreStates {
     let last = min(to.pageCount, known.addingReportingOverflow(1 << 20).partialValue)
     let pages = journal.pages + (last > known ? Array(known + 1...last) : [])
     state.writtenPageCount = pages.count
-    // The step may have created the database. But a database that cannot be read is not an empty one.
+    // If there was no database before, the transaction may have created it. But a database that cannot be read must not
+    // be taken for one that did not exist.
     guard from != nil || journal.databasePageCount == 0 else { return state }
     var trees = CommitDifference.Trees()
     let difference = try CommitDifference(from: from, to: to, pages: pages, trees: &trees)
     state.tables = difference.changes.map(change)
     state.tablesNotCompared = difference.tablesNotCompared
-    // What an unfinished transaction has written was never saved, so it has no time.
+    // The changes of an unfinished transaction were never saved, so this state has no time.
     if name != .interrupted { state.time = history.date(of: difference)?.iso8601 }
     return state
   }
@@ -277,7 +279,7 @@ package final class StoreStates {
       databasePageCount: database?.pageCount, findings: found)
   }
 
-  /// Returns which files a state is made of.
+  /// Returns the files that a state is made of.
   func source(of name: StoreState.Name) -> StoreState.Source {
     switch name {
     case .before: .journal
@@ -303,7 +305,7 @@ package final class StoreStates {
       removedKeys: change.removedKeys)
   }
 
-  /// The name of the root entity of each table that holds entities, by table name.
+  /// The name of the root entity of each table with entities, by table name.
   private lazy var entities: [SQLName: String] = Dictionary(
     store.entityTables.compactMap { table in
       store.records(in: table).first { $0.superNumber == 0 }.map {
@@ -313,13 +315,13 @@ package final class StoreStates {
 }
 
 extension SQLiteDatabase {
-  /// How many pages of the database no file holds. The page at 1 GiB (lock-byte page) does not count, because it is
-  /// never written (file format, section 1.4).
+  /// The number of pages of the database that are in no file. The page at 1 GiB (lock-byte page) does not count,
+  /// because it is never written (file format, section 1.4).
   var missingPageCount: Int {
     guard pageCount > mainPageCount else { return 0 }
     let reader = anotherReader()
     let lockPage = UInt32((1 << 30) / header.pageSize + 1)
-    // A damaged page count may be any number; no file holds a page past the reader's limit.
+    // A damaged page count may be any number. No file has a page beyond the reader's limit.
     let last = min(pageCount, reader.pageLimit)
     var count = Int(pageCount - last)
     guard last > mainPageCount else { return count }
@@ -331,23 +333,24 @@ extension SQLiteDatabase {
 }
 
 extension LogStates.JournalDoubt {
-  /// The doubt as a finding on the state before the last transaction.
+  /// The finding that reports this doubt about the state before the last transaction.
   fileprivate var finding: Finding {
     let reason =
       switch self {
       case .noPageOne: "the journal does not hold page 1, which a transaction usually changes"
       case .badPageOne: "page 1 has no readable header in the journal or in the main file"
       case .otherTransactions(let count) where count > 1:
-        "\(count) transactions were finished since, and the journal holds the pages of only one"
+        "\(count) transactions were finished after that state, and the journal holds the pages of only one of them"
       case .otherTransactions: "the change counter of the main file did not increase by exactly one"
-      case .writeAheadLog: "the database is in WAL mode, so it may have been changed since"
+      case .writeAheadLog:
+        "the database is in WAL mode, so it may have been changed after that state"
       case .incomplete:
         "pages are missing from the journal, or the old size of the database is not known"
       case .undecided: "nothing shows whether the transaction of the journal was finished"
       }
     return Finding(
       .stateUncertain,
-      "the main file and the pages of the journal may not be one state: \(reason)",
+      "the main file and the pages of the journal may not belong to the same state: \(reason)",
       member: .journal)
   }
 }

@@ -2,13 +2,14 @@ import SQLiteFile
 import SQLiteForensics
 import StoreExtraction
 
-/// Makes the records of a new table from those of an old one, for entities whose values need not be examined. The
-/// target of a made record is the number of its entity. The target is nil for a row whose values have to be examined,
-/// or whose entity number is missing or unknown.
+/// Makes the records of a new table from the records of an old table, for entities whose values can be copied without
+/// being examined. The `target` of a made record is its entity number. The `target` is nil if the row's values must be
+/// examined after all, or if the row's entity number is missing or unknown.
 final class CopiedRecords: RecordMaker {
   private let copies: [Int64: RecordCopy]
   private let entityColumn: Int?
-  /// The entity number of the last row, and how its records are made: the next row mostly has the same entity.
+  /// The entity number of the last row, and the rule for copying records of this entity. Both are cached because the
+  /// next row usually has the same entity.
   private var last: (number: Int64, copy: RecordCopy)?
 
   let takesBlocks = true
@@ -16,8 +17,8 @@ final class CopiedRecords: RecordMaker {
   /// Creates a maker.
   ///
   /// - Parameters:
-  ///   - copies: how the records of an entity are made, by the number of the entity.
-  ///   - entityColumn: the index of the column with the entity number; nil when the table has none.
+  ///   - copies: the rules for copying the records of each entity, keyed by entity number.
+  ///   - entityColumn: the index of the column with the entity number; nil when the table has no such column.
   init(_ copies: [Int64: RecordCopy], entityColumn: Int?) {
     self.copies = copies
     self.entityColumn = entityColumn

@@ -3,19 +3,19 @@ import ModelTools
 import ObjectModel
 import SQLiteFile
 
-/// A key path that leads from an old row, by to-one relationships, to a column of another old row.
+/// A key path that starts at an old row, follows to-one relationships, and ends at a column of another old row.
 struct KeyPath {
-  /// The index of the column of the old row that holds the key of the next row on the path.
+  /// The index of the column, in the row at the start, that holds the key of the next row on the path.
   let first: Int
-  /// The staged tables on the path (``StagedTable``), each with the column that is read there: the key of the next row
-  /// or, in the last table, the value.
+  /// The staged tables on the path (``StagedTable``), each with the column that is read from it. In the last table,
+  /// this column holds the value at the end of the path. In each table before, it holds the key of the next row.
   let hops: [(table: String, column: String)]
-  /// The attribute at the end of the path; nil when a relationship is there.
+  /// The attribute at the end of the path; nil when the path ends with a relationship.
   let attribute: Attribute?
-  /// The to-one relationship at the end of the path; nil when an attribute is there.
+  /// The to-one relationship at the end of the path; nil when the path ends with an attribute.
   let relationship: Relationship?
 
-  /// The value at the end of the path, as SQL.
+  /// An SQL expression for the value at the end of the path.
   func sql(_ row: inout RowSQL) -> String {
     var key = row.parameter(first)
     for hop in hops { key = "(SELECT \(hop.column) FROM \(hop.table) WHERE pk = \(key))" }
@@ -23,10 +23,10 @@ struct KeyPath {
   }
 }
 
-// Values and conditions of mapping models as SQL.
+// Translates the values and conditions of mapping models to SQL.
 extension CopyCompiler {
-  /// Resolves a key path of an old entity. Returns nil when the path has fewer than two keys or more than nine, when a
-  /// key before the last is not a to-one relationship, or when the old store has no column for a key.
+  /// Resolves a key path that starts at an old entity. Returns nil in three cases: the path does not have two to nine
+  /// keys, a key before the last one is not a to-one relationship, or the old store has no column for one of the keys.
   mutating func keyPath(_ path: String, of entity: String) -> KeyPath? {
     let keys = path.utf8.split(separator: UInt8(ascii: ".")).map {
       String(decoding: $0, as: UTF8.self)
@@ -63,8 +63,9 @@ extension CopyCompiler {
       relationship: attribute == nil ? relationship : nil)
   }
 
-  /// Plans to stage a column of an entity's old table, so that other rows can read it by key. Returns the quoted name
-  /// of the staged table and the name of the column in it; nil when the old store has no such table.
+  /// Adds a column of an entity's old table to the columns that are staged, so that other rows can look up its values
+  /// by key. Returns the quoted name of the staged table, and the name of the column in that table. Returns nil when
+  /// the old store has no table for the entity.
   private mutating func staged(_ column: Int, of entity: String) -> (table: String, column: String)?
   {
     guard let place = source.layout.table(of: entity),
@@ -85,7 +86,8 @@ extension CopyCompiler {
     return (quoted, "c\(index)")
   }
 
-  /// The value of an expression for a row of the old entity `from`, as SQL; nil when the expression is not supported.
+  /// An SQL expression for the value of `expression` in a row of the old entity `from`; nil when the expression is not
+  /// supported.
   mutating func sql(_ expression: ModelExpression, _ from: String, _ row: inout RowSQL) -> String? {
     switch expression {
     case .constant(let constant): return SQLText.literal(constant)
@@ -107,7 +109,8 @@ extension CopyCompiler {
     }
   }
 
-  /// The attribute at a key path of an old entity, and its value as SQL; nil when the path leads to no attribute.
+  /// The attribute that a key path of an old entity leads to, and an SQL expression for its value; nil when the path
+  /// leads to no attribute.
   mutating func attribute(at path: String, of entity: String, _ row: inout RowSQL) -> (
     sql: String, attribute: Attribute
   )? {
@@ -122,8 +125,8 @@ extension CopyCompiler {
     return (path.sql(&row), attribute)
   }
 
-  /// A predicate on a row of the old entity `from`, as SQL that gives 0 or 1 and never NULL; nil when the predicate is
-  /// not supported.
+  /// An SQL condition for a predicate on a row of the old entity `from`; nil when the predicate is not supported. The
+  /// condition is always 0 or 1, and never NULL.
   mutating func condition(_ predicate: ModelPredicate, _ from: String, _ row: inout RowSQL)
     -> String?
   {
@@ -145,7 +148,7 @@ extension CopyCompiler {
         let left = sql(comparison.left, from, &row), let right = sql(comparison.right, from, &row)
       else { return nil }
       switch comparison.operator {
-      // In predicates nil equals nil, so IS stands for the operator: SQL's own gives NULL there.
+      // In a predicate, nil equals nil. In SQL, `NULL = NULL` gives NULL, so the SQL uses IS.
       case .equal: return "(\(left) IS \(right))"
       case .notEqual: return "(\(left) IS NOT \(right))"
       case .lessThan: return "IFNULL(\(left) < \(right), 0)"

@@ -4,7 +4,7 @@ import ModelTools
 import ObjectModel
 import SQLiteFile
 
-// Many-to-many relationships.
+// Compiles the copying of many-to-many relationships.
 extension CopyCompiler {
   mutating func addJoins() throws {
     for join in layout.joinTables {
@@ -34,7 +34,8 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether any mapping sets the new relationship `relationship`, in `entity` or in an entity that inherits from it.
+  /// Whether any mapping sets the relationship `relationship` of the new entity `entity`, or of an entity that inherits
+  /// from it.
   func isMapped(_ relationship: Relationship, of entity: String) -> Bool {
     let lineage = descendants(of: entity)
     return mappings.contains { mapping in
@@ -44,8 +45,8 @@ extension CopyCompiler {
     }
   }
 
-  /// The mappings that make the rows at the near end of an old relationship, which is the end that has the
-  /// relationship. Only mappings into the table of the new entity `root` count.
+  /// The mappings that make new rows from the old objects that have `relationship`. Only mappings that make rows in the
+  /// table of the new entity `root` are included.
   func nearMakers(_ relationship: Relationship, of entity: String, in root: String)
     -> [EntityMapping]
   {
@@ -87,7 +88,7 @@ extension CopyCompiler {
         ? [(join.ownerColumn, nearKey), (join.destinationColumn, farKey)]
         : [(join.ownerColumn, farKey), (join.destinationColumn, nearKey)]
       let (owner, destination) = isForward ? (nearOrder, farOrder) : (farOrder, nearOrder)
-      // Links without a stored position are ordered by their keys.
+      // A link that has no position in the old store gets a position that is computed from its keys.
       let (ownerKey, destinationKey) = (columns[0].1, columns[1].1)
       if let name = join.ownerOrderColumn {
         columns.append((name, owner.map { row.parameter($0) } ?? "1024 * \(ownerKey)"))
@@ -116,7 +117,8 @@ extension CopyCompiler {
           isLate: isLate))
       return
     }
-    // One side of the old relationship was to-one, so its rows hold the links.
+    // The old store has no join table for the relationship, because one of its two ends was to-one. The links are in
+    // the rows at that end.
     var isFound = false
     let inverse = TableLayout.inverse(of: old, in: source.model)
     var orderRoles: [TableLayout.Role] = [.ownerOrder(old), .order(old)]
@@ -140,7 +142,7 @@ extension CopyCompiler {
             let first = copies.first
           else { continue }
           var row = RowSQL(keyColumn: table.keyColumn)
-          // The column with the position of a row among the rows of the same owner.
+          // The column with the position of a row among all rows that have the same owner.
           let order = orderRoles.compactMap {
             source.layout.companion(of: column, $0, in: place)
           }.first.flatMap { name in

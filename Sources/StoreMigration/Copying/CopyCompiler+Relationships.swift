@@ -4,42 +4,43 @@ import ModelTools
 import ObjectModel
 import SQLiteFile
 
-// Columns that hold the key of another row.
+// Compiles the columns that hold the key of another row.
 extension CopyCompiler {
   /// The old relationship from which a new relationship gets its objects.
   struct Link {
     let relationship: Relationship
-    /// The old entity whose rows have the relationship.
+    /// The old entity whose rows have the old relationship.
     let entity: String
     let mappingName: String?
   }
 
-  /// Where a reference of a new row gets its key.
+  /// Where a reference in a new row gets its key from.
   enum Origin {
-    /// The column of the old row with this index.
+    /// The key is in the column of the old row with this index.
     case column(Int)
-    /// The key of the old row itself: the reference leads to the object that another mapping makes of the same row.
+    /// The key is that of the old row itself: the reference leads to the object that another mapping makes from the
+    /// same row.
     case own
-    /// The column at the end of a key path.
+    /// The key is in the column at the end of a key path.
     case path(KeyPath)
-    /// Links that other rows or a join table hold: with `isNear`, those of a relationship of the old row; else those of
-    /// a relationship that leads to the old row.
+    /// The key is in links that are stored in other rows or in a join table. If `isNear` is true, the old row has the
+    /// relationship `Link.relationship`; otherwise the old row is a destination of that relationship.
     case elsewhere(Link, isNear: Bool)
   }
 
   /// How a reference of a new row is set: where its key comes from, and which mappings make the row that it leads to.
   struct Lead {
     let origin: Origin
-    /// The index of the column with the position of the old row among the rows that lead to the same destination; nil
-    /// when there is none.
+    /// The index of the old column that holds the row's position among the rows with the same destination; nil when
+    /// there is no such column.
     var order: Int?
-    /// The index of the column with the entity number of the destination; nil when there is none.
+    /// The index of the old column that holds the entity number of the destination; nil when there is no such column.
     var number: Int?
     let makers: [EntityMapping]
   }
 
-  /// How a to-one relationship of a new row is set; nil when the relationship leads nowhere. A relationship mapping
-  /// that cannot be carried out is refused.
+  /// How a to-one relationship of a new row is set; nil when no mapping sets it. Adds a problem for a relationship
+  /// mapping that cannot be carried out.
   mutating func lead(
     by relationship: Relationship, _ mapping: EntityMapping, _ from: String, _ table: TableCopy
   ) -> Lead? {
@@ -68,7 +69,8 @@ extension CopyCompiler {
         "\(mapping.name).\(relationship.name) is computed by an unsupported expression: \(text)")
       return nil
     case .none:
-      // Core Data keeps both sides of a relationship consistent, so the mapping of the inverse serves as well.
+      // The mapping of the inverse relationship is used instead, because Core Data keeps a relationship and its inverse
+      // consistent.
       guard let inverse = TableLayout.inverse(of: relationship, in: model) else { return nil }
       if let link = reversed(inverse, of: destination, mapping, from) {
         return lead(by: link, destination)
@@ -95,9 +97,9 @@ extension CopyCompiler {
       makers: makers)
   }
 
-  /// How a new row refers to its owner: a row of the entity `owner` whose `relationship` leads to the new row. The
-  /// mapping `maker` makes the new row. The reference comes from a column of the old row, or from links that other rows
-  /// or a join table hold. Nil when no mapping sets the relationship to objects of `maker`.
+  /// How a new row that the mapping `maker` makes refers to its owner, which is a row of the entity `owner` whose
+  /// `relationship` leads to the new row. The owner's key comes from a column of the old row, or from links in other
+  /// rows or in a join table. Nil when no mapping sets `relationship` to objects that `maker` makes.
   func lead(
     backBy relationship: Relationship, of owner: String, _ maker: EntityMapping, _ table: TableCopy
   ) -> Lead? {
@@ -136,9 +138,9 @@ extension CopyCompiler {
     return nil
   }
 
-  /// Whether a relationship whose mapping names the entity mapping `wanted` can lead to objects of `maker`. Always true
-  /// if `wanted` is nil, because the relationship then takes the objects of all mappings. False if `wanted` is another
-  /// mapping than `maker`, but of the same old entity.
+  /// Whether a relationship can lead to objects that the entity mapping `maker` makes, when the relationship's own
+  /// mapping names the entity mapping `wanted`. True if `wanted` is nil, because the relationship then takes the
+  /// objects of all entity mappings. False if `wanted` is a different mapping of the same old entity.
   func isMeant(_ maker: EntityMapping, by wanted: String?) -> Bool {
     guard let wanted, wanted != maker.name else { return true }
     return !mappings.contains {
@@ -146,24 +148,24 @@ extension CopyCompiler {
     }
   }
 
-  /// The column of an old table in which the rows of a to-many relationship without an inverse hold the key of their
-  /// owner, a row of `entity`; nil when the table has no such column.
+  /// The column of an old table that holds the key of each row's owner, for a to-many relationship without inverse. The
+  /// owner is a row of `entity`, which has the relationship. Nil when the table has no such column.
   func ownerColumn(of relationship: Relationship, _ entity: String, in table: TableLayout.Table)
     -> TableLayout.Column?
   {
     table.columns.first { $0.role == .owner(relationship) && isColumn($0, of: entity) }
   }
 
-  /// Whether a column of an old table stores a property of `entity` or of one of its ancestors. Other entities of the
-  /// table may have an equal relationship, with a column of its own.
+  /// Whether a column of an old table stores a property that `entity` declares or inherits. This check is needed
+  /// because another entity in the table may have an equal relationship that is stored in another column.
   func isColumn(_ column: TableLayout.Column, of entity: String) -> Bool {
     let owner = column.ownerName(in: source.layout)
     return owner == entity || isDescendant(entity, of: owner)
   }
 
-  /// Finds the old relationship from which a new relationship of `entity` to objects of the mapping `maker` gets its
-  /// objects. Returns the inverse of the old relationship, which is a relationship of the old entity `from`; nil when
-  /// no mapping names such a relationship.
+  /// Finds the old relationship from which the new relationship `relationship` of `entity` gets the objects that the
+  /// mapping `maker` makes. Returns the inverse of this old relationship, which is a relationship of the old entity
+  /// `from`. Nil when no mapping names such an old relationship.
   func reversed(
     _ relationship: Relationship, of entity: String, _ maker: EntityMapping, _ from: String
   ) -> Link? {
@@ -200,26 +202,26 @@ extension CopyCompiler {
       })
   }
 
-  /// A column of a new table that holds the key of another row, and the columns that belong to it.
+  /// A column of a new table that holds the key of another row, and the columns that accompany this column.
   struct Place {
     let table: String
     let column: String
-    /// The column with the entity number of the destination; nil when there is none.
+    /// The column that holds the entity number of the destination; nil when there is no such column.
     var entityColumn: String?
     var orderColumn: String?
-    /// The new entity whose rows the column leads to.
+    /// The name of the new entity to which the rows that the column leads to belong.
     let destination: String
-    /// The entity that declares the relationship, and the name of the relationship, for the report.
+    /// The entity and the relationship as the report names them: the entity is the one that declares the relationship.
     let entityName: String
     let propertyName: String
-    /// The column of the inverse relationship when both are to-one; else nil.
+    /// The table and column of the inverse relationship if both relationships are to-one; otherwise nil.
     var inverse: (table: String, column: String)?
-    /// The entity number of the rows that have the column.
+    /// The number of the new entity whose rows get the reference.
     let entityNumber: Int64
   }
 
-  /// Sets a reference of a new row: in the statement that inserts the row where that is possible, else by a statement
-  /// that runs after all rows are inserted.
+  /// Plans how a reference of a new row is set. If possible, the statement that inserts the row also sets the
+  /// reference. Otherwise another statement sets it after all rows are inserted.
   mutating func set(
     _ place: Place, to lead: Lead?, _ table: TableCopy, _ shift: KeyShift, _ row: inout RowSQL,
     _ updates: inout [RowStatement]
@@ -272,8 +274,9 @@ extension CopyCompiler {
     entity.map { source.model.ancestors(of: $0).contains { $0.name == ancestor } } ?? false
   }
 
-  /// The mappings that make new rows of the objects that an old relationship leads to. Only mappings into the table of
-  /// the new entity `destination` count and, with `mappingName`, only those of that name.
+  /// The mappings that make new rows from the objects that an old relationship leads to. Only mappings that make rows
+  /// in the table of the new entity `destination` are included. If `mappingName` is not nil, only mappings with that
+  /// name are included.
   func makers(
     of relationship: Relationship, _ mappingName: String?, in destination: String
   ) -> [EntityMapping] {
@@ -288,7 +291,7 @@ extension CopyCompiler {
     }
   }
 
-  /// The mappings with a name that make rows in the table of the new entity `destination`.
+  /// The mappings named `name` that make rows in the table of the new entity `destination`.
   func makers(named name: String, in destination: String) -> [EntityMapping] {
     let root = layout.table(of: destination)?.name
     return mappings.filter { mapping in
@@ -297,8 +300,8 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether all mappings shift keys alike, so that the new key follows from the old one alone. Otherwise the new rows
-  /// have to be looked up.
+  /// Whether all these mappings shift keys in the same way, so that the new key can be computed from the old key.
+  /// Otherwise the new key must be looked up among the new rows.
   func isDirect(_ makers: [EntityMapping]) -> Bool {
     Set(makers.map { shifts.shift(of: $0) }).count == 1
   }
@@ -307,15 +310,16 @@ extension CopyCompiler {
     makers.first.map { shifts.shift(of: $0).key(parameter) } ?? parameter
   }
 
-  /// The key, as SQL, of the new row that was made from the row with an old key. When there is no such row, a key that
-  /// no row has: the reference is then cut and reported.
+  /// An SQL expression for the key of the new row that was made from the row with an old key. If there is no such row,
+  /// the expression gives a key that no row has; the reference with that key is cut and reported later.
   func resolvedOrCut(
     _ parameter: String, _ makers: [EntityMapping], _ destination: String
   ) throws -> String {
     "IFNULL(\(try resolved(parameter, makers, destination)), \(KeyShift.nowhere(parameter)))"
   }
 
-  /// The key, as SQL, of the new row that was made from the row with an old key; NULL when there is no such row.
+  /// An SQL expression for the key of the new row that was made from the row with an old key; it gives NULL when there
+  /// is no such row.
   func resolved(
     _ parameter: String, _ makers: [EntityMapping], _ destination: String
   ) throws -> String {
@@ -328,7 +332,8 @@ extension CopyCompiler {
       "(SELECT Z_PK FROM \(try SQLText.quoted(table)) WHERE Z_PK IN (\(keys.joined(separator: ", "))) AND Z_ENT IN (\(numbers.map(String.init).joined(separator: ", "))) ORDER BY Z_PK LIMIT 1)"
   }
 
-  /// The entity number, as SQL, of the row that a reference leads to; NULL when the old row does not tell.
+  /// An SQL expression for the entity number of the row that a reference leads to; it gives NULL when the old row does
+  /// not determine the number.
   func entityNumber(
     _ key: String, _ oldNumber: Int?, _ makers: [EntityMapping], _ row: inout RowSQL
   ) -> String {
@@ -348,8 +353,8 @@ extension CopyCompiler {
     return row.constant(String(only.new), where: key)
   }
 
-  /// Plans to set a reference from links that other old rows or a join table hold. After all rows are inserted, the
-  /// reference gets the first object that the links give.
+  /// Plans to set a reference from links that are stored in other old rows or in a join table. After all rows are
+  /// inserted, the reference is set to the first object that the links lead to.
   private mutating func setLater(
     _ place: Place, from link: Link, isNear: Bool, _ makers: [EntityMapping], _ shift: KeyShift
   ) throws {
@@ -369,8 +374,8 @@ extension CopyCompiler {
         entityName: place.entityName, propertyName: place.propertyName, inverse: place.inverse))
   }
 
-  /// The links of an old relationship: in a join table, or in a column at either end. Nil when the old store has
-  /// neither.
+  /// The links of an old relationship, which are stored in a join table or in a column at one of the two ends. Nil when
+  /// the old store has no such table or column.
   private func stagedLinks(of link: Link) throws -> StagedLinks? {
     let relationship = link.relationship
     func staged(_ table: String, near: Int, far: Int, order: Int?) throws -> StagedLinks? {

@@ -5,11 +5,12 @@ import ModelTools
 import ObjectModel
 import SQLiteFile
 
-/// What happens to an entity mapping that names a policy class of the app which is not registered.
+/// What happens to an entity mapping whose policy class is not registered.
 public enum MissingPolicy: String, Sendable, CaseIterable {
   /// The migration is refused.
   case refuse
-  /// Attributes and relationships of the same name are copied, and the report says so.
+  /// The migration copies the attributes and relationships that have the same name in both entities. The report
+  /// mentions this.
   case copy
 }
 
@@ -28,9 +29,9 @@ struct CopyCompiler {
 
   var model: ManagedObjectModel { layout.model }
 
-  /// Compiles a mapping model for the tables of the old store and the layout of the new one. `highestKey` returns the
-  /// highest key in an old table; it is called only for tables whose rows share a new table with other rows.
-  /// - Throws: ``MigrationError`` when the mapping model cannot be carried out.
+  /// Compiles a mapping model for the tables of the old store and the layout of the new store. The closure `highestKey`
+  /// returns the highest key in an old table. It is called only if a new table gets the rows of that old table and
+  /// further rows.
   static func plan(
     _ mapping: MappingModel, from source: SourceTables, to layout: TableLayout,
     missingPolicy: MissingPolicy, policies: PolicyRegister,
@@ -85,7 +86,7 @@ struct CopyCompiler {
           table.entities[number] = made
         }
       }
-      // A table whose rows are left behind is read, too, so that the rows are counted.
+      // A table whose rows are left behind is also read, because these rows must be counted.
       if !table.entities.isEmpty || plan.dropped.contains(where: place.entityNames.contains) {
         plan.tables.append(table)
       }
@@ -182,8 +183,8 @@ struct CopyCompiler {
     }
   }
 
-  /// Reports the old attributes that have no counterpart in the new entity: the missing policy class may have used
-  /// them.
+  /// Reports the old attributes that have no counterpart in the new entity, because the missing policy class might have
+  /// used their values.
   private mutating func tellCounterparts(_ mapping: EntityMapping) {
     guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName else {
       return
@@ -203,13 +204,13 @@ struct CopyCompiler {
     }
   }
 
-  /// Whether a mapping names a policy class of the app that is not registered.
+  /// Whether a mapping names a policy class, and the app has not registered this class.
   func hasMissingPolicy(_ mapping: EntityMapping) -> Bool {
     mapping.migrationPolicyClassName?.isEmpty == false && policyClass(of: mapping) == nil
   }
 
-  /// The name of the registered policy class that carries a mapping out; nil when the mapping names no class, or the
-  /// class is not registered.
+  /// The name of the policy class that is registered for a mapping; nil when the mapping names no class, or names one
+  /// that is not registered.
   func policyClass(of mapping: EntityMapping) -> String? {
     mapping.migrationPolicyClassName.flatMap { policies.policy(named: $0) == nil ? nil : $0 }
   }
@@ -260,13 +261,13 @@ struct CopyCompiler {
             inlined.insert(sourceColumn)
           }
         }
-        // An attribute with a default value never lacks a value.
+        // A required attribute with a default value always has a value.
         if !attribute.isOptional, !attribute.isDerived,
           attribute.defaultValue.flatMap({ SQLText.literal($0, of: attribute) }) == nil
         {
-          // A policy may give the value later.
+          // If the mapping has a policy, the policy may set the value later.
           if policyClass == nil { row.demand(value) }
-          // A constant is never missing, unless it is NULL.
+          // A constant always gives a value, unless the constant is NULL.
           if value == "NULL" || value.utf8.contains(UInt8(ascii: "?")) {
             demands.append((attribute.name, sourceColumn, value))
           }
@@ -311,14 +312,14 @@ struct CopyCompiler {
       policyValues: policyValues, plain: row.plain())
   }
 
-  /// The value of a new attribute, as SQL, and the index of the old column that it comes from; nil when it comes from
-  /// no column of the old row.
+  /// An SQL expression for the value of a new attribute, and the index of the old column that the value comes from. The
+  /// index is nil when the value does not come from a column of the old row.
   mutating func value(
     of attribute: Attribute, _ mapping: EntityMapping, _ from: String, _ table: TableCopy,
     _ row: inout RowSQL
   ) throws -> (sql: String, column: Int?) {
     let fallback = attribute.defaultValue.flatMap { SQLText.literal($0, of: attribute) }
-    /// A value, as SQL, with the default of a required attribute where it is NULL.
+    /// Adds the default value to an SQL expression: for a required attribute, the default value replaces NULL.
     func filled(_ value: String) -> String {
       attribute.isOptional ? value : fallback.map { "IFNULL(\(value), \($0))" } ?? value
     }
@@ -384,7 +385,7 @@ struct CopyCompiler {
       guard let literal = SQLText.literal(constant, of: attribute) else {
         refuse(
           .unsupportedExpression,
-          "\(mapping.name).\(attribute.name) has a constant of another type than \(attribute.type.name)"
+          "\(mapping.name).\(attribute.name) has a constant whose type is not \(attribute.type.name)"
         )
         return ("NULL", nil)
       }
@@ -412,8 +413,8 @@ struct CopyCompiler {
     }
   }
 
-  /// An attribute of an old entity, or an element of a composite attribute, by its key path; nil when the old model has
-  /// no such attribute.
+  /// The attribute at a key path of an old entity; nil when the old model has no such attribute. The attribute may be
+  /// an element of a composite attribute.
   func sourceAttribute(_ path: String, of entity: String) -> Attribute? {
     source.columns(of: entity)?.columns.lazy.compactMap { column in
       if case .attribute(let attribute) = column.role, attribute.name == path {
@@ -447,7 +448,7 @@ struct CopyCompiler {
       }
       return source
     }
-    // An element of a composite attribute, which is mapped as a whole.
+    // If the attribute is an element of a composite attribute, the value comes from the mapping of the whole composite.
     let parts = attribute.name.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
       .map { String(decoding: $0, as: UTF8.self) }
     if parts.count == 2,
@@ -456,7 +457,8 @@ struct CopyCompiler {
     {
       return .sourceValue(keyPath: path + "." + parts[1])
     }
-    // A derived attribute has no mapping; Core Data computes its value again when it saves the object.
+    // A derived attribute has no mapping of its own. Its old value is copied, and Core Data computes the value anew
+    // when it next saves the object.
     if sourceAttribute(attribute.name, of: mapping.sourceEntityName ?? "") != nil,
       attribute.isDerived || hasMissingPolicy(mapping) && missingPolicy == .copy
     {

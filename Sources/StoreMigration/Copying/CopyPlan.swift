@@ -4,11 +4,12 @@ import ObjectModel
 import SQLiteFile
 import SQLiteWriter
 
-/// An SQL statement, and the columns of an old row whose values its parameters take: `?1` takes the first of them.
+/// An SQL statement, and the indexes of the old row's columns whose values are bound to its parameters: the first
+/// column is bound to `?1`.
 final class RowStatement {
   let sql: String
   let columns: [Int]
-  /// The statement as prepared for the new file; nil before the first row.
+  /// The statement as prepared for the new file; nil before its first use.
   private var prepared: SQLiteStatement?
 
   init(sql: String, columns: [Int]) {
@@ -16,7 +17,7 @@ final class RowStatement {
     self.columns = columns
   }
 
-  /// The prepared statement. It is prepared at the first call, and kept.
+  /// Returns the prepared statement. Only the first call prepares it.
   func statement(in writer: SQLiteWriter) throws -> SQLiteStatement {
     if let prepared { return prepared }
     let made = try writer.prepare(sql)
@@ -24,56 +25,60 @@ final class RowStatement {
     return made
   }
 
-  /// Finalizes the prepared statement. No statement may be open when the file is completed.
+  /// Finalizes the prepared statement. The new file cannot be completed before this is done.
   func finish() {
     prepared?.finalize()
     prepared = nil
   }
 }
 
-/// How the rows of one old entity are copied under one entity mapping, with counts of the rows that were copied.
+/// How the rows of one old entity are copied by one entity mapping, and how many rows were copied.
 final class EntityCopy {
   let mappingName: String
   let sourceEntity: String
   let destinationEntity: String
-  /// How the key of an old row becomes the key of the new row.
+  /// How the new row's key is computed from the old row's key.
   let shift: KeyShift
-  /// Inserts a row. Changes nothing when the row lacks a value that the new model requires, or when the mapping does
-  /// not take the row.
+  /// The statement that inserts a row. It inserts nothing if the row lacks a value that the new model requires, or if
+  /// the mapping does not take the row.
   let insert: RowStatement
-  /// Whether the mapping takes only some objects: those for which its predicate holds.
+  /// Whether the mapping has a predicate, and takes only the objects for which the predicate is true.
   let isFiltered: Bool
-  /// Finds the values of a row that the new types cannot hold: each column of the result is 1 when the value of the
-  /// property at the same place is lost. Nil when the new types hold all values.
+  /// A statement that finds the values of a row that the new types cannot represent, and the properties that it checks.
+  /// In the statement's result, a column is 1 if the value of the property at the same index is lost. Nil when no value
+  /// can be lost.
   let losses: (statement: RowStatement, properties: [String])?
-  /// Statements that run after a row is inserted: they write the links that its columns hold into join tables.
+  /// Statements that run after a row is inserted. They write links, which the old row stores in its columns, into join
+  /// tables.
   var links: [RowStatement] = []
   /// Statements that run in a second pass, after all rows are inserted.
   var updates: [RowStatement]
-  /// The new properties that must have a value, each with the index of the old column that it comes from; nil when the
-  /// value does not come from a column. Properties that never lack a value are left out.
+  /// The new properties that must have a value but may lack one, each with the index of the old column that the value
+  /// comes from. The index is nil when the value does not come from a column.
   let demands: [(property: String, column: Int?)]
-  /// Finds the demanded values that a row lacks: each column of the result is 1 when the property at the same place in
-  /// ``demands`` has no value. Nil when no value is demanded.
+  /// A statement that finds the required values that a row lacks. In its result, a column is 1 if the property at the
+  /// same index in ``demands`` has no value. Nil when ``demands`` is empty.
   let lacks: RowStatement?
-  /// Indexes of the old columns whose external files the new row refers to as well.
+  /// Indexes of the old columns whose external files the new row refers to.
   let externalColumns: Set<Int>
   /// Indexes of the old columns whose external files are read into the new row, because the new attribute does not
   /// allow external storage.
   let inlinedColumns: Set<Int>
-  /// The name of the policy class that carries the mapping out; nil for a mapping that SQL carries out alone.
+  /// The name of the policy class that carries out the mapping; nil when SQL alone carries it out.
   let policyClass: String?
-  /// A statement whose first column says whether the mapping takes a row; nil when it takes all rows.
+  /// A statement whose first column says whether the mapping takes a row; nil when the mapping takes all rows.
   let selection: RowStatement?
-  /// The properties whose values functions of the policy class compute, each with the expression that calls one.
+  /// The properties whose values the policy class computes, each with an expression that calls a function of the policy
+  /// class.
   let policyValues: [(property: String, expression: ModelExpression)]
-  /// How the new row is put together without SQL; nil when SQL is needed.
+  /// How the new row is made without SQL; nil when SQL is needed.
   let plain: PlainRow?
-  /// How many rows were written, how many of these lack damaged values, and how many rows were rejected.
+  /// The number of rows that were written, the number of written rows that lack some values, and the number of rows
+  /// that were rejected.
   var writtenCount = 0
   var incompleteCount = 0
   var rejectedCount = 0
-  /// How many rows the mapping did not take.
+  /// The number of rows that the mapping did not take.
   var passedOverCount = 0
 
   init(
@@ -103,7 +108,7 @@ final class EntityCopy {
     self.plain = plain
   }
 
-  /// Whether inserting a row is all that this copy does, and the row keeps its key.
+  /// Whether copying a row means nothing more than inserting a row with the same key.
   var isAlone: Bool {
     policyClass == nil && !isFiltered && losses == nil && links.isEmpty && updates.isEmpty
       && inlinedColumns.isEmpty && shift == KeyShift()
@@ -115,11 +120,11 @@ final class EntityCopy {
   }
 }
 
-/// What Core Data stores in a column; a value of another kind is damage.
+/// The storage classes of the values that Core Data stores in a column. A value of any other class is damage.
 struct ColumnRule {
   let column: Int
   let classes: StorageClasses
-  /// The length of a BLOB; nil when it varies.
+  /// The length that each BLOB must have; nil when the length varies.
   let length: Int?
 }
 
@@ -130,16 +135,17 @@ final class TableCopy {
   let definition: TableDefinition
   let keyColumn: Int
   let entityColumn: Int?
-  /// How the rows of each entity are copied, by entity number. An entity without a mapping has no entry.
+  /// How the rows of each entity are copied, keyed by entity number. An entity without a mapping has no entry.
   var entities: [Int64: [EntityCopy]] = [:]
-  /// How many rows of each entity in ``entities`` were read, by entity number, without those that ``lastCount`` counts.
+  /// The number of rows that were read, keyed by entity number. The rows that ``lastCount`` counts are not included.
   private var readCounts: [Int64: Int] = [:]
-  /// The entity of the last row, kept because the next row mostly has the same entity, and how many of its rows
-  /// ``readCounts`` does not include yet.
+  /// The entity of the last row, and the number of its rows that ``readCounts`` does not include yet. Both are cached
+  /// because the next row usually has the same entity.
   private var last: (number: Int64, copies: [EntityCopy])?
   private var lastCount = 0
   let rules: [ColumnRule]
-  /// Indexes of the columns whose attributes allow external storage: a BLOB there may be the name of a file.
+  /// Indexes of the columns whose attributes allow external storage. A BLOB in such a column may be the name of an
+  /// external file.
   let externalColumns: Set<Int>
 
   init(
@@ -154,8 +160,8 @@ final class TableCopy {
     self.externalColumns = externalColumns
   }
 
-  /// Counts rows of an entity, and returns how they are copied. Returns nil, and counts nothing, when no mapping takes
-  /// the rows of the entity.
+  /// Counts rows of an entity, and returns how these rows are copied. If no mapping takes the entity's rows, counts
+  /// nothing and returns nil.
   func count(_ rows: Int = 1, ofEntity number: Int64) -> [EntityCopy]? {
     if let last, last.number == number {
       lastCount += rows
@@ -168,7 +174,7 @@ final class TableCopy {
     return copies
   }
 
-  /// How many rows of an entity were read; 0 for an entity that no mapping takes.
+  /// The number of rows of an entity that were read; 0 for an entity that no mapping takes.
   func readCount(ofEntity number: Int64) -> Int {
     (readCounts[number] ?? 0) + (last?.number == number ? lastCount : 0)
   }
@@ -178,7 +184,7 @@ final class TableCopy {
 
 /// How the rows of a join table of the old store are copied.
 struct JoinCopy {
-  /// A relationship as the report names it: the new entity that has it, and its name.
+  /// A relationship as the report names it: the new entity that has the relationship, and the relationship's name.
   struct Relationship: Hashable {
     let entity: String
     let name: String
@@ -186,16 +192,16 @@ struct JoinCopy {
 
   let table: String
   let relationship: Relationship
-  /// Indexes of the columns with the keys of both ends, and of those with positions.
+  /// Indexes of the two columns that hold the keys of both ends, and indexes of the columns that hold positions.
   let keys: [Int]
   let orders: [Int]
   let statement: RowStatement
-  /// Whether the statement looks up new rows, so that it has to run after all of them are inserted.
+  /// Whether the statement looks up new rows, so that it must run after all rows are inserted.
   let isLate: Bool
 }
 
-/// A copy of some columns of an old table, which other rows read by key. It is in the new file only while rows are
-/// written.
+/// A copy of some columns of an old table, in which values are looked up by key while other rows are made. The copy is
+/// in the new file until all rows are written.
 struct StagedTable {
   let table: String
   let definition: TableDefinition
@@ -216,14 +222,16 @@ struct StagedTable {
   }
 }
 
-/// A copy of the links of an old relationship. It is in the new file until the columns that need the links are set.
+/// A copy of the links of an old relationship. The copy is in the new file until the columns that need the links are
+/// set.
 struct StagedLinks {
   let table: String
   let definition: TableDefinition
-  /// The quoted name, in the new file, of the table with the copied links.
+  /// The quoted name of the table in the new file that holds the copied links.
   let name: String
-  /// Indexes of three columns of the old table: the key of the row that has the relationship, the key that it leads to,
-  /// and the position; nil when there is no position.
+  /// Indexes of three columns of the old table: the key of the row that has the relationship, the key of the row that
+  /// the relationship leads to, and the position of the link. The index for the position is nil when the table stores
+  /// no positions.
   let near: Int
   let far: Int
   let order: Int?
@@ -238,21 +246,23 @@ struct StagedLinks {
   }
 }
 
-/// A reference of new rows that is set from staged links, after all rows are inserted.
+/// A reference in new rows that is set from staged links after all rows are inserted.
 struct LaterReference {
   let links: StagedLinks
   let table: String
   let column: String
-  /// The number of the entity whose rows get the reference, and how the keys of these rows were shifted.
+  /// The number of the entity whose rows get the reference, and how the keys of these rows were computed from the old
+  /// keys.
   let entityNumber: Int64
   let shift: KeyShift
-  /// Whether the rows that get the reference are at the near end of the links.
+  /// Whether the keys of the rows that get the reference are in the column `near` of the staged links.
   let isNear: Bool
-  /// The new key of the row at the other end, as SQL over the alias `link`; NULL when the link leads to no row.
+  /// An SQL expression for the new key of the row at the other end of a link, which has the alias `link`. The
+  /// expression gives NULL when the link leads to no row.
   let value: String
   let entityName: String
   let propertyName: String
-  /// The column of the inverse relationship when both are to-one; else nil.
+  /// The table and column of the inverse relationship if both relationships are to-one; otherwise nil.
   let inverse: (table: String, column: String)?
 }
 
@@ -260,58 +270,63 @@ struct LaterReference {
 struct Reference: Hashable {
   let table: String
   let column: String
-  /// The column with the entity number of the destination; nil when only one entity is possible.
+  /// The column that holds the entity number of the destination; nil when only one entity is possible.
   let entityColumn: String?
-  /// The column with the position of a row among the rows that lead to the same destination; nil when there is none.
+  /// The column that holds the position of a row among the rows with the same destination; nil when there is no such
+  /// column.
   let orderColumn: String?
   /// Whether the model requires that the column leads to a row, and the numbers of the entities that have the column.
   let isDemanded: Bool
   let ownNumbers: [Int64]
-  /// The table that the column leads to, and the numbers of the entities that its destination may have.
+  /// The table that the column leads to, and the entity numbers that the destination in that table may have.
   let destinationTable: String
   let destinationNumbers: [Int64]
   let entityName: String
   let propertyName: String
 }
 
-/// The SQL that makes the rows of a new store from those of an old one. It is compiled once from a mapping model.
+/// The SQL statements that make the rows of a new store from the rows of an old store. A plan is compiled once from a
+/// mapping model.
 struct CopyPlan {
   var tables: [TableCopy] = []
   var joins: [JoinCopy] = []
-  /// The staged tables, by the name of the old table.
+  /// The staged tables, keyed by the name of the old table.
   var staged: [String: StagedTable] = [:]
-  /// The staged links, by their quoted names in the new file.
+  /// The staged links, keyed by the quoted name of their table in the new file.
   var links: [String: StagedLinks] = [:]
   /// References that are set after all rows are inserted.
   var later: [LaterReference] = []
-  /// Columns of one-to-one relationships that no mapping sets. The columns of the inverse relationships say, after all
-  /// rows are inserted, where they lead.
+  /// The columns of one-to-one relationships that no mapping sets. After all rows are inserted, these columns are set
+  /// from the columns of the inverse relationships.
   var mirrored: [CopyCompiler.Place] = []
-  /// The columns to check, after all rows are inserted, for keys that lead to no row.
+  /// The columns that may hold keys of rows that do not exist. They are checked after all rows are inserted.
   var references: [Reference] = []
-  /// The layout of the new store. The rows of its join tables must lead to rows at both ends.
+  /// The layout of the new store, whose join tables must lead to existing rows at both ends.
   let destination: TableLayout
   /// The names of the old entities whose rows are left behind.
   var dropped: [String] = []
-  /// Why rows are left behind although the new model has their entity: a sentence for each entity, by its name.
+  /// The reason why the rows of an entity are left behind although the new model has this entity, in one sentence. The
+  /// key is the name of the entity.
   var droppedReasons: [String: String] = [:]
   /// Notes for the report, one sentence each.
   var notes: [String] = []
-  /// Values that are not carried over although both models have the property, one sentence each.
+  /// Values that are left out although both models have their property, one sentence each.
   var leftOut: [String] = []
-  /// The columns of ordered relationships that had no order in the old store: table, key column, order column.
+  /// The ordered relationships that had no order in the old store, each as its table, the column that holds the key,
+  /// and the column that holds the order.
   var unordered: [(table: String, key: String, order: String)] = []
-  /// The old table, by new table, for each new table whose rows all keep the keys of one old table. The highest key
-  /// that the old table has handed out is carried over, too.
+  /// The new tables in which all rows keep their keys from one old table. The key is the name of the new table, and the
+  /// value is the name of the old table. For these tables, the highest key that Core Data has ever assigned is carried
+  /// over, too.
   var keptKeys: [String: String] = [:]
 
   /// The names of the entity mappings, in the order of the mapping model.
   var mappingNames: [String] = []
 
-  /// The names of the tables that the old model has, in capitals.
+  /// The names of the tables that the old model has, in upper case.
   var oldTables: Set<String> = []
 
-  /// Whether a table, whose name is given in capitals, belongs to the old model.
+  /// Whether a table belongs to the old model. The name must be in upper case.
   func isOld(table: String) -> Bool { oldTables.contains(table) }
 
   /// Whether policy classes of the app carry out any of the mappings.
@@ -319,17 +334,17 @@ struct CopyPlan {
     tables.contains { $0.entities.values.contains { $0.contains { $0.policyClass != nil } } }
   }
 
-  /// All statements of the plan that may be open.
+  /// All statements of the plan that may have been prepared.
   var statements: [RowStatement] {
     tables.flatMap { $0.entities.values.flatMap { $0.flatMap(\.statements) } }
       + joins.map(\.statement)
   }
 }
 
-/// The tables of the old store, as its model and its schema describe them.
+/// The tables of the old store, as the store's model and schema describe them.
 struct SourceTables {
   let layout: TableLayout
-  /// The names of the old entities, by entity number.
+  /// The names of the old entities, keyed by entity number.
   let entityNames: [Int64: String]
   private let definitions: [SQLName: (name: String, definition: TableDefinition)]
 
@@ -354,7 +369,7 @@ struct SourceTables {
     self.table(named: table)?.definition.columns.firstIndex { SQLName.isSame($0.name, name) }
   }
 
-  /// The table of an old entity, and those of its columns that rows of the entity use; nil when the entity has no
+  /// The table of an old entity, and those columns of the table that the entity's rows use. Nil when the entity has no
   /// table.
   func columns(of entity: String) -> (table: String, columns: [TableLayout.Column])? {
     guard let place = layout.table(of: entity) else { return nil }
@@ -362,8 +377,8 @@ struct SourceTables {
     return (place.name, place.columns.filter { lineage.contains($0.entityName) })
   }
 
-  /// The index, in its table, of the first column of an entity's rows whose role `isMeant` accepts; nil when there is
-  /// none.
+  /// The index of the first column that the rows of `entity` use and whose role `isMeant` accepts; nil when there is no
+  /// such column.
   func column(of entity: String, where isMeant: (TableLayout.Role) -> Bool) -> Int? {
     guard let (table, columns) = columns(of: entity),
       let found = columns.first(where: { isMeant($0.role) })
@@ -371,13 +386,15 @@ struct SourceTables {
     return column(found.name, in: table)
   }
 
-  /// A relationship of an old entity by its name, also one that the entity inherits; nil when there is none.
+  /// The relationship with this name that an old entity declares or inherits; nil when the entity has no such
+  /// relationship.
   func relationship(_ name: String, of entity: String) -> Relationship? {
     model.allRelationships(of: entity).first { $0.name == name }
   }
 
-  /// The join table of a many-to-many relationship, and the indexes of its columns: the near ones are those of
-  /// `entity`. Nil when the old store has no such table.
+  /// The join table of a many-to-many relationship, and the indexes of its columns. `near` is the key of an object of
+  /// `entity`, and `far` is the key of an object that the relationship leads to. Nil when the old store has no such
+  /// table.
   func joinTable(of relationship: Relationship, of entity: String) -> (
     table: String, near: Int, far: Int, nearOrder: Int?, farOrder: Int?
   )? {
@@ -389,7 +406,7 @@ struct SourceTables {
       guard isForward || isBackward,
         let (table, columns) = CoreDataStore.joinTable(join, among: { self.table(named: $0) })
       else { continue }
-      // The position of a destination among the owner's destinations is in the destination's order column.
+      // The position of a destination, among all destinations of its owner, is in the destination's order column.
       return isForward
         ? (table, columns.owner, columns.destination, columns.ownerOrder, columns.destinationOrder)
         : (table, columns.destination, columns.owner, columns.destinationOrder, columns.ownerOrder)
@@ -397,8 +414,8 @@ struct SourceTables {
     return nil
   }
 
-  /// The relationships, as `Entity.relationship`, that the old store's join tables are named after although the inverse
-  /// would come first; see ``TableLayout/init(_:namedAfter:)``.
+  /// The relationships after which join tables of the old store are named although, by the usual rule, they would be
+  /// named after the inverse. Each is written as `Entity.relationship`; see ``TableLayout/init(_:namedAfter:)``.
   var joinSides: Set<String> {
     var sides: Set<String> = []
     for join in layout.joinTables {

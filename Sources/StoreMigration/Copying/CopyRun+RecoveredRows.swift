@@ -8,7 +8,8 @@ import StoreExtraction
 import StoreFiles
 
 extension CopyRun {
-  /// Copies the rows of a store that may be damaged: the live ones and, if `selection` says so, deleted ones.
+  /// Copies the rows of a store that may be damaged: the live rows and, if `selection` includes deleted rows, these
+  /// too.
   func read(
     _ store: DamagedStore, entityNames: [Int64: String], _ selection: DamagedDatabase.Selection
   ) throws {
@@ -32,7 +33,7 @@ extension CopyRun {
       plan.tables.map { (SQLName($0.table), $0) }, uniquingKeysWith: { first, _ in first })
     let joins = Dictionary(grouping: plan.joins.filter { !$0.isLate }) { SQLName($0.table) }
     let late = Dictionary(grouping: plan.joins.filter(\.isLate)) { SQLName($0.table) }
-    // Counts the live rows that cannot be copied because their table is unknown, or is too damaged to be read as the
+    // Counts the live rows that cannot be copied, because their table is unknown or is too damaged to be read as the
     // table of an entity.
     let tables = store.database.tables
     var strangers = 0

@@ -2,12 +2,13 @@ import ObjectModel
 import CoreDataStore
 import SQLiteWriter
 
-// What is done after all rows are inserted.
+// Sets and checks references after all rows are inserted.
 extension CopyRun {
   private static let maxKeys = 20
 
-  /// Sets the references that had to wait, gives an order to relationships that had none, cuts references that lead to
-  /// no row, and gives the others the entity number of their destination.
+  /// Sets the references that could not be set before all rows were inserted, and gives positions to ordered
+  /// relationships that had none. Then cuts references that lead to no row, and sets the entity number of the
+  /// destination in the remaining references.
   func settleReferences() throws {
     tellBrokenLinks()
     for stage in plan.staged.values { try writer.execute("DROP TABLE \(stage.name)") }
@@ -16,8 +17,9 @@ extension CopyRun {
     try cutDanglingReferences()
   }
 
-  /// Sets the references that had to wait for all rows, and gives an order to relationships that had none. A second
-  /// call does nothing, because policies may have changed the result of the first.
+  /// Sets the references that could not be set before all rows were inserted, and gives positions to ordered
+  /// relationships that had none. Any further call does nothing, because policies may have changed these references
+  /// since the first call.
   func setWaitingReferences() throws {
     guard !hasSetWaiting else { return }
     hasSetWaiting = true
@@ -38,13 +40,13 @@ extension CopyRun {
     }
   }
 
-  /// Cuts references that lead to no row, and gives the others the entity number of their destination.
+  /// Cuts references that lead to no row, and sets the entity number of the destination in the remaining references.
   func cutDanglingReferences() throws {
     for reference in plan.references { try settle(reference) }
     for join in plan.destination.joinTables { try settle(join) }
   }
 
-  /// Sets a reference to the first row that the staged links give, and reports the links that are lost.
+  /// Sets a reference to the first existing row that the staged links lead to. Reports the links that are lost.
   private func set(_ later: LaterReference) throws {
     let (table, column) = try (SQLText.quoted(later.table), SQLText.quoted(later.column))
     let own = later.isNear ? "near" : "far"
@@ -57,8 +59,8 @@ extension CopyRun {
     try writer.execute(
       "UPDATE \(table) AS own SET \(column) = (SELECT \(later.value) AS value FROM \(later.links.name) AS link WHERE \(match) AND value IS NOT NULL ORDER BY \(order) LIMIT 1) WHERE \(rows)"
     )
-    // Two kinds of links are lost: those that lead to no row, and those for which the column had no room. For a
-    // one-to-one relationship, agree(_:) reports the second kind.
+    // Two kinds of links are lost: links that lead to no row, and all but the first link of a row, because the row can
+    // hold only one reference. For a one-to-one relationship, agree(_:) reports the second kind.
     let isOther = later.inverse == nil ? " OR own.\(column) IS NOT (\(later.value))" : ""
     let others =
       "FROM \(later.links.name) AS link, \(table) AS own WHERE \(match) AND own.Z_ENT = \(later.entityNumber) AND ((\(later.value)) IS NULL\(isOther))"
@@ -67,8 +69,8 @@ extension CopyRun {
       count: "SELECT count(*) \(others)")
   }
 
-  /// Sets the empty references of a one-to-one relationship from its inverse: each row leads to the row that leads to
-  /// it.
+  /// Sets the references of a one-to-one relationship that are still empty from the inverse relationship: if row A
+  /// leads to row B, the reference of B is set to A.
   private func mirror(_ place: CopyCompiler.Place) throws {
     guard let inverse = place.inverse else { return }
     let (table, column) = try (SQLText.quoted(place.table), SQLText.quoted(place.column))
@@ -78,7 +80,8 @@ extension CopyRun {
     )
   }
 
-  /// Cuts the references of a one-to-one relationship whose destination does not lead back to the same row.
+  /// Cuts each reference of a one-to-one relationship whose destination does not lead back to the row with the
+  /// reference.
   private func agree(_ later: LaterReference) throws {
     guard let (table, column) = later.inverse else { return }
     for (one, other) in [
@@ -97,8 +100,8 @@ extension CopyRun {
     }
   }
 
-  /// Adds the references that are about to be cut to the report. `keys` and `count` are queries for the keys of their
-  /// rows and for their number. Returns whether there are any.
+  /// Adds references that are about to be cut to the report. The query `keys` returns the keys of the rows with these
+  /// references, and the query `count` returns the number of these references. Returns false when there are none.
   @discardableResult
   func note(_ entity: String, _ property: String, keys: String, count: String) throws -> Bool {
     let found = try writer.rows("\(keys) LIMIT \(Self.maxKeys)").compactMap(Self.integer)
@@ -118,7 +121,7 @@ extension CopyRun {
     }
     let dangling =
       "FROM \(table) AS own WHERE own.\(column) IS NOT NULL AND \(nowhere("own.\(column)"))"
-    // The column's index gives each key once, which is much faster than a look at each row.
+    // This query reads the distinct keys from the column's index, which is much faster than reading all rows.
     let firstLost =
       "SELECT 1 FROM (SELECT DISTINCT \(column) AS pk FROM \(table) WHERE \(column) IS NOT NULL) AS link WHERE \(nowhere("link.pk")) LIMIT 1"
     if try !writer.rows(firstLost).isEmpty,
@@ -133,7 +136,7 @@ extension CopyRun {
       )
     }
     if let entityColumn = try reference.entityColumn.map({ try SQLText.quoted($0) }) {
-      // `own.` is needed, because the target may have a column of the same name.
+      // The prefix `own.` is needed, because the destination's table may have a column with the same name.
       let actual = "(SELECT far.Z_ENT FROM \(target) AS far WHERE far.Z_PK = own.\(column))"
       try writer.execute(
         "UPDATE \(table) AS own SET \(entityColumn) = \(actual) WHERE own.\(column) IS NOT NULL AND own.\(entityColumn) IS NOT \(actual)"
@@ -160,7 +163,7 @@ extension CopyRun {
     let table = try SQLText.quoted(join.name)
     let owner = try "link." + SQLText.quoted(join.ownerColumn)
     let destination = try "link." + SQLText.quoted(join.destinationColumn)
-    // A row of another entity in the same table is not a valid end, either.
+    // A row of the same table whose entity does not fit the relationship is not a valid end of the link.
     let nearEnd = try
       "SELECT 1 FROM \(SQLText.quoted(near)) AS own WHERE own.Z_PK = \(owner) AND own.Z_ENT IN (\(layout.numberList(of: join.ownerName)))"
     let farEnd = try

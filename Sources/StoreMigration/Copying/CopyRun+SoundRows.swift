@@ -8,7 +8,7 @@ import StoreExtraction
 import StoreFiles
 
 extension CopyRun {
-  /// Copies the tables of a sound store whose rows need no SQL: the new tables are filled page by page. No transaction
+  /// Copies the tables of a sound store whose rows need no SQL, by filling the new tables page by page. No transaction
   /// may be open. Returns the CREATE statements of the indexes that were made.
   func fill(_ store: CoreDataStore, _ schema: FreshStoreSchema) throws -> Set<String> {
     if watch.isWatched {
@@ -42,7 +42,8 @@ extension CopyRun {
       while place < batch.rows.count {
         let found = batch.rows[place]
         if let number = found.target {
-          // Few enough that progress is reported and a cancellation noticed in time.
+          // At most 1,024 rows are added at a time, so that progress is reported often and a cancellation is noticed
+          // soon.
           let same = batch.rows[place...].prefix(1_024).prefix { $0.target == number }
           let count = try filling.add(same.indices, of: batch, table)
           if count > 0 {
@@ -66,7 +67,7 @@ extension CopyRun {
     }
   }
 
-  /// Copies the tables of a sound store that were not filled page by page, row by row.
+  /// Copies, row by row, the tables of a sound store that ``fill(_:_:)`` has not filled.
   func read(_ store: CoreDataStore) throws {
     for stage in plan.staged.values {
       try writer.execute(stage.creation)
@@ -89,7 +90,8 @@ extension CopyRun {
     try read(joins: plan.joins.filter { !$0.isLate }, of: store)
   }
 
-  /// Reads a sound store a second time, and sets the references and links that need all rows.
+  /// Reads a sound store a second time, to set the references and links that can be set only after all rows are
+  /// inserted.
   func relate(_ store: CoreDataStore) throws {
     for table in plan.tables where table.hasSecondPass {
       try read(table, of: store) { row, number in
@@ -139,7 +141,7 @@ extension CopyRun {
   }
 }
 
-/// Passes the rows of a table to a closure, straight from their records.
+/// A receiver of records that calls a closure with each row of a table.
 private final class SoundRows: RecordReceiver {
   private let entityColumn: Int?
   private let take: (inout SoundRow, Int64?) throws -> Void
@@ -171,7 +173,7 @@ private final class SoundRows: RecordReceiver {
   }
 }
 
-/// A row of a sound store: numbers as they are, texts and BLOBs as ranges in a copy of their bytes.
+/// A row of a sound store. Numbers are kept as values, and texts and BLOBs as ranges in a copy of the record's bytes.
 private struct SoundRow: CopyRun.Row {
   private let layout: RowLayout
   private let keyColumn: Int?
@@ -197,7 +199,7 @@ private struct SoundRow: CopyRun.Row {
 
   mutating func bind(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws {
     var binding = RowBinding(statement)
-    // A column at the end of the list that the SQL does not use has no parameter.
+    // The statement has fewer parameters than the list has columns if its SQL does not use the last columns.
     for column in columns.prefix(statement.parameterCount) {
       if inlined.contains(column), let name = externalName(column) {
         try binding.bind(contentOf: name, storePath)
@@ -234,8 +236,8 @@ private struct SoundRow: CopyRun.Row {
 }
 
 extension RowBinding {
-  /// Binds the content of an external file, after the marker byte 1 of a value that is stored in its row. Binds NULL
-  /// when the file cannot be found, or is too large for a row.
+  /// Binds the content of an external file, preceded by the marker byte 1, which means that the value is stored in the
+  /// row itself. Binds NULL when the file cannot be found, or is too large for a row.
   mutating func bind(contentOf name: String, _ storePath: String) throws {
     let blob = ExternalBlob(identifier: name, storePath: storePath)
     guard let size = blob.rowBytes else { return null() }
@@ -245,14 +247,14 @@ extension RowBinding {
 }
 
 extension ExternalBlob {
-  /// The size of a file whose content can be a value of a row; nil when the file cannot be found, or is too large. A row
-  /// of SQLite has at most 1,000,000,000 bytes; 1 MiB is for its other values.
+  /// The size of the external file; nil when the file cannot be found, or is too large to be stored in a row. SQLite
+  /// allows 1,000,000,000 bytes for a row. Of these, 1 MiB is reserved for the other values of the row.
   var rowBytes: Int? {
     sizeBytes.flatMap { $0 < 1_000_000_000 - (1 << 20) ? Int($0) : nil }
   }
 }
 
-/// Keeps the values of one record in memory.
+/// A sink that keeps the values of one record in memory.
 private struct CellSink: RowSink {
   enum Cell {
     case null

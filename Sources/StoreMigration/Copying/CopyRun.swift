@@ -8,20 +8,20 @@ import SQLiteWriter
 import StoreExtraction
 import StoreFiles
 
-/// Writes the rows of an old store into a new file, as a plan says.
+/// Carries out a ``CopyPlan``: writes the rows of an old store into a new file.
 final class CopyRun {
   let plan: CopyPlan
   let writer: SQLiteWriter
   let rejects: RejectedRows
   let watch: ProgressWatch
   let storePath: String
-  /// Collects the external files that rows of the new store refer to; nil unless this is the last step.
+  /// Collects the external files that rows of the new store refer to. Nil if another step of the migration follows.
   let external: ExternalFiles?
-  /// The new tables that are being filled page by page; nil when none are.
+  /// The new tables that are being filled page by page; nil when no table is being filled.
   var filling: FilledTables?
-  /// The names of the old tables whose rows were copied page by page.
+  /// The names of the old tables that were copied page by page.
   var filled: Set<String> = []
-  /// Rows for tables in ``filling`` that SQLite has to insert after the filling.
+  /// Rows for tables in ``filling`` that SQLite must insert, which is possible only after these tables are filled.
   private var waiting:
     [(
       row: ValueRow, copy: EntityCopy, table: TableCopy, reasons: [String], values: [StoredValue]?
@@ -29,15 +29,15 @@ final class CopyRun {
   private var waitingBytes = 0
   private static let maxWaiting = 10_000
   private static let maxWaitingBytes = 8 << 20
-  /// How many rows of join tables lack a usable key, by relationship. These links are cut.
+  /// The number of rows in join tables that lack a usable key, keyed by relationship. The links in these rows are cut.
   private var brokenLinks: [JoinCopy.Relationship: Int] = [:]
-  /// How many rows were left behind because no mapping takes them, by entity name.
+  /// The number of rows that were left behind because no mapping takes them, keyed by entity name.
   private var leftBehind: [String: Int] = [:]
   private var unknownCount = 0
   var cut: [MigrationReport.Cut] = []
-  /// Whether the references that wait for all rows are set.
+  /// Whether the references are set that could not be set before all rows were inserted.
   var hasSetWaiting = false
-  /// Rules of the model that rows break, one sentence each.
+  /// Sentences about rules of the model that rows of the new store break.
   var broken: [String] = []
 
   init(
@@ -52,7 +52,7 @@ final class CopyRun {
     self.external = external
   }
 
-  /// The counts of each entity, by name; rows of unknown entities come last.
+  /// The report's counts for each entity, sorted by name. The counts of rows whose entity is unknown come last.
   var entities: [MigrationReport.Entity] {
     var all: [String: MigrationReport.Entity] = [:]
     for table in plan.tables {
@@ -79,7 +79,7 @@ final class CopyRun {
     return list
   }
 
-  /// Why rows were left behind although the new model has their entity, one sentence each.
+  /// The reasons why rows were left behind although the new model has their entity, one sentence for each entity.
   var leftBehindReasons: [String] {
     leftBehind.keys.sorted().compactMap { plan.droppedReasons[$0] }
   }
@@ -91,35 +91,36 @@ final class CopyRun {
 
   // MARK: - Rows
 
-  /// A row of the old store. Its values can be bound any number of times.
+  /// A row of the old store. Its values can be bound to a statement any number of times.
   protocol Row: ~Copyable {
-    /// Binds the values of `columns` to a statement's parameters, in this order. For a column in `inlined`, binds the
-    /// content of its external file.
+    /// Binds the values of `columns` to the parameters of a statement, in the order of `columns`. If a column is in
+    /// `inlined` and its value names an external file, the content of the file is bound instead of the name.
     mutating func bind(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws
     /// All values, in column order.
     func values() -> [StoredValue]
-    /// The name of the external file that a column's value refers to; nil when the value is anything else.
+    /// The name of the external file that the value of `column` refers to; nil when the value is no such name.
     func externalName(_ column: Int) -> String?
-    /// Whether the value in the rule's column is NULL, or one that the rule allows.
+    /// Whether the value in the column of `rule` is NULL or allowed by `rule`.
     func fits(_ rule: ColumnRule) -> Bool
     /// Makes the value of a column NULL.
     mutating func leaveOut(_ column: Int)
-    /// The damaged values: only a part of the value is left, or its bytes are in doubt. ``values()`` has NULL for them.
+    /// The damaged values: values of which only a part is left, or whose bytes are in doubt. ``values()`` has NULL in
+    /// place of each.
     var partial: [PartialValue] { get }
-    /// All values as the old store has them; of a partial value, the bytes that are left.
+    /// All values as they are in the old store. A damaged value is represented by the bytes that are left of it.
     func evidence() -> [StoredValue]
     var key: Int64? { get }
     /// The page on which the row was found; nil for a row of a sound file.
     var page: UInt32? { get }
     func isNull(_ column: Int) -> Bool
-    /// Appends the value of `column` to a record, as the new column at `place` stores it. Returns false when SQLite
-    /// would convert or refuse the value.
+    /// Appends the value of `column` to a record, in the form in which the new table stores it in its column `place`.
+    /// Returns false when SQLite would convert or refuse the value.
     func append(_ column: Int, _ place: Int, _ form: RecordForm, to record: inout RecordBytes)
       -> Bool
   }
 
-  /// Inserts a row under each mapping of its entity that has no policy. A row that cannot be inserted, or not with all
-  /// of its values, is added to the rejects with the reason.
+  /// Inserts a new row for each mapping that takes the row's entity and has no policy. If a row cannot be inserted, or
+  /// lacks some values, the old row is added to the file of rejects with the reason.
   func insert<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, entityNumber: Int64?, _ name: String?, _ table: TableCopy
   ) throws {
@@ -149,13 +150,14 @@ final class CopyRun {
     }
   }
 
-  /// Counts rows of one entity that were written without any change by SQL.
+  /// Adds to the counts of an entity the number of its rows that were written page by page.
   func countWritten(_ count: Int, entityNumber: Int64, _ name: String?, _ table: TableCopy) throws {
     try watch.count(count, of: name)
     table.count(count, ofEntity: entityNumber)?.first?.writtenCount += count
   }
 
-  /// Whether a mapping with a policy takes the row with `key` in the old store, which is attached as `schema`.
+  /// Whether a mapping with a policy takes the row that has the key `key` in the old store. The old store is attached
+  /// as `schema`.
   func takes(_ key: Int64, _ copy: EntityCopy, _ table: TableCopy, from schema: String) throws
     -> Bool
   {
@@ -174,8 +176,8 @@ final class CopyRun {
     return try prepared.step() && prepared.integer(at: 0) != 0
   }
 
-  /// Inserts the row with `key` of the old store, which is attached as `schema`, under a mapping with a policy. Returns
-  /// the new key; nil when the row was rejected or does not exist.
+  /// Inserts a new row, for a mapping with a policy, from the row that has the key `key` in the old store. The old
+  /// store is attached as `schema`. Returns the new row's key; nil when the old row does not exist or was rejected.
   func create(_ key: Int64, _ copy: EntityCopy, _ table: TableCopy, from schema: String) throws
     -> Int64?
   {
@@ -202,8 +204,8 @@ final class CopyRun {
       .map { table.definition.columns[$0].name }.joined(separator: ", ")
   }
 
-  /// Inserts a row under one mapping. `reasons` say what was left out of the row; `values` are its values before that,
-  /// nil when nothing was left out.
+  /// Inserts a new row for one mapping. `reasons` are sentences about values that were left out of the old row.
+  /// `values` are the old row's values before that; nil when nothing was left out.
   private func insert<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, _ copy: EntityCopy, _ table: TableCopy, _ reasons: [String],
     _ values: [StoredValue]?
@@ -245,7 +247,8 @@ final class CopyRun {
       values ?? row.values(), of: row, copy.sourceEntity, reasons.joined(separator: "; "), table)
   }
 
-  /// Writes a row into its new table, and returns what became of it.
+  /// Writes a row into its new table. Returns whether the row was written, lacks a required value, or must be inserted
+  /// later.
   private func write<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, _ copy: EntityCopy, _ table: TableCopy
   ) throws -> FilledTables.Outcome {
@@ -254,7 +257,8 @@ final class CopyRun {
     return writer.changeCount == 0 ? .incomplete : .written
   }
 
-  /// Keeps a row until the tables are filled. Throws when too many rows wait, which happens only with a damaged store.
+  /// Keeps a row until the tables are filled. Throws when too many rows are waiting, which happens only with a damaged
+  /// store.
   private func wait<SomeRow: Row & ~Copyable>(
     _ row: borrowing SomeRow, _ copy: EntityCopy, _ table: TableCopy, _ reasons: [String],
     _ values: [StoredValue]?
@@ -276,7 +280,7 @@ final class CopyRun {
       ))
   }
 
-  /// Completes the tables that were filled page by page, and inserts the rows that had to wait.
+  /// Completes the tables that were filled page by page, and then inserts the rows that had to wait for this.
   func finishFilling() throws {
     guard let filling else { return }
     try filling.finish()
@@ -292,7 +296,7 @@ final class CopyRun {
     waitingBytes = 0
   }
 
-  /// What is left out because the new row cannot hold it, one sentence each.
+  /// Sentences about the values of an old row that are left out because the new row cannot hold them.
   private func losses<SomeRow: Row & ~Copyable>(
     of row: inout SomeRow, _ copy: EntityCopy, _ table: TableCopy
   ) throws -> [String] {
@@ -321,7 +325,8 @@ final class CopyRun {
     return reasons
   }
 
-  /// Runs the second pass for a row: sets the references that need all rows.
+  /// Sets the references of a row that can be set only after all rows are inserted. This is the second pass over the
+  /// rows.
   func update<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, entityNumber: Int64?, _ table: TableCopy
   ) throws {
@@ -347,7 +352,7 @@ final class CopyRun {
     try run(join.statement, &row, [])
   }
 
-  /// Adds the links without a usable key to the references that were cut.
+  /// Reports the links in join tables that lack a usable key as references that were cut.
   func tellBrokenLinks() {
     for (relationship, count) in brokenLinks.sorted(by: {
       ($0.key.entity, $0.key.name) < ($1.key.entity, $1.key.name)
@@ -393,7 +398,8 @@ final class CopyRun {
   {
     var missing: [String] = []
     if filling != nil {
-      // SQL cannot run while tables are filled. The rows of these tables take the old values as they are.
+      // SQL cannot run while tables are filled page by page. In these tables, a new row has the values of the old row
+      // unchanged.
       let values = row.values()
       missing = copy.demands.filter { demand in
         guard let column = demand.column, column < values.count else { return true }
@@ -434,7 +440,7 @@ extension MigrationReport.Entity {
 }
 
 extension StoredValue {
-  /// About how many bytes of memory the value takes.
+  /// The approximate size of the value in memory, in bytes.
   fileprivate var byteCount: Int {
     switch self {
     case .null, .integer, .real: 16

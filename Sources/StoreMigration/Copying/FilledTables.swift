@@ -6,17 +6,17 @@ import SQLiteForensics
 import SQLiteWriter
 import StoreExtraction
 
-/// Fills new tables page by page, in a fraction of the time of INSERT. These are the tables whose rows are made from
-/// the rows of one old table, in the same order.
+/// Fills new tables page by page, in a fraction of the time that INSERT takes. This is possible for a new table whose
+/// rows are made from the rows of one old table, in the order of the old table.
 final class FilledTables {
   /// A table that is being filled.
   private final class Target {
     let number: Int
     let form: RecordForm
-    /// How the columns of a new row get their values, by the copy that makes the row.
+    /// The sources of the values in each column of a new row. The key identifies the `EntityCopy` that makes the row.
     let rows: [ObjectIdentifier: [Column]]
     let indexes: [FilledIndex]
-    /// How many leading values of a record the indexes need.
+    /// The number of values at the start of a record that must be read to make the index entries.
     let indexedCount: Int
     var lastKey: Int64?
 
@@ -31,7 +31,7 @@ final class FilledTables {
       indexedCount = indexes.flatMap(\.columns).reduce(0) { max($0, $1.place + 1) }
     }
 
-    /// Adds a row to the table and its indexes; `values` is scratch memory.
+    /// Adds a row to the table and to the table's indexes. `values` is scratch memory.
     @inline(__always)
     func put(
       _ record: Range<Int>, of bytes: borrowing ContiguousArray<UInt8>, _ key: Int64,
@@ -44,7 +44,7 @@ final class FilledTables {
     }
   }
 
-  /// Where a column of a new row gets its value: a column of the old row, a constant, or both.
+  /// The source of the value in a column of a new row: a column of the old row, a constant, or both.
   private struct Column {
     var source: Int?
     var constant: SQLiteValue?
@@ -52,33 +52,33 @@ final class FilledTables {
     var isDemanded = false
   }
 
-  /// What became of a row.
+  /// What was done with a row.
   enum Outcome {
-    /// The row is in its new table.
+    /// The row was written into its new table.
     case written
-    /// The row lacks a value that the new model requires, and was not written.
+    /// The row was not written, because it lacks a value that the new model requires.
     case incomplete
-    /// SQLite has to insert the row after the tables are filled.
+    /// The row was not written, because SQLite must insert it after the tables are filled.
     case later
   }
 
   private let writer: SQLiteWriter
   private var filler: TableFiller
-  /// The CREATE statements of the indexes on the tables that are filled.
+  /// The CREATE statements of the indexes on the tables that are being filled.
   let indexes: Set<String>
-  /// The names of indexes that SQLite has to rebuild after their tables are filled.
+  /// The names of indexes that SQLite must rebuild after their tables are filled.
   private var others: [String] = []
   private var targets: [ObjectIdentifier: Target] = [:]
-  /// Where the last row went, because the next row mostly goes there, too.
+  /// The target of the last row. It is cached because the next row usually goes to the same table.
   private var last: (table: ObjectIdentifier, copy: ObjectIdentifier, target: Target, [Column])?
   private var parts = RecordBytes()
   private var record = ContiguousArray<UInt8>()
   private var values: ContiguousArray<RecoveredRowBuffer.Value> = []
   private static let maxIndexes = 32
-  /// How many bytes of memory the entries of all indexes together may take.
+  /// The maximum number of bytes of memory for index entries, for all indexes together.
   private static let keyBytes = 2 << 20
 
-  /// Prepares to fill the tables that can be filled page by page; nil when none can.
+  /// Prepares to fill all tables that can be filled page by page. Returns nil when no table can be filled.
   init?(_ plan: CopyPlan, _ schema: FreshStoreSchema, _ writer: SQLiteWriter) throws {
     guard writer.canBeFilled else { return nil }
     var prepared: [(table: TableCopy, new: ExpectedTable, rows: [ObjectIdentifier: [Column]])] = []
@@ -146,12 +146,13 @@ final class FilledTables {
     }
   }
 
-  /// The name of the new table that the rows of an old table fill; nil when that table cannot be filled page by page.
-  /// For that, SQL must not be needed for any of the rows, no other rows may go into the new table, and the new table
-  /// may not have a uniqueness constraint, which only SQLite checks while rows are inserted.
+  /// The name of the new table that receives an old table's rows; nil when the new table cannot be filled page by page.
+  /// It can be filled if no row needs SQL, if no rows from elsewhere go to it, and if it has no uniqueness constraint.
+  /// Only SQLite checks uniqueness constraints, and only while it inserts rows.
   private static func target(of table: TableCopy, _ plan: CopyPlan) -> String? {
     let copies = table.entities.values
-    // Rows are read in the order of their row ids, so the row id has to be the key.
+    // Rows are read in the order of their row ids, but must be written in the order of their keys. So the old table's
+    // row id must be its key.
     guard table.definition.rowIDColumn == table.keyColumn,
       copies.allSatisfy({ $0.count == 1 && $0[0].plain != nil && $0[0].isAlone }),
       let entity = copies.first?.first?.destinationEntity,
@@ -170,18 +171,18 @@ final class FilledTables {
     return target.name
   }
 
-  /// Whether the rows of an old table are filled into their new table page by page.
+  /// Whether the new table that receives an old table's rows is filled page by page.
   func fills(_ table: TableCopy) -> Bool { targets[ObjectIdentifier(table)] != nil }
 
-  /// Adds a row to the new table that takes the rows of `table`, and returns what became of the row.
+  /// Adds a row of the old table `table` to its new table. Returns what was done with the row.
   func add(_ row: borrowing some CopyRun.Row & ~Copyable, _ copy: EntityCopy, _ table: TableCopy)
     throws -> Outcome
   {
     guard let key = row.key, let (target, columns) = place(copy, table) else { return .later }
-    // Two rows with one key, or rows that are out of order, are damage. They are left to SQLite.
+    // Two rows with the same key, or rows that are not in the order of their keys, mean damage. SQLite inserts these
+    // rows later.
     guard target.lastKey.map({ $0 < key }) ?? true else { return .later }
-    // A local variable is used, because each access to a property of an object is checked, and a record has many
-    // values.
+    // A local variable is faster here: a record has many values, and Swift checks each access to an object's property.
     var parts = RecordBytes()
     swap(&parts, &self.parts)
     defer { swap(&parts, &self.parts) }
@@ -194,7 +195,7 @@ final class FilledTables {
     return .written
   }
 
-  /// Encodes the values of a row in the order of its new table's columns.
+  /// Encodes the values of a row in the column order of its new table.
   private static func encode(
     _ row: borrowing some CopyRun.Row & ~Copyable, _ columns: [Column], _ form: RecordForm,
     _ parts: inout RecordBytes
@@ -210,7 +211,8 @@ final class FilledTables {
       if isSet, !column.isConstantWhereSet, let source = column.source {
         isStored = row.append(source, place, form, to: &parts)
       } else {
-        // The constant stands for NULL or, with `isConstantWhereSet`, for any value that is not NULL.
+        // The constant replaces NULL. If `isConstantWhereSet` is true, the constant instead replaces every other value,
+        // and NULL stays NULL.
         let value = isSet || !column.isConstantWhereSet ? column.constant ?? .null : .null
         if value == .null, column.isDemanded { return .incomplete }
         isStored = parts.append(value, in: place, form)
@@ -220,8 +222,8 @@ final class FilledTables {
     return .written
   }
 
-  /// Adds rows of one entity whose records are already made, up to the first that is out of order or too long. Returns
-  /// how many were added.
+  /// Adds rows of one entity whose records are already made. Stops at the first row that is out of order or too long
+  /// for a page-by-page fill. Returns the number of rows that were added.
   func add(_ rows: Range<Int>, of batch: borrowing MadeRecords.Batch, _ table: TableCopy) throws
     -> Int
   {
@@ -246,8 +248,8 @@ final class FilledTables {
     return rows.count
   }
 
-  /// How the records of an old table's rows become those of the new table, by entity number. An entity whose values
-  /// have to be examined has no entry.
+  /// The rules for copying the records of an old table into the new table, keyed by entity number. An entity whose
+  /// values must be examined has no entry.
   func recordCopies(of table: TableCopy) -> [Int64: RecordCopy] {
     guard let target = targets[ObjectIdentifier(table)] else { return [:] }
     let rules = table.rules.map {
@@ -276,7 +278,7 @@ final class FilledTables {
   ) -> RecordCopy.Part? {
     if form.isRowID(place) { return RecordCopy.Part(constant: .null) }
     if column.constant == .integer(number), column.source == nil {
-      // The entity keeps its number, so the column is copied from the old row.
+      // The entity has the same number in both stores, so the column is copied from the old row.
       return RecordCopy.Part(source: table.entityColumn)
     }
     var constant: RecordCopy.Constant?
@@ -300,7 +302,7 @@ final class FilledTables {
     return (target, columns)
   }
 
-  /// Makes the indexes, and hands the file back to SQLite.
+  /// Makes the indexes. SQLite may use the file again only after this.
   func finish() throws {
     guard try filler.finishTables() else {
       throw MigrationError(.checkFailed, ["the old store has several rows with the same key"])
@@ -319,7 +321,7 @@ final class FilledTables {
 }
 
 extension SQLiteWriter {
-  /// The names of a table's indexes that have a CREATE statement, which automatic indexes do not have.
+  /// The names of a table's indexes that were made by a CREATE statement. Automatic indexes are left out.
   fileprivate func indexNames(of table: String) throws -> [String] {
     try rows(
       "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
@@ -329,7 +331,8 @@ extension SQLiteWriter {
 }
 
 extension RecordBytes {
-  /// Appends a constant as the column at `place` stores it; returns false when SQLite would store something else.
+  /// Appends a constant in the form in which the new table stores it in its column `place`. Returns false when SQLite
+  /// would store a different value.
   fileprivate mutating func append(_ value: SQLiteValue, in place: Int, _ form: RecordForm) -> Bool
   {
     switch value {
@@ -343,13 +346,14 @@ extension RecordBytes {
     }
   }
 
-  /// Appends NULL; returns false when the column at `place` does not allow NULL.
+  /// Appends NULL. Returns false when the column `place` does not allow NULL.
   mutating func appendNull(in place: Int, _ form: RecordForm) -> Bool {
     appendNull()
     return form.takesNull(place)
   }
 
-  /// Appends an integer as the column at `place` stores it; returns false when SQLite would store text.
+  /// Appends an integer in the form in which the new table stores it in its column `place`. Returns false when SQLite
+  /// would store text.
   mutating func append(_ value: Int64, in place: Int, _ form: RecordForm) -> Bool {
     if let real = form.converted(value, in: place) {
       append(real: real)
@@ -359,7 +363,8 @@ extension RecordBytes {
     return form.takes(value, in: place)
   }
 
-  /// Appends a real as the column at `place` stores it; returns false when SQLite would store something else.
+  /// Appends a real in the form in which the new table stores it in its column `place`. Returns false when SQLite would
+  /// store a different value.
   mutating func append(_ value: Double, in place: Int, _ form: RecordForm) -> Bool {
     if let whole = form.converted(value, in: place) {
       append(integer: whole)
@@ -369,7 +374,7 @@ extension RecordBytes {
     return form.takes(value, in: place)
   }
 
-  /// Appends text; returns false when SQLite would store a number in the column at `place`.
+  /// Appends text. Returns false when SQLite would store a number in the column `place`.
   mutating func append(
     text: ArraySlice<UInt8>, in place: Int, _ form: RecordForm
   ) -> Bool {

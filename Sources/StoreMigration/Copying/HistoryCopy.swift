@@ -6,15 +6,15 @@ import SQLiteForensics
 import SQLiteWriter
 import StoreExtraction
 
-/// Copies the persistent history of a store: transactions as they are, changes with the new entity numbers and keys of
-/// their objects.
+/// Copies the persistent history of a store. Transactions are copied unchanged. In each change, the changed object's
+/// entity number and key are replaced by those that the object has in the new store.
 ///
-/// `ACHANGE.ZENTITY` is the entity number of the changed object, and `ZENTITYPK` is the key of the object. `ZCOLUMNS`
-/// has a bit for each property, in the order of the names, which is set when an update changed the property.
-/// `ZTOMBSTONE0` and the columns after it keep values of a deleted object. These bits and values mean something only
-/// while the entity has the same properties.
+/// In the table `ACHANGE`, `ZENTITY` is the entity number of the changed object, and `ZENTITYPK` is its key. `ZCOLUMNS`
+/// has a bit for each property of the entity, in the order of the properties' names; the bit is set if an update
+/// changed the property. `ZTOMBSTONE0` and the columns after it hold values of a deleted object. These bits and values
+/// have a meaning only if the new entity has the same properties as the old one.
 struct HistoryCopy {
-  /// How the changes of one old entity's objects are rewritten.
+  /// How the changes to objects of one old entity are rewritten for the new store.
   private struct Place {
     let number: Int64
     let shift: KeyShift
@@ -22,13 +22,13 @@ struct HistoryCopy {
   }
 
   private let run: CopyRun
-  /// How changes are rewritten, by the number of the old entity.
+  /// How changes are rewritten, keyed by the number of the old entity.
   private var places: [Int64: Place] = [:]
   /// The entity numbers of the old store.
   private let known: Set<Int64>
-  /// How many rows of the history are damaged, or belong to a transaction that is missing.
+  /// The number of rows of the history that are damaged, or whose transaction is missing.
   private var lostCount = 0
-  /// How many changes are of objects that have no counterpart in the new store.
+  /// The number of changes whose object has no counterpart in the new store.
   private var goneCount = 0
   private var bareCount = 0
 
@@ -45,8 +45,8 @@ struct HistoryCopy {
     let layout = schema.layout
     let (before, after) = (old.versionHashes().hashes, layout.model.versionHashes().hashes)
     for (number, copies) in run.plan.tables.flatMap(\.entities) {
-      // Objects that a mapping splits or selects, or that the app's code makes, do not continue the history of one old
-      // object.
+      // The changes to an entity's objects are copied only if exactly one mapping takes the entity, takes all its
+      // objects, and has no policy. Otherwise a new object may not be the continuation of one old object.
       guard copies.count == 1, let copy = copies.first, !copy.isFiltered, copy.policyClass == nil,
         let new = layout.numbering.number(of: copy.destinationEntity)
       else { continue }
@@ -107,7 +107,7 @@ struct HistoryCopy {
     guard let key = place("Z_PK") else {
       return try source.forEachRow(of: table) { _ in lostCount += 1 }
     }
-    // The entity number is that of the new store, whatever the old store has.
+    // `Z_ENT` gets the entity number of the new store, whatever number the old store has in this column.
     let entity = place("Z_ENT")
     columns.removeAll { $0 == entity }
     let names = try columns.map { try SQLText.quoted(definition.columns[$0].name) } + ["Z_ENT"]
@@ -160,7 +160,7 @@ extension Migration.Source {
   /// Whether the store has tables of persistent history.
   var hasHistory: Bool { definition(of: "ACHANGE") != nil }
 
-  /// The declaration of a table; nil when the store has no table of that name that can be read.
+  /// The definition of a table; nil when the store has no readable table with this name.
   func definition(of table: String) -> TableDefinition? {
     switch self {
     case .sound(let store): store.database.schema.table(named: table)?.definition
@@ -169,7 +169,7 @@ extension Migration.Source {
     }
   }
 
-  /// Calls `receive` with the values of each live row of a table, or with nil for a row that has lost a part.
+  /// Calls `receive` once for each live row of a table: with the row's values, or with nil if the row is partial.
   func forEachRow(of name: String, _ receive: ([StoredValue]?) throws -> Void) throws {
     var failure: (any Error)?
     func take(_ values: [StoredValue]?) -> Bool {

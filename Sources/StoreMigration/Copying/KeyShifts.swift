@@ -1,17 +1,18 @@
 import CoreDataStore
 import ModelTools
 
-/// How an old primary key becomes the new one. The key stays, unless a new table takes the rows of several old tables,
-/// or several rows for one old row.
+/// The rule that computes the primary key of a new row from the key of its old row. The key stays the same, except when
+/// a new table receives rows from several old tables, or several new rows for one old row.
 struct KeyShift: Hashable {
   /// The number that is added to the old key.
   var offset: Int64 = 0
-  /// The highest old key that has room: a higher one, with ``offset`` added, could be the key of another row. Nil when
-  /// no other rows go into the new table.
+  /// The highest old key that can be shifted. A higher key plus ``offset`` might be the key of a row from another
+  /// table. Nil when the new table gets no other rows.
   var highest: Int64?
 
-  /// The new key for an old one, as SQL. An old key without room becomes a key that no row has, so that the reference
-  /// is found and reported later: unchanged, it would lead to another row.
+  /// An SQL expression for the new key that belongs to an old key. For an old key that cannot be shifted, the
+  /// expression gives a key that no row has. The old key itself could be the key of another row; a key that no row has
+  /// is found later, and reported as a lost reference.
   func key(_ old: String) -> String {
     guard let highest else { return old }
     let plus = offset == 0 ? "" : " + \(offset)"
@@ -19,37 +20,38 @@ struct KeyShift: Hashable {
       "CASE WHEN \(old) BETWEEN 1 AND \(highest) THEN \(old)\(plus) ELSE \(Self.nowhere(old)) END"
   }
 
-  /// The new key for an old one; nil for an old key without room.
+  /// The new key that belongs to an old key; nil when the old key cannot be shifted.
   func newKey(of old: Int64) -> Int64? { hasRoom(for: old) ? old + offset : nil }
 
-  /// The old key for a new one; nil when this shift gives that key to no row.
+  /// The old key that belongs to a new key; nil when this rule does not give the new key for any old key.
   func oldKey(of new: Int64) -> Int64? {
     let (old, overflow) = new.subtractingReportingOverflow(offset)
     return !overflow && hasRoom(for: old) ? old : nil
   }
 
-  /// A key that no row has, as SQL: a different one for each old key, and NULL for NULL.
+  /// An SQL expression for a key that no row has. It is different for each old key, and NULL for the old key NULL.
   static func nowhere(_ old: String) -> String { "(\(old) | -9223372036854775808)" }
 
-  /// Whether an old key has room, so that no other row can get the same new key.
+  /// Whether an old key can be shifted without giving the new key of another row.
   func hasRoom(for key: Int64) -> Bool { highest.map { key >= 1 && key <= $0 } ?? true }
 }
 
 /// The key shifts of all entity mappings of a mapping model.
 struct KeyShifts {
   private var shifts: [String: KeyShift] = [:]
-  /// The highest old key that counts as sound where a new table takes the rows of several old tables. A higher key
-  /// counts as damage, because it would leave no room for the keys of other rows.
+  /// The highest old key that counts as sound when a new table receives rows from several old tables. A higher key is
+  /// taken for damage, because it would leave no keys for the rows of the other tables.
   private static let highestKey: Int64 = 1 << 40
-  /// The old table, by new table, for each new table whose rows all keep the keys of one old table.
+  /// The new tables in which all rows keep their keys from one old table. The key is the name of the new table, and the
+  /// value is the name of the old table.
   private(set) var keptKeys: [String: String] = [:]
 
   init(
     _ mappings: [EntityMapping], _ source: SourceTables, _ destination: TableLayout,
     _ highestKey: (_ table: String) throws -> Int64
   ) throws {
-    /// The rows that one old table gives to a new table under one shift. `turn` counts, from 0, the mappings of the
-    /// same old entity into the new table.
+    /// The rows of one old table that go to a new table with the same key shift. If several mappings make rows in the
+    /// new table from the same old entity, `turn` numbers these mappings from 0.
     struct Stream: Hashable {
       let table: String
       let turn: Int

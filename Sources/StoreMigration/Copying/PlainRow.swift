@@ -1,18 +1,18 @@
-/// Where a column of a new row gets its value, when no SQL is needed.
+/// The source of the value in a column of a new row, when no SQL is needed.
 enum RowField: Hashable {
-  /// The column of the old row with this index, as it is.
+  /// The unchanged value of the old row's column with this index.
   case column(Int)
-  /// A column of the old row; where its value is NULL, a constant, as SQL.
+  /// The value of a column of the old row or, if this value is NULL, a constant. The constant is given as SQL.
   case columnOr(Int, constant: String)
-  /// A constant, as SQL, where a column of the old row is not NULL; else NULL.
+  /// NULL if the value of the old row's column is NULL; otherwise a constant. The constant is given as SQL.
   case constantWhere(Int, constant: String)
-  /// A constant, as SQL.
+  /// A constant, given as SQL.
   case constant(String)
 }
 
-/// A new row that can be put together from the values of an old one alone.
+/// How a new row is made from the values of an old row, without SQL.
 struct PlainRow {
-  /// Where the values come from, by the names of the new columns. Columns without an entry are NULL.
+  /// The sources of the new row's values, keyed by column name. A column without an entry is NULL.
   let fields: [String: RowField]
   /// The names of the new columns that must not be NULL.
   let demanded: Set<String>

@@ -1,28 +1,29 @@
 import ModelTools
 import ObjectModel
 
-/// Where a property of a new object gets its value, as the expression in its property mapping says.
+/// The source of the value of a new object's property, as the expression in the property's mapping describes it.
 enum PropertySource: Hashable {
-  /// There is no expression: an attribute gets its default value, and a relationship leads nowhere.
+  /// The mapping has no expression: an attribute gets its default value, and a relationship leads to no object.
   case none
-  /// `$source.name`: an attribute of the old object, or of an object that it leads to.
+  /// `$source.name`: an attribute of the old object, or of an object that the old object's relationships lead to.
   case sourceValue(keyPath: String)
   /// A constant, which is the same for all objects.
   case constant(ExpressionConstant)
-  /// The object that another mapping makes of the same old object.
+  /// The object that another mapping makes from the same old object.
   case same(mappingName: String)
-  /// The objects made from those that a relationship of the old object leads to.
+  /// The objects that mappings make from the destinations of a relationship of the old object.
   case related(relationship: String, mappingName: String?)
   /// Any other expression.
   case unsupported(ModelExpression)
 
-  /// Reads the expression of an attribute's mapping.
+  /// Reads the expression in the mapping of an attribute.
   init(attribute mapping: PropertyMapping) {
     switch mapping.valueExpression {
     case nil: self = .none
     case .constant(let constant)?: self = .constant(constant)
     case .keyPath(let path, of: .variable("source"))?: self = .sourceValue(keyPath: path)
-    // `$source` evaluates its own key paths, too: `FUNCTION($source, "valueForKeyPath:", "a.b")`.
+    // A key path that starts at `$source` can also be written as a function: `FUNCTION($source, "valueForKeyPath:",
+    // "a.b")`.
     case .function(
       target: .variable("source")?, selector: "valueForKey:",
       arguments: let arguments)?,
@@ -38,7 +39,7 @@ enum PropertySource: Hashable {
     }
   }
 
-  /// Reads the expression of a relationship's mapping.
+  /// Reads the expression in the mapping of a relationship.
   init(relationship mapping: PropertyMapping) {
     guard let expression = mapping.valueExpression else {
       self = .none
@@ -68,15 +69,15 @@ enum PropertySource: Hashable {
 }
 
 extension EntityMapping {
-  /// Which objects of the old entity a mapping takes.
+  /// A selection of objects of the old entity.
   enum Selection {
     case all
     case some(ModelPredicate)
-    /// Objects that an unsupported expression finds.
+    /// The objects are selected by an expression that is not supported.
     case unsupported
   }
 
-  /// Which objects of the old entity the mapping takes: those of its source expression's fetch request.
+  /// The objects of the old entity that the mapping takes, as the fetch request in its source expression selects them.
   var selection: Selection {
     guard let sourceExpression else { return .all }
     guard case .fetch(let request, _, countOnly: false) = sourceExpression,

@@ -1,34 +1,35 @@
-/// Collects the SQL that inserts a new row: the columns of the old row that it takes, and the values that it sets.
+/// Builds the SQL statement that inserts a new row. Collects the values of the new columns, and the columns of the old
+/// row that these values need.
 struct RowSQL {
   private var columns: [Int] = []
   private var values: [(name: String, value: String)] = []
   private var conditions: [String] = []
   private var demanded: Set<String> = []
-  /// How some values can be found without SQL. A key is the SQL of a value.
+  /// How values that need no SQL are found, keyed by the SQL of the value.
   private var forms: [String: RowField] = [:]
   private var watched: [(value: String, converted: String, property: String)] = []
 
-  /// Creates an empty row. The first parameter, `?1`, takes the key of the old row.
+  /// Creates a row without values. The first parameter, `?1`, stands for the key of the old row.
   init(keyColumn: Int) { columns = [keyColumn] }
 
-  /// The parameter that takes the key of the old row.
+  /// The SQL parameter for the key of the old row.
   var ownKey: String { "?1" }
 
-  /// The parameter that takes the value of a column of the old row.
+  /// The SQL parameter for the value in a column of the old row.
   mutating func parameter(_ column: Int) -> String {
     if let place = columns.firstIndex(of: column) { return "?\(place + 1)" }
     columns.append(column)
     return "?\(columns.count)"
   }
 
-  /// The value of a column of the old row, as SQL, with a constant where it is NULL.
+  /// An SQL expression for the value in a column of the old row; it gives `constant` if the value is NULL.
   mutating func parameter(_ column: Int, or constant: String) -> String {
     let sql = "IFNULL(\(parameter(column)), \(constant))"
     forms[sql] = .columnOr(column, constant: constant)
     return sql
   }
 
-  /// A constant where a value is not NULL, else NULL, as SQL.
+  /// An SQL expression for `constant`; it gives NULL if the SQL expression `value` gives NULL.
   mutating func constant(_ constant: String, where value: String) -> String {
     let sql = "CASE WHEN \(value) IS NULL THEN NULL ELSE \(constant) END"
     if case .column(let column)? = field(value) {
@@ -37,7 +38,7 @@ struct RowSQL {
     return sql
   }
 
-  /// How a value, which is given as SQL, can be found without SQL; nil when it cannot.
+  /// How the value of an SQL expression is found without SQL; nil when SQL is needed.
   private func field(_ value: String) -> RowField? {
     if let known = forms[value] { return known }
     guard value.utf8.contains(UInt8(ascii: "?")) else { return .constant(value) }
@@ -45,7 +46,7 @@ struct RowSQL {
     return .column(columns[place])
   }
 
-  /// How the row is put together without SQL; nil when SQL is needed.
+  /// How the row is made without SQL; nil when SQL is needed.
   func plain() -> PlainRow? {
     guard conditions.isEmpty, watched.isEmpty else { return nil }
     var fields: [String: RowField] = [:]
@@ -58,16 +59,17 @@ struct RowSQL {
     return PlainRow(fields: fields, demanded: demandedColumns)
   }
 
-  /// Sets a column of the new row to a value, which is given as SQL.
+  /// Sets a column of the new row to the value of an SQL expression.
   mutating func set(_ name: String, to value: String) { values.append((name, value)) }
 
-  /// Remembers a conversion that some values do not survive, for ``losses()``.
+  /// Records a conversion that may lose a value, so that ``losses()`` tests it.
   mutating func watch(_ value: String, _ converted: String, property: String) {
     watched.append((value, converted, property))
   }
 
-  /// A statement that finds which values of a row are lost in a conversion, and the properties concerned. Each column
-  /// of its result is 1 when the value of the property at the same place is lost. Nil when no conversion loses values.
+  /// A statement that finds the values of a row that conversions lose, and the properties that it checks. In the
+  /// statement's result, a column is 1 if the value of the property at the same index is lost. Nil when no value can be
+  /// lost.
   func losses() -> (statement: RowStatement, properties: [String])? {
     guard !watched.isEmpty else { return nil }
     let columns = watched.map { "(\($0.value) IS NOT NULL AND \($0.converted) IS NULL)" }
@@ -76,10 +78,10 @@ struct RowSQL {
     )
   }
 
-  /// Lets the insertion take only rows for which a condition, given as SQL, holds.
+  /// Restricts the insertion to rows for which an SQL condition is true.
   mutating func take(where condition: String) { conditions.append(condition) }
 
-  /// Lets the insertion take only rows in which a value, given as SQL, is not NULL.
+  /// Restricts the insertion to rows for which an SQL expression is not NULL.
   mutating func demand(_ value: String) { demanded.insert(value) }
 
   /// The statement that inserts the row.
@@ -88,7 +90,7 @@ struct RowSQL {
     let selected = values.map(\.value).joined(separator: ", ")
     let into = try SQLText.quoted(table)
     let conditions = conditions + demanded.sorted().map { "\($0) IS NOT NULL" }
-    // Without a condition VALUES is a third faster than SELECT.
+    // Without conditions, the statement uses VALUES, which is a third faster than SELECT.
     return RowStatement(
       sql: conditions.isEmpty
         ? "INSERT INTO \(into) (\(names)) VALUES (\(selected))"
@@ -96,6 +98,7 @@ struct RowSQL {
       columns: columns)
   }
 
-  /// A statement whose parameters take the columns that were asked for so far.
+  /// Makes a statement from SQL text. The statement has parameters for all columns that were passed to
+  /// ``parameter(_:)`` before.
   func statement(_ sql: String) -> RowStatement { RowStatement(sql: sql, columns: columns) }
 }

@@ -1,38 +1,42 @@
 import ObjectModel
 import SQLiteWriter
 
-/// Values and names in the SQL of a migration.
+/// Writes values, names and conversions as SQL text.
 enum SQLText {
-  /// A name as a quoted SQL identifier. Throws for a name that SQL cannot hold.
+  /// Returns a name as a quoted SQL identifier. Throws for a name that cannot be written in SQL.
   static func quoted(_ name: String) throws -> String { try SQLIdentifier.quoted(name) }
 
-  /// A text as an SQL literal. SQLite's parser ends at a NUL, so a text with one is written as bytes.
+  /// Returns a text as an SQL literal. A text that contains a NUL is written as bytes, because SQLite's parser stops at
+  /// a NUL.
   static func literal(_ text: String) -> String {
     guard !text.utf8.contains(0) else { return "CAST(\(literal(Array(text.utf8))) AS TEXT)" }
     let quote = UInt8(ascii: "'")
-    // Quotes are found by bytes, because a quote and a combining mark after it are one `Character`.
+    // The search for quotes compares bytes, because Swift treats a quote and a combining mark after it as one
+    // `Character`.
     let doubled = text.utf8.flatMap { $0 == quote ? [quote, quote] : [$0] }
     return "'" + String(decoding: doubled, as: UTF8.self) + "'"
   }
 
-  /// Bytes as an SQL literal.
+  /// Returns bytes as an SQL literal.
   static func literal(_ bytes: [UInt8]) -> String { "x'\(Hex.string(bytes))'" }
 
-  /// A real as an SQL literal that gives exactly the same number; NaN is NULL, as SQLite stores it.
+  /// Returns a real as an SQL literal that gives exactly the same number. NaN becomes NULL, because SQLite stores NULL
+  /// for NaN.
   static func literal(_ value: Double) -> String {
     if value.isNaN { return "NULL" }
     guard value.isFinite else { return value < 0 ? "-9e999" : "9e999" }
     return value.description
   }
 
-  /// An integer as an SQL literal.
+  /// Returns an integer as an SQL literal.
   static func literal(_ value: Int64) -> String {
-    // SQLite parses a negative number as the negation of a positive one, and 2^63 is not a 64-bit integer.
+    // SQLite parses a negative number as a positive number with a minus sign, but 2^63 does not fit into a 64-bit
+    // integer.
     value == .min ? "(-9223372036854775807 - 1)" : String(value)
   }
 
-  /// A default value as Core Data stores it, as an SQL literal. Nil for an object of a class of the app, and for a
-  /// value that does not fit the attribute's type.
+  /// Returns an attribute's default value as an SQL literal, in the form in which Core Data stores it. Returns nil for
+  /// an object of one of the app's classes, and for a value that does not fit the attribute's type.
   static func literal(_ value: DefaultValue, of attribute: Attribute) -> String? {
     let constant: ExpressionConstant? =
       switch value {
@@ -50,8 +54,8 @@ enum SQLText {
     return constant.flatMap { literal($0, of: attribute) }
   }
 
-  /// A constant as Core Data stores it in an attribute, as an SQL literal; nil when it does not fit the attribute's
-  /// type.
+  /// Returns a constant as an SQL literal, in the form in which Core Data stores it in an attribute. Returns nil when
+  /// the constant does not fit the attribute's type.
   static func literal(_ constant: ExpressionConstant, of attribute: Attribute) -> String? {
     switch (constant, attribute.type) {
     case (.null, _): "NULL"
@@ -98,7 +102,8 @@ enum SQLText {
     }
   }
 
-  /// A computed value, as SQL, converted to the form in which an attribute's type is stored.
+  /// Returns an SQL expression that converts the result of the SQL expression `value` to the form in which Core Data
+  /// stores values of the attribute's type.
   static func computed(_ value: String, for attribute: Attribute) -> String {
     switch storage(attribute.type) {
     case .integer?: "CAST(\(value) AS INTEGER)"
@@ -107,7 +112,7 @@ enum SQLText {
     }
   }
 
-  /// The integers that an attribute of an integer type can hold.
+  /// The range of the values that an attribute of an integer type can have.
   private static func range(_ type: AttributeType) -> ClosedRange<Int64> {
     switch type {
     case .integer16: -32_768...32_767
@@ -117,8 +122,9 @@ enum SQLText {
     }
   }
 
-  /// Converts a value, given as SQL, to the type of the new attribute. `isPartial` says whether some values cannot be
-  /// converted and become NULL. Returns nil when no value can be converted. Nothing is rounded or cut to fit.
+  /// Returns an SQL expression that converts the result of the SQL expression `value` to the type of the new attribute.
+  /// Values that would have to be rounded or shortened become NULL; `isPartial` is true if there can be such values.
+  /// Returns nil when no value can be converted.
   static func converted(_ value: String, from old: Attribute, to new: Attribute) -> (
     sql: String, isPartial: Bool
   )? {
@@ -133,7 +139,7 @@ enum SQLText {
         true
       )
     case (.integer?, .real?):
-      // A 64-bit float holds integers of up to 53 bits exactly.
+      // A 64-bit float represents each integer of up to 53 bits exactly.
       guard old.type == .integer64 else { return ("CAST(\(value) AS REAL)", false) }
       return (
         "CASE WHEN \(value) BETWEEN -9007199254740992 AND 9007199254740992 THEN CAST(\(value) AS REAL) END",
@@ -141,7 +147,8 @@ enum SQLText {
       )
     case (.real?, .integer?):
       let limits = range(new.type)
-      // Beyond 2^63 a cast gives the nearest 64-bit integer. The smallest one has no absolute value.
+      // A cast turns a real beyond the range of 64-bit integers into the nearest such integer, so only reals below
+      // 9.2e18 are taken. Integers are not passed to abs(), because abs() fails for the smallest integer.
       return (
         "CASE WHEN \(value) = CAST(\(value) AS INTEGER) AND \(value) >= \(literal(limits.lowerBound)) AND \(value) <= \(limits.upperBound) AND (typeof(\(value)) = 'integer' OR abs(\(value)) < 9.2e18) THEN CAST(\(value) AS INTEGER) END",
         true
@@ -153,19 +160,20 @@ enum SQLText {
     }
   }
 
-  /// Adds or removes the marker byte that Core Data writes before bytes that may be in an external file.
+  /// Adds or removes the marker byte, which Core Data writes before the bytes of an attribute that allows external
+  /// storage.
   private static func marked(_ value: String, from old: Attribute, to new: Attribute) -> String {
     switch (old.allowsExternalBinaryDataStorage, new.allowsExternalBinaryDataStorage) {
-    // NULL stays NULL: x || NULL is NULL.
+    // NULL stays NULL, because `x || NULL` is NULL.
     case (false, true): "CAST(x'01' || \(value) AS BLOB)"
-    // The bytes of a file are bound in place of its name.
+    // For a value in an external file, the content of the file is bound to the parameter instead of the file's name.
     case (true, false):
       "CASE WHEN substr(\(value), 1, 1) = x'01' THEN substr(\(value), 2) ELSE \(value) END"
     default: value
     }
   }
 
-  /// A constant of an expression as an SQL literal; nil for one that SQL has no value for.
+  /// Returns a constant of an expression as an SQL literal; nil when SQL has no value for the constant.
   static func literal(_ constant: ExpressionConstant) -> String? {
     switch constant {
     case .null: "NULL"
@@ -180,22 +188,23 @@ enum SQLText {
     }
   }
 
-  /// A call of a built-in function of NSExpression (NSExpression.h), as SQL; nil when the function is not supported.
+  /// Returns an SQL expression for a call of one of NSExpression's built-in functions (NSExpression.h); nil when the
+  /// function is not supported.
   static func call(_ selector: String, _ arguments: [String]) -> String? {
     switch (selector, arguments.count) {
     case ("add:to:", 2): "(\(arguments[0]) + \(arguments[1]))"
     case ("from:subtract:", 2): "(\(arguments[0]) - \(arguments[1]))"
     case ("multiply:by:", 2): "(\(arguments[0]) * \(arguments[1]))"
-    // The division is one of reals, never of integers: 1 / 2 is 0.5.
+    // The division is one of reals, not of integers: 1 / 2 is 0.5.
     case ("divide:by:", 2): "(CAST(\(arguments[0]) AS REAL) / \(arguments[1]))"
     case ("abs:", 1): "abs(\(arguments[0]))"
-    // The moment at which the statement runs, in seconds since 2001.
+    // The time at which the statement runs, as the number of seconds since 2001-01-01.
     case ("now", 0): "((julianday('now') - 2451910.5) * 86400.0)"
     default: nil
     }
   }
 
-  /// The 16 bytes of a UUID; nil for a text that is not a UUID.
+  /// Returns the 16 bytes of a UUID; nil when the text is not a UUID.
   static func bytes(ofUUID text: String) -> [UInt8]? {
     Hex.bytes(String(decoding: text.utf8.filter { $0 != UInt8(ascii: "-") }, as: UTF8.self))
       .flatMap { $0.count == 16 ? $0 : nil }

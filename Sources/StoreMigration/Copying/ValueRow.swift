@@ -4,7 +4,7 @@ import SQLiteForensics
 import SQLiteWriter
 import StoreExtraction
 
-/// A row with its values in memory: one that recovery found, or one that SQL returned.
+/// A row whose values are in memory. The row was found by recovery, or returned by SQL.
 struct ValueRow: CopyRun.Row {
   private var stored: [StoredValue]
   let key: Int64?
@@ -27,7 +27,7 @@ struct ValueRow: CopyRun.Row {
     self.storePath = storePath
   }
 
-  /// Creates a row from its values alone. It has no page and no partial values.
+  /// Creates a row without partial values and without a page number.
   init(_ values: [StoredValue], keyColumn: Int, storePath: String) {
     stored = values
     if keyColumn < values.count, case .integer(let value) = values[keyColumn] {
@@ -95,7 +95,7 @@ struct ValueRow: CopyRun.Row {
 
   func bind(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws {
     var binding = RowBinding(statement)
-    // A column at the end of the list that the SQL does not use has no parameter.
+    // The statement has fewer parameters than the list has columns if its SQL does not use the last columns.
     for column in columns.prefix(statement.parameterCount) {
       switch column < stored.count ? stored[column] : .null {
       case .null: binding.null()

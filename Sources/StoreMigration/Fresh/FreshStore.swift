@@ -6,17 +6,17 @@ public import ObjectModel
 package import SQLiteWriter
 import StoreExtraction
 
-/// Makes a new, empty store for a model when there is no host app to make one.
+/// Creates new, empty stores for a model, without the host app.
 public enum FreshStore {
-  /// Creates the store at `path`: tables, indexes, Z_METADATA with the computed version hashes, Z_PRIMARYKEY and
-  /// the cached model, in WAL mode as Core Data leaves it.
+  /// Creates the store at `path`, in WAL mode like the stores that Core Data creates. The store has the tables and
+  /// indexes of the model, Z_METADATA with the computed version hashes, Z_PRIMARYKEY, and the cached model.
   ///
-  /// Derived attributes get no triggers: their SQL functions exist only inside Core Data, and the triggers would fail
-  /// everywhere else.
+  /// The store has no triggers for derived attributes. Such triggers would call SQL functions that exist only inside
+  /// Core Data, so they would fail in any other program.
   ///
-  /// - Throws: `FreshStoreSchema.Failure` when a version hash follows no confirmed rule, `SQLiteWriterError` when
-  ///   something already exists at the path or the file cannot be written, `ExtractionError` when SQLite's check of the
-  ///   new store finds a problem. In each case, no file is left.
+  /// - Throws: `FreshStoreSchema.Failure` when a version hash follows no confirmed rule, `SQLiteWriterError` when a
+  ///   file already exists at the path or the new file cannot be written, `ExtractionError` when SQLite's check of the
+  ///   new store finds a problem. After an error, no new file is left behind.
   public static func create(at path: String, for model: ManagedObjectModel, uuid: UUID = UUID())
     throws
   {
@@ -37,10 +37,10 @@ public enum FreshStore {
     }
   }
 
-  /// The journal mode and auto-vacuum mode that Core Data gives its files.
+  /// The journal mode and the auto-vacuum mode of the files that Core Data creates.
   package static let options = SQLiteWriter.Options(journalMode: .wal, autoVacuum: .incremental)
 
-  /// Writes the content of a new, empty store into a new file, in one transaction.
+  /// Writes the tables, the metadata and the cached model of an empty store into a new file, in one transaction.
   package static func write(_ schema: FreshStoreSchema, uuid: UUID, to writer: SQLiteWriter) throws
   {
     try writer.transaction {

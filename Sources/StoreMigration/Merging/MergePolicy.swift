@@ -1,23 +1,26 @@
-/// How a merge treats objects that two stores have in common. A merge puts the rows of the old store, which was set
-/// aside, among those of the present store, which the app has used since.
+/// How a merge treats objects that are in both of its stores. A merge combines the rows of an old store, which was set
+/// aside, with the rows of the present store, which the app has used since then.
 public struct MergePolicy: Sendable {
-  /// What becomes of an object of the old store when the present store has one with the same unique values.
+  /// What happens when an object of the old store and an object of the present store have the same unique values.
   public enum Duplicates: String, Sendable, CaseIterable, Codable {
-    /// The present object stays as it is; the values of the old one are not used.
+    /// The present object stays unchanged. The values of the old object are not used.
     case keep
-    /// The present object gets the old value of each attribute that it has no value for.
+    /// Each attribute that has no value in the present object gets the old object's value.
     case fill
-    /// The present object gets the old value of each attribute that the old object has a value for.
+    /// Each attribute that has a value in the old object gets this value in the present object.
     case replace
   }
 
-  /// What becomes of an object of the old store when the present store has one with the same unique values. The present
-  /// object always keeps its to-one relationships, and the attributes that are part of a uniqueness constraint.
+  /// What happens when an object of the old store and an object of the present store have the same unique values. In
+  /// any case, the present object keeps its to-one relationships, and its attributes that are part of a uniqueness
+  /// constraint.
   public var duplicates = Duplicates.keep
-  /// Whether an object of the old store is also recognised in the present store by its content: all attributes are
-  /// equal, the to-one relationships lead to the same objects, and each store has only one such object.
+  /// Whether an old object and a present object with equal content are treated as the same object, too. Their content
+  /// is equal if all attributes are equal and the to-one relationships lead to the same objects. Such objects count as
+  /// the same only if each store has exactly one object with this content.
   public var matchesEqualContent = false
 
-  /// Creates a policy that adds every old object that breaks no uniqueness constraint, and changes no present object.
+  /// Creates a policy that changes no present object, and adds every old object that does not break a uniqueness
+  /// constraint.
   public init() {}
 }

@@ -21,8 +21,8 @@ extension Migration {
     }
   }
 
-  /// Copies the rows of the present store into another new file, and merges those of the finished file `other` into it.
-  /// Returns the new file; `other` is discarded.
+  /// Makes a new file with the rows of the present store, and merges the rows of the finished file `other` into this
+  /// new file. Returns the new file. Discards `other`.
   func merge(
     _ other: SQLiteWriter, into target: MergeTarget, to output: String, _ rejects: RejectedRows,
     _ own: ExternalFiles, _ external: ExternalFiles, _ watch: ProgressWatch,

@@ -3,19 +3,19 @@ package import ObjectModel
 import StoreExtraction
 import StoreFiles
 
-/// The store that the app has used since the old store was set aside. A merge puts the rows of the old store among
-/// those of the present store, in a new file. The present store is only read.
+/// The store that the app has used since the old store was set aside. A merge only reads this store, and writes the
+/// rows of both stores into a new file.
 package struct PresentStore {
   /// The path of the main file of the present store.
   package let path: String
   let source: Migration.Source
   let policy: MergePolicy
   let watch: EvidenceWatch
-  /// The model that the store carries; nil when it carries none that can be read.
+  /// The model that is cached in the store; nil when the store has no readable model.
   package let model: ManagedObjectModel?
   private let recorded: [String: VersionHash]
 
-  /// Opens the present store. If it is damaged, its live rows are taken wherever they are found.
+  /// Opens the present store. If the store is damaged, recovery reads its live rows.
   ///
   /// - Throws: `SQLiteFileError` when the file is not a database, or cannot be read.
   package init(path: String, policy: MergePolicy) throws {
@@ -35,15 +35,15 @@ package struct PresentStore {
     }
   }
 
-  /// Whether the version hashes that the store records are those of the model `wanted`.
+  /// Whether the version hashes in the store's metadata are those of the model `wanted`.
   package func records(_ wanted: ManagedObjectModel) -> Bool {
     !recorded.isEmpty && recorded == wanted.versionHashes().hashes
   }
 
-  /// Throws ``MigrationError`` when the store is known to have another model than `wanted`.
+  /// Throws ``MigrationError`` if it is certain that the store's model is not `wanted`.
   func check(_ wanted: ManagedObjectModel) throws {
     let hashes = wanted.versionHashes().hashes
-    // The recorded hashes may be lost, or be of an older kind; then those of the store's own model decide.
+    // If the recorded hashes are lost, or were computed by an older rule, the hashes of the cached model are used.
     let own = recorded == hashes ? recorded : model?.versionHashes().hashes ?? recorded
     guard own != hashes, !own.isEmpty else { return }
     let differing = Set(own.keys).union(hashes.keys).filter { own[$0] != hashes[$0] }

@@ -4,19 +4,19 @@ import ObjectModel
 import SQLiteWriter
 import StoreExtraction
 
-// The external files of both stores. Their names are UUIDs, so both stores have a file of one name only where one store
-// is a copy of the other; the files may have changed since.
+// Handles the external files of both stores. Their names are UUIDs, so the same name occurs in both stores only if one
+// store is a copy of the other. Even then, a file may have changed since the copy was made.
 extension StoreMerge {
-  /// Gives external files of the other store new names where the present store refers to a different file by the same
-  /// name, or lacks the file. So each row keeps its own file.
+  /// Gives new names to those external files of the other store whose name the present store uses for a different file
+  /// or for a missing file. This way, each row keeps its own file.
   func giveFilesNames() throws {
     try rename(
       old.liveNames.intersection(present.liveNames).filter { !old.hasSameFile($0, as: present) },
       isAdded: false)
   }
 
-  /// Gives the external file of an added object a name of its own where a present object refers to a file of the same
-  /// name: Core Data deletes a file with its object.
+  /// Gives a new name to each external file of an added object if the present store also has a file with its name. If
+  /// two objects shared a file, deleting one object would delete the other object's file.
   func giveAddedFilesNames() throws {
     try rename(old.liveNames.intersection(present.liveNames), isAdded: true)
   }
@@ -68,13 +68,13 @@ extension StoreMerge {
     old.keep { named.contains($0) && !shared.contains($0) }
   }
 
-  /// The quoted names of a table's columns whose values may be names of external files.
+  /// The quoted names of those columns of a table whose values may be names of external files.
   private func fileColumns(of table: TableLayout.Table) throws -> [String] {
     try attributes(of: table).filter(\.attribute.allowsExternalBinaryDataStorage)
       .map { try SQLText.quoted($0.name) }
   }
 
-  /// A condition, as SQL, that holds when the value of a column has the form of an external file's name.
+  /// An SQL condition that is true if the value of a column has the form of an external file's name.
   static func namesFile(_ column: String) -> String {
     "(length(\(column)) = 38 AND substr(\(column), 1, 1) = x'02')"
   }

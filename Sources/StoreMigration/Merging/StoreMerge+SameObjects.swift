@@ -2,16 +2,17 @@ import CoreDataStore
 import ObjectModel
 import SQLiteWriter
 
-// Objects that both stores have.
+// Finds the objects that are in both stores.
 extension StoreMerge {
-  /// The most rounds in which rows are matched after the rows that they lead to. A row at the end of a longer chain is
-  /// not recognised, and is added.
+  /// The maximum number of rounds. Each round matches the rows whose destinations are matched already. A row at the end
+  /// of a longer chain of references is not recognised, so it is added as a new row.
   private static let maxRounds = 1_000
-  /// How often the matching starts again after matched objects turned out to lead to different objects.
+  /// The maximum number of passes. A new pass begins when rows were matched by content although their references lead
+  /// to different objects.
   private static let maxPasses = 20
   private static let apart = "\(schema).\"kept apart\""
 
-  /// Finds the objects that both stores have. Returns notes for the report, one sentence each.
+  /// Finds the objects that are in both stores. Returns notes for the report, one sentence each.
   func matchObjects() throws -> [String] {
     try writer.execute(
       "CREATE TABLE \(Self.apart) (place INTEGER, old INTEGER, PRIMARY KEY (place, old)) WITHOUT ROWID"
@@ -37,8 +38,9 @@ extension StoreMerge {
     return []
   }
 
-  /// Matches rows by unique values: first by those that are attributes, then, in rounds, by those that lead to rows
-  /// already matched. Returns false when the last round still found rows.
+  /// Matches rows by unique values and, if `byContent` is true and the policy allows it, by content. Uniqueness
+  /// constraints that consist of attributes are used first. The rest happens in rounds, because a row can be matched
+  /// only after the rows that it leads to. Returns false when the last round still found rows.
   private func matchInRounds(byContent: Bool) throws -> Bool {
     try matchUniqueValues(onlyAttributes: true)
     for _ in 0..<Self.maxRounds {
@@ -51,8 +53,8 @@ extension StoreMerge {
     return false
   }
 
-  /// Matches rows with the same unique values. With `onlyAttributes`, uses the constraints that no relationship is part
-  /// of; else uses the others. Returns how many rows were matched.
+  /// Matches rows with the same unique values. Uses either the uniqueness constraints that consist of attributes, or
+  /// those that contain a relationship, depending on `onlyAttributes`. Returns the number of rows that were matched.
   @discardableResult
   private func matchUniqueValues(onlyAttributes: Bool) throws -> Int {
     var found = 0
@@ -90,8 +92,9 @@ extension StoreMerge {
     return writer.changeCount
   }
 
-  /// Matches rows whose attributes are equal and that lead to the same rows, when each store has only one such row. A
-  /// row waits until those that it leads to are matched. Returns how many rows were matched.
+  /// Matches rows by content: the attributes are equal, the references lead to the same rows, and each store has
+  /// exactly one row with this content. A row is matched only after the rows that it leads to. Returns the number of
+  /// rows that were matched.
   private func matchContent(of table: TableLayout.Table) throws -> Int {
     var own = ["0 AS side", "Z_PK AS pk", "Z_ENT AS v0"]
     var other = ["1", "Z_PK", "Z_ENT"]
@@ -129,8 +132,8 @@ extension StoreMerge {
     return writer.changeCount
   }
 
-  /// Finds rows that were matched by their content but lead to different rows, and excludes them from the next matching
-  /// by content. Returns how many there are.
+  /// Finds rows that were matched by content although their references lead to different rows, and excludes these rows
+  /// from further matching by content. Returns the number of these rows.
   private func keepApart() throws -> Int {
     var found = 0
     for (place, table) in layout.tables.enumerated() {
@@ -152,8 +155,8 @@ extension StoreMerge {
     return found
   }
 
-  /// Whether a reference is part of a row's content. Of a one-to-one relationship only one side is, because else each
-  /// row would wait for the other.
+  /// Whether a reference is compared as part of a row's content. In a one-to-one relationship, only the reference of
+  /// one side is compared; otherwise each of the two rows would wait for the other row to be matched.
   private func comparesReference(_ column: TableLayout.Column) -> Bool {
     guard case .toOne(let relationship) = column.role,
       let inverse = TableLayout.inverse(of: relationship, in: layout.model), !inverse.isToMany
@@ -164,8 +167,8 @@ extension StoreMerge {
 
   // MARK: - Values
 
-  /// The columns of the attributes that a present object may get from the other store: all but those of uniqueness
-  /// constraints, by which it was recognised.
+  /// The quoted names of the columns whose values a present object may get from the other store. Attributes in
+  /// uniqueness constraints are left out, because the objects were recognised by these attributes.
   private func givenAttributes(of table: TableLayout.Table) -> [String] {
     let unique = Set(
       table.entityNames.flatMap { name in
@@ -175,13 +178,13 @@ extension StoreMerge {
     return attributes(of: table).map(\.name).filter { !unique.contains($0) }
   }
 
-  /// A subquery for FROM that pairs rows with the same unique values: `new` is the key in this store, `old` the lowest
-  /// key of such a row in the other store.
+  /// A subquery for FROM that pairs rows with the same unique values. The column `new` is the key of the row in this
+  /// store. The column `old` is the lowest key, in the other store, of a row with the same unique values.
   private func pairs(_ table: TableLayout.Table) throws -> String {
     "(SELECT new, min(old) AS old FROM \(try keys(of: table)) WHERE how = \(Way.sameValues.rawValue) GROUP BY new)"
   }
 
-  /// Gives the present objects the values that the policy takes from the other store.
+  /// Sets the values that the policy gives to present objects from the other store.
   func update(_ table: TableLayout.Table) throws {
     let changes = try givenAttributes(of: table).map { column in
       let name = try SQLText.quoted(column)
@@ -195,7 +198,8 @@ extension StoreMerge {
     )
   }
 
-  /// Puts present rows whose values are about to be replaced into the file of rejects. Returns their number.
+  /// Writes those present rows into the file of rejects in which the merge will replace a value. Returns the number of
+  /// these rows.
   func tellReplaced() throws -> Int {
     try layout.tables.reduce(0) { count, table in
       let given = Set(givenAttributes(of: table))
@@ -217,8 +221,8 @@ extension StoreMerge {
     }
   }
 
-  /// Puts an old row into the file of rejects if a present row has the same unique values, but not all of the old row's
-  /// other values. Returns the number of these old rows.
+  /// Writes those old rows into the file of rejects that have the same unique values as a present row, but differ from
+  /// it in other values. Returns the number of these rows.
   func tellDifferences() throws -> Int {
     try layout.tables.reduce(0) { count, table in
       let attributes = Set(attributes(of: table).map(\.name))
@@ -258,8 +262,8 @@ extension StoreMerge {
       ?? .null
   }
 
-  /// Reads the old and the present row of each pair, and returns the number of pairs for which `body` returns true. A
-  /// table may have so many columns that no SQL statement could compare two of its rows.
+  /// Calls `body` with the old row and the present row of each pair, and returns the number of calls that returned
+  /// true. The rows are not compared in SQL, because a table may have too many columns for one statement.
   private func forEachPair(
     of table: TableLayout.Table, _ pairs: String,
     _ body: (_ far: [SQLiteValue], _ own: [SQLiteValue], _ columns: [String]) throws -> Bool

@@ -5,14 +5,15 @@ import SQLiteWriter
 import StoreExtraction
 import StoreFiles
 
-/// Merges the rows of one new store into another new store of the same model, by SQL. This run has made both files. The
-/// one that gives its rows is attached as ``schema``, gets some helper tables, and is discarded afterwards.
+/// Merges the rows of one new store, called the other store, into a second new store of the same model, called this
+/// store. The work is done in SQL, on two files that this run has made. The other store is attached as ``schema``, gets
+/// some helper tables, and is discarded afterwards.
 struct StoreMerge {
-  /// The name under which the file that gives its rows is attached.
+  /// The schema name under which the other store is attached.
   static let schema = "other"
 
-  /// How a row of the other store gets into this one: the values of the column `how` in the tables of keys
-  /// (``keys(of:)``).
+  /// How a row of the other store is represented in this store. The raw value is stored in the column `how` of the
+  /// helper tables (``keys(of:)``).
   enum Way: Int {
     /// The row is added, with a new key.
     case added = 0
@@ -26,9 +27,9 @@ struct StoreMerge {
   let policy: MergePolicy
   let writer: SQLiteWriter
   let rejects: RejectedRows
-  /// The highest key that each table of this store has handed out, by table name.
+  /// The highest key that was ever assigned in each table of this store, keyed by table name.
   let highestKeys: [String: Int64]
-  /// The external files of this store, and those of the other one.
+  /// The external files of this store, and the external files of the other store.
   let present: ExternalFiles
   let old: ExternalFiles
   private(set) var report: MigrationReport.Merge
@@ -48,8 +49,7 @@ struct StoreMerge {
     report = .init(into: path, duplicates: policy.duplicates)
   }
 
-  /// Runs the merge. `copy` is the run that has filled this store; it is used to cut the references that lead to no
-  /// row.
+  /// Runs the merge. `copy` is the run that has filled this store; here it cuts the references that lead to no row.
   mutating func run(_ copy: CopyRun) throws {
     let cutCount = copy.cut.count
     for table in layout.tables {
@@ -76,7 +76,8 @@ struct StoreMerge {
     noteDerived()
   }
 
-  /// Adds a note on each entity with derived attributes, which Core Data computes only when it saves an object.
+  /// If the merge has added or matched any objects, adds a note for each entity whose present objects have derived
+  /// attributes: Core Data computes derived attributes only when it saves an object.
   private mutating func noteDerived() {
     guard report.entities.contains(where: { $0.addedCount + $0.sameValuesCount > 0 }) else {
       return
@@ -101,18 +102,19 @@ struct StoreMerge {
     "\(Self.schema)." + (try SQLText.quoted(table.name))
   }
 
-  /// The table that gives, for each key of the other store, the key in this store. Its name differs from those of all
-  /// tables of Core Data.
+  /// The name of the helper table that maps each key of the other store to the key in this store. No table of Core Data
+  /// has such a name.
   func keys(of table: TableLayout.Table) throws -> String {
     "\(Self.schema)." + (try SQLText.quoted("keys of \(table.name)"))
   }
 
-  /// The key in this store for the key of a row of the other store, as SQL; NULL for a key that leads to no row.
+  /// An SQL expression that turns a key of the other store into the key in this store; it gives NULL if there is no row
+  /// with the key.
   func key(_ old: String, of table: TableLayout.Table) throws -> String {
     "(SELECT new FROM \(try keys(of: table)) WHERE old = \(old))"
   }
 
-  /// The table that a column with the key of another row leads to; nil for any other column.
+  /// The table that a column leads to if the column holds the keys of other rows; nil for any other column.
   func destination(of column: TableLayout.Column) -> TableLayout.Table? {
     switch column.role {
     case .toOne(let relationship): layout.table(of: relationship.destinationEntityName)
@@ -121,7 +123,8 @@ struct StoreMerge {
     }
   }
 
-  /// The columns of a table's attributes, without the derived ones, which Core Data computes itself.
+  /// The columns of a table's attributes. Derived attributes are left out, because Core Data computes their values
+  /// itself.
   func attributes(of table: TableLayout.Table) -> [(name: String, attribute: Attribute)] {
     table.columns.compactMap { column in
       guard case .attribute(let attribute) = column.role, !attribute.isDerived else { return nil }
@@ -133,7 +136,8 @@ struct StoreMerge {
 
   // MARK: - Rows
 
-  /// Gives each row that is to be added a key above all keys that this store has handed out.
+  /// Gives each row that will be added a new key, which is higher than all keys that were ever assigned in the row's
+  /// table.
   private func handOutKeys() throws {
     for table in layout.tables {
       let highest = highestKey(of: table)
@@ -152,13 +156,12 @@ struct StoreMerge {
     }
   }
 
-  /// Adds the rows that have new keys. A row that breaks a uniqueness constraint is left out here and rejected
-  /// afterwards.
+  /// Adds the rows that got new keys. Leaves out rows that break a uniqueness constraint; these are rejected later.
   private func insert(into table: TableLayout.Table) throws {
     let leading = table.columns.compactMap { column in
       destination(of: column).map { (column: column, far: $0) }
     }
-    /// The place of a column in `leading`: the column itself, or the one of that role and of the same entity.
+    /// The index in `leading` of the column that has the role `role` and belongs to `column`, or is `column` itself.
     func place(_ role: TableLayout.Role, _ column: TableLayout.Column) -> Int? {
       let name = role == column.role ? column.name : layout.companion(of: column, role, in: table)
       return leading.firstIndex { $0.column.name == name }
@@ -173,7 +176,7 @@ struct StoreMerge {
     var values = ["k", "Z_ENT", "Z_OPT"]
     for column in table.columns {
       let name = try SQLText.quoted(column.name)
-      // A column that stays NULL here is set after all rows are inserted.
+      // A column that is set to NULL here gets its value after all rows are inserted.
       let (value, key): (String?, Int?) =
         switch column.role {
         case .attribute: (name, nil)
@@ -200,22 +203,23 @@ struct StoreMerge {
       """)
   }
 
-  /// A position, as SQL, after those of the rows already there. Their highest position is limited to 2^62, so that the
-  /// sum does not overflow.
+  /// An SQL expression for a position after all existing positions. The highest existing position is capped at 2^62, so
+  /// that the addition does not overflow.
   private func position(of order: String, among key: String, after top: String, then next: String)
     -> String
   {
     "CASE WHEN \(key) IS NOT NULL THEN min(ifnull(\(top).place, 0), \(Int64(1) << 62)) + 1024 * row_number() OVER (PARTITION BY \(key) ORDER BY rows.\(order), \(next)) END"
   }
 
-  /// A join for FROM whose column `place` is the highest position among the rows that lead to the same row.
+  /// A join, for the FROM clause, with the highest position among the rows that lead to the same row. The position is
+  /// in the column `place`.
   private static func tops(
     _ name: String, of order: String, in table: String, by column: String, is key: String
   ) -> String {
     " LEFT JOIN (SELECT \(column) AS owner, max(\(order)) AS place FROM \(table) WHERE \(column) IS NOT NULL GROUP BY \(column)) AS \(name) ON \(name).owner = \(key)"
   }
 
-  /// Puts the rows that were to be added, and were not, into the file of rejects.
+  /// Writes the rows that were to be added, but could not be, into the file of rejects.
   private mutating func rejectRest(of table: TableLayout.Table) throws {
     let columns = table.columnNames
     let listed = try columns.map { "far." + (try SQLText.quoted($0)) }.joined(separator: ", ")
@@ -229,7 +233,7 @@ struct StoreMerge {
     }
   }
 
-  /// Adds the links of a join table, with the keys that both ends have in this store.
+  /// Adds the links of the other store's join table. The keys at both ends are replaced by the keys in this store.
   private func insert(into join: TableLayout.JoinTable) throws {
     guard let near = layout.table(of: join.ownerName),
       let far = layout.table(of: join.relationship.destinationEntityName)
@@ -240,7 +244,8 @@ struct StoreMerge {
     var names = [owner, destination]
     var values = ["k0", "k1"]
     var tops = ""
-    // The position of a destination counts among the owner's destinations, and the other way round.
+    // The position of a destination counts among all destinations of its owner. The position of an owner counts among
+    // all owners of its destination.
     for (order, column, key) in [
       (join.ownerOrderColumn, destination, "k1"), (join.destinationOrderColumn, owner, "k0"),
     ] {
@@ -258,9 +263,9 @@ struct StoreMerge {
       """)
   }
 
-  /// Makes both sides of each one-to-one relationship agree. A reference that this store already had stays. Between an
-  /// added object and another one, the relationship is kept only where the other side was free; else the added object's
-  /// reference is cut.
+  /// Makes both sides of each one-to-one relationship agree. References that this store had before the merge stay. The
+  /// reference of an added object stays only if its destination leads back to the added object, or had no reference and
+  /// can be made to lead back. Otherwise the added object's reference is cut.
   private func agree(_ copy: CopyRun) throws {
     typealias End = (table: TableLayout.Table, column: TableLayout.Column, key: String)
     var sides: [(own: End, far: End, name: String)] = []

@@ -4,10 +4,10 @@ import ObjectModel
 import SQLiteWriter
 import StoreExtraction
 
-// What is done after the app's own code has worked on objects of the new store.
+// Runs the app's code on the new store, and checks the objects afterwards.
 extension CopyRun {
-  /// Runs the app's code on the objects of the new store. Then rejects the objects that lack a required value, and cuts
-  /// the references that lead to no row.
+  /// Runs the app's code on the objects of the new store. Then rejects objects that lack a required value, and cuts
+  /// references that lead to no row.
   func change(by handler: (ObjectContext) throws -> Void, highestKeys: [String: Int64]) throws {
     let objects = ObjectContext(
       plan.destination, writer, schema: "main", storePath: storePath, highestKeys: highestKeys)
@@ -18,22 +18,23 @@ extension CopyRun {
     try cutDanglingReferences()
   }
 
-  /// Moves objects that lack a required value from the new store to the file of rejects, and counts the rows that they
-  /// were made from as rejected.
+  /// Removes objects that lack a required value from the new store, and writes them into the file of rejects. The old
+  /// rows from which these objects were made count as rejected.
   func rejectIncomplete() throws {
     for table in plan.destination.tables {
       for (number, count) in try rejectIncomplete(of: table) {
         guard let entity = plan.destination.numbering.name(of: number) else { continue }
         countRejected(count, of: entity)
         broken.append(
-          "\(count) \(count == 1 ? "object" : "objects") of \(entity) lack a value that the model demands"
+          "\(count) \(count == 1 ? "object" : "objects") of \(entity) without a value that the model demands"
         )
       }
     }
   }
 
-  /// Counts written rows of a new entity as rejected: first those of mappings with a policy. Objects that the app's
-  /// code has made without an old row were never counted.
+  /// Moves `count` rows of a new entity from the number of written rows to the number of rejected rows. Rows of
+  /// mappings with a policy are moved first. Fewer rows are moved if some of the objects were made by the app's code
+  /// without an old row.
   private func countRejected(_ count: Int, of entity: String) {
     let copies = plan.tables.flatMap { table in
       table.entities.sorted { $0.key < $1.key }.flatMap(\.value)
@@ -48,8 +49,8 @@ extension CopyRun {
     }
   }
 
-  /// Notes the external files that objects of the new store name: the app's code may have given an object the file of
-  /// another one.
+  /// Collects the external files that objects of the new store refer to. This is needed because the app's code may have
+  /// copied a reference to an external file from one object to another.
   func noteExternalFilesOfObjects() throws {
     guard let external else { return }
     for table in plan.destination.tables {
@@ -90,7 +91,7 @@ extension CopyRun {
     let columns = table.columnNames
     let listed = try columns.map { try SQLText.quoted($0) }.joined(separator: ", ")
     let name = try SQLText.quoted(table.name)
-    // SQLite limits the depth of an expression, so many terms are allowed only as a sum of short ones.
+    // A long condition is split into several shorter ones, because SQLite limits the depth of an expression.
     let parts = stride(from: 0, to: flags.count, by: 100).map { start in
       "(" + flags[start..<min(start + 100, flags.count)].joined(separator: " OR ") + ")"
     }

@@ -5,35 +5,35 @@ import ObjectModel
 import SQLiteFile
 import SQLiteWriter
 
-/// What a policy works with: the objects of both stores, and which old object became which new one. It is like
-/// `NSMigrationManager`, and is not `Sendable`.
+/// Gives a policy access to the objects of both stores, and records which new object was made from which old object. It
+/// is similar to `NSMigrationManager`. It is not `Sendable`.
 public final class MigrationManager {
   /// The objects of the old store, which are only read.
   public let source: ObjectContext
   /// The objects of the new store.
   public let destination: ObjectContext
-  /// Values that policies keep for each other, by any name.
+  /// Values that policies can store for each other, under any name.
   public var userInfo: [String: any Sendable] = [:]
 
   /// The schema name under which a copy of the old store is attached.
   static let schema = "old"
   private static let associations = "\(schema).\"lifeboat associations\""
 
-  /// A mapping that is carried out.
+  /// An entity mapping, with all that is needed to carry it out.
   struct Work {
     let number: Int64
     let mapping: PolicyMapping
     let copy: EntityCopy
     let table: TableCopy
-    /// The policy that carries the mapping out; nil when SQL carries it out alone.
+    /// The policy that carries out the mapping; nil when SQL alone carries it out.
     let policy: (any MigrationPolicy)?
   }
 
   let works: [Work]
   private let run: CopyRun
 
-  /// Creates a manager. `run` has already carried out all mappings without a policy. The copy of the old store is
-  /// attached, and its tables have the layout `source`.
+  /// Creates a manager. Before this, `run` must have carried out all mappings without a policy, and the copy of the old
+  /// store must be attached. `source` is the layout of the old store's tables.
   init(
     _ run: CopyRun, _ source: TableLayout, _ policies: PolicyRegister, highestKeys: [String: Int64]
   )
@@ -73,12 +73,11 @@ public final class MigrationManager {
 
   // MARK: - For policies
 
-  /// Makes the object that a mapping's expressions describe, and associates it with `source`. Returns nil when the row
-  /// breaks a rule of the new model; the row is then in the file of rejects. Also returns nil for a mapping without a
-  /// policy, whose objects exist already.
+  /// Makes the new object that the expressions of a mapping describe, and associates it with the old object `source`.
+  /// Returns nil when the new object would break a rule of the new model; the row of `source` is then in the file of
+  /// rejects. For a mapping without a policy, always returns nil, because the objects of such a mapping exist already.
   ///
-  /// - Throws: ``MigrationError`` when there is no such mapping; an error of the policy's functions; an error that
-  ///   SQLite reports.
+  /// - Throws: ``MigrationError`` when no mapping has this name; errors of the policy's functions; errors of SQLite.
   @discardableResult
   public func createDestinationInstance(for source: ManagedObject, in mapping: PolicyMapping) throws
     -> ManagedObject?
@@ -101,9 +100,9 @@ public final class MigrationManager {
     return object
   }
 
-  /// Records that an object of the new store was made from an object of the old store.
+  /// Records that the new object `destination` was made from the old object `source`.
   ///
-  /// - Throws: ``MigrationError`` when there is no such mapping; what SQLite reports.
+  /// - Throws: ``MigrationError`` when no mapping has this name; errors of SQLite.
   public func associate(
     _ source: ManagedObject, withDestination destination: ManagedObject, in mapping: PolicyMapping
   ) throws {
@@ -120,9 +119,9 @@ public final class MigrationManager {
     ])
   }
 
-  /// The new objects that a mapping made from old objects, in the order of the old ones.
+  /// The new objects that a mapping made from the old objects `sources`, in the order of `sources`.
   ///
-  /// - Throws: ``MigrationError`` when there is no such mapping; what SQLite reports.
+  /// - Throws: ``MigrationError`` when no mapping has this name; errors of SQLite.
   public func destinationInstances(
     forEntityMappingNamed name: String, sourceInstances sources: [ManagedObject]
   ) throws -> [ManagedObject] {
@@ -147,9 +146,9 @@ public final class MigrationManager {
     }
   }
 
-  /// The old objects from which a mapping made new ones, in the order of the new ones.
+  /// The old objects from which a mapping made the new objects `destinations`, in the order of `destinations`.
   ///
-  /// - Throws: ``MigrationError`` when there is no such mapping; what SQLite reports.
+  /// - Throws: ``MigrationError`` when no mapping has this name; errors of SQLite.
   public func sourceInstances(
     forEntityMappingNamed name: String, destinationInstances destinations: [ManagedObject]
   ) throws -> [ManagedObject] {
@@ -191,8 +190,8 @@ public final class MigrationManager {
     return try context.object(withKey: key, inTableOf: entity)
   }
 
-  /// The value of an argument of a policy's function; nil for an object such as `$source`, which the function gets as a
-  /// parameter of its own.
+  /// The value of an expression that is an argument of a policy's function. Nil for an object such as `$source`,
+  /// because objects are passed to the function in separate parameters.
   private func value(of expression: ModelExpression, _ source: ManagedObject) throws
     -> PropertyValue?
   {
@@ -225,10 +224,12 @@ public final class MigrationManager {
     }
   }
 
-  /// The keys and entity numbers of at most 1,000 new objects that a mapping made, sorted by entity and key. The list
-  /// begins after `last`, the last element of the list before; nil for the first list.
+  /// Returns the next part of the list of new objects that a mapping made, as keys and entity numbers. The list is
+  /// sorted by entity number and key. A part has at most 1,000 objects, and begins after `last`, the last element of
+  /// the previous part; nil for the first part.
   func associated(_ work: Work, after last: [SQLiteValue]?) throws -> [[SQLiteValue]] {
-    // Entities of several tables may have the same keys. Numbers begin with 1.
+    // Objects in different tables may have the same key, so the entity number is compared, too. The lowest entity
+    // number is 1.
     let last = last ?? [.integer(0), .integer(0)]
     return try run.writer.rows(
       "SELECT DISTINCT destination, entity FROM \(Self.associations) WHERE mapping = ?1 AND (entity, destination) > (?3, ?2) ORDER BY entity, destination LIMIT 1000",
@@ -237,12 +238,13 @@ public final class MigrationManager {
 
   func object(_ row: [SQLiteValue]) throws -> ManagedObject? { try object(row, in: destination) }
 
-  /// The name of the table of associations, for use in SQL.
+  /// The quoted name of the table that records associations.
   var associationTable: String { Self.associations }
 }
 
 extension ModelExpression {
-  /// The function of the policy that an expression calls; nil for an expression that calls none.
+  /// The function of the policy that the expression calls; nil when the expression does not call a function of the
+  /// policy.
   var policyCall: (selector: String, arguments: [ModelExpression])? {
     switch self {
     case .function(target: .variable("entityPolicy")?, let selector, let arguments):

@@ -1,9 +1,9 @@
 public import CoreDataStore
 public import ManagedObjects
 
-/// An entity mapping, as a policy sees it.
+/// The description of an entity mapping that a policy gets.
 public struct PolicyMapping: Sendable, Hashable {
-  /// The mapping's name, by which other mappings refer to it.
+  /// The name of the mapping, which the expressions of other mappings use.
   public let name: String
   /// The entity of the old model.
   public let sourceEntityName: String
@@ -11,35 +11,36 @@ public struct PolicyMapping: Sendable, Hashable {
   public let destinationEntityName: String
 }
 
-/// The app's code for an entity mapping that names a class: `NSEntityMigrationPolicy`, with the same hooks in the same
-/// order.
+/// The app's code for an entity mapping that names a policy class. It is similar to `NSEntityMigrationPolicy`, with the
+/// same hooks in the same order.
 ///
-/// Each entity mapping has one policy object for the whole migration. Before the first hook runs, the objects of
-/// mappings without a policy exist already. Mappings with a policy are carried out in the order of the mapping model,
-/// in three passes: instances, relationships, validation. Relationships that the mappings' expressions describe are set
-/// before the second pass. An error that a hook throws ends the migration, and what was written is removed.
+/// Each entity mapping has one policy object, which is kept for the whole migration. When the first hook runs, the
+/// objects of mappings without a policy exist already. Mappings with a policy are carried out in the order of the
+/// mapping model, in three passes: instances, relationships, validation. The relationships that the mappings'
+/// expressions describe are set before the second pass. If a hook throws an error, the migration ends, and its files
+/// are removed.
 public protocol MigrationPolicy: AnyObject {
-  /// Called before the first old object of the mapping.
+  /// Called before the first old object of the mapping is handled.
   func begin(_ mapping: PolicyMapping, with manager: MigrationManager) throws
-  /// Makes the new objects for an old object. The default makes the one object that the mapping's expressions describe
-  /// (``MigrationManager/createDestinationInstance(for:in:)``). A policy that makes other objects must associate them
-  /// with the old one (``MigrationManager/associate(_:withDestination:in:)``).
+  /// Makes the new objects for an old object. The default implementation makes the single object that the mapping's
+  /// expressions describe (``MigrationManager/createDestinationInstance(for:in:)``). A policy that makes different
+  /// objects must associate each of them with the old object (``MigrationManager/associate(_:withDestination:in:)``).
   func createDestinationInstances(
     for source: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager) throws
-  /// Called after the last old object of the mapping.
+  /// Called after the last old object of the mapping was handled.
   func endInstanceCreation(_ mapping: PolicyMapping, with manager: MigrationManager) throws
-  /// Sets, for a new object, the relationships that the mapping's expressions do not describe.
+  /// Sets those relationships of a new object that the mapping's expressions do not describe.
   func createRelationships(
     for destination: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager)
     throws
-  /// Called after the last new object of the mapping has its relationships.
+  /// Called after ``createRelationships(for:in:with:)`` was called for the last new object of the mapping.
   func endRelationshipCreation(_ mapping: PolicyMapping, with manager: MigrationManager) throws
-  /// Checks the new objects of the mapping; throws when something is wrong with them.
+  /// Checks the new objects of the mapping. Throws if one of these objects is not valid.
   func performCustomValidation(_ mapping: PolicyMapping, with manager: MigrationManager) throws
-  /// Called after the validation of all mappings.
+  /// Called after ``performCustomValidation(_:with:)`` was called for all mappings.
   func end(_ mapping: PolicyMapping, with manager: MigrationManager) throws
-  /// The value of an expression `FUNCTION($entityPolicy, "selector:", …)`, for an object that was just made.
-  /// `arguments` has those arguments that are values; `$source` and other objects come as the parameters of their own.
+  /// The value of an expression `FUNCTION($entityPolicy, "selector:", …)` for a new object. `arguments` has only those
+  /// arguments that are values. `$source` and other objects are passed in separate parameters.
   func value(
     ofFunction selector: String, _ arguments: [PropertyValue], from source: ManagedObject,
     to destination: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager
@@ -49,7 +50,7 @@ public protocol MigrationPolicy: AnyObject {
 extension MigrationPolicy {
   /// Does nothing.
   public func begin(_ mapping: PolicyMapping, with manager: MigrationManager) throws {}
-  /// Makes the object that the mapping's expressions describe.
+  /// Makes the single object that the mapping's expressions describe.
   public func createDestinationInstances(
     for source: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager
   ) throws {
@@ -82,7 +83,7 @@ extension MigrationPolicy {
   }
 }
 
-/// The policies of an app, by the class names that its mapping models use.
+/// The policies that an app has registered, keyed by the class name that mapping models use.
 struct PolicyRegister: Sendable {
   private var makers: [String: @Sendable () -> any MigrationPolicy] = [:]
 
@@ -90,12 +91,13 @@ struct PolicyRegister: Sendable {
     makers[name] = make
   }
 
-  /// Makes the policy with a class name, with or without the name of its module; nil when none is registered.
+  /// Makes the policy that is registered for a class name, which may or may not begin with a module name. Returns nil
+  /// when the class is not registered.
   func policy(named name: String) -> (any MigrationPolicy)? {
     if let make = makers[name] { return make() }
     let bare = Self.withoutModule(name)
     let found = makers.filter { Self.withoutModule($0.key) == bare }
-    // With two classes of that name, either would be a guess.
+    // If several modules have a class with this name, none of these classes is chosen.
     return found.count == 1 && (bare == name || found.keys.first == bare)
       ? found.values.first?() : nil
   }

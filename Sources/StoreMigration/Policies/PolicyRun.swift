@@ -4,7 +4,8 @@ import ObjectModel
 import SQLiteFile
 import SQLiteWriter
 
-/// Carries out the mappings that have a policy, in three passes, each in the order of the mapping model.
+/// Carries out the mappings that have a policy, in three passes. Each pass goes through the mappings in the order of
+/// the mapping model.
 final class PolicyRun {
   private let run: CopyRun
   private let manager: MigrationManager
@@ -39,8 +40,8 @@ final class PolicyRun {
     try leadToAssociated()
   }
 
-  /// The second pass: the policies set relationships. The relationships that the mappings' expressions describe are set
-  /// before this pass.
+  /// The second pass: the policies set relationships. Before this pass, the relationships that the mappings'
+  /// expressions describe are set already.
   func createRelationships() throws {
     for work in works {
       guard let policy = work.policy else { continue }
@@ -60,7 +61,7 @@ final class PolicyRun {
     }
   }
 
-  /// The third pass: checks the new objects by the policies' own rules, then by the model's.
+  /// The third pass: the policies check the new objects. Afterwards, objects that lack a required value are rejected.
   func validate() throws {
     for work in works {
       try work.policy?.performCustomValidation(work.mapping, with: manager)
@@ -75,7 +76,7 @@ final class PolicyRun {
     try run.rejectIncomplete()
   }
 
-  /// Notes for the report on what policies did, one sentence each.
+  /// Sentences for the report about what the policies did.
   var notes: [String] {
     works.map {
       "\($0.mapping.name) was carried out by the class \($0.copy.policyClass ?? "") of the app"
@@ -110,8 +111,8 @@ final class PolicyRun {
     }
   }
 
-  /// Redirects references that expressions have set: where a policy made other objects than the expressions describe,
-  /// the references lead to the policy's objects.
+  /// Redirects references to the objects that policies have made. This is needed where a policy has made other objects
+  /// than the ones that the expressions describe, to which the references lead.
   private func leadToAssociated() throws {
     for work in works {
       let layout = run.plan.destination

@@ -2,12 +2,12 @@ import Foundation
 import ObjectModel
 import SafeText
 
-// What the adaptors for Core Data and SwiftData decide, in plain Swift, so that it is tested on every platform.
+// The decisions of the adaptors for Core Data and SwiftData, in plain Swift, so that they are tested on every platform.
 
 extension StoreRecovery {
-  /// Whether recovery applies to a store. It does if the store is an SQLite file that is opened for writing. Core Data
-  /// handles all other stores. A read-only store, such as one that comes with the app, cannot be replaced by a fresh
-  /// one, and `/dev/null` means a store in memory.
+  /// Whether recovery applies to a store: the store must be an SQLite file that is opened for writing. All other stores
+  /// are left to Core Data. A read-only store, for example one that ships with the app, cannot be replaced by a fresh
+  /// one. The URL `/dev/null` stands for a store in memory.
   static func covers(isSQLite: Bool, url: URL?, isReadOnly: Bool) -> Bool {
     guard isSQLite, !isReadOnly, let url, url.isFileURL else { return false }
     return !PathText.isInside(url.path, inMemoryPath)
@@ -38,7 +38,7 @@ extension ExpectedModel {
     self.init(name: name, hashes: hashes, earlierNames: renamingIdentifiers.compactMap(\.self))
   }
 
-  /// A readable name from a model's version identifiers; nil when none of them is a text.
+  /// A name for people, made from a model's version identifiers; nil when none of the identifiers is a text.
   static func name(ofIdentifiers identifiers: some Sequence<AnyHashable>) -> String? {
     let texts = identifiers.compactMap { $0.base as? String }.filter { !$0.isEmpty }
     return texts.isEmpty ? nil : texts.sorted().joined(separator: ", ")
@@ -46,17 +46,17 @@ extension ExpectedModel {
 }
 
 extension Policy {
-  /// The policy for this process. In an extension of the app, mode `act` becomes `extension`: no store is moved.
+  /// A copy of this policy for `process`. In an extension of the app, the mode `act` becomes `extension`.
   func adaptedToProcess(_ process: HostState = .ofThisProcess()) -> Policy {
     var policy = self
     if process.isExtension == true, mode == .act { policy.mode = .extension }
     return policy
   }
 
-  /// The policy for an opener that migrates by itself and whose errors do not state a cause, such as SwiftData's.
+  /// A copy of this policy for a framework, such as SwiftData, that migrates by itself and whose errors state no cause.
   ///
-  /// The version hashes decide instead of the error. Lack of space is the likeliest reason why a migration of a sound
-  /// store fails, so the free space that is needed is ``Policy/minimumFreeBytes`` plus the store's size.
+  /// Under this copy, the version hashes decide instead of the error. Lack of space is the likeliest reason why the
+  /// migration of a sound store fails, so the required free space is ``Policy/minimumFreeBytes`` plus the store's size.
   func forErrorsWithoutCause() -> Policy {
     var policy = self
     policy.setsAsideOnMismatchAlone = true

@@ -2,10 +2,10 @@ import CLibrary
 public import Foundation
 
 extension HostState {
-  /// The state of this process, as far as the process itself can tell: whether it is an extension. All else is unknown.
+  /// The part of the host's state that a process can find out by itself: whether the process is an extension.
   ///
-  /// Only `UIApplication` knows whether the app is in the background and whether protected data is available, and
-  /// extensions cannot use it. So set these two values yourself.
+  /// Only `UIApplication` knows whether the app is in the background and whether protected data is available, and an
+  /// extension cannot use `UIApplication`. Set these two values yourself.
   ///
   /// - Parameter bundle: The URL of the process's bundle. The bundle of an extension has the path extension `appex`.
   /// - Returns: A state in which only ``isExtension`` is set.
@@ -13,14 +13,14 @@ extension HostState {
     HostState(isExtension: bundle.pathExtension == "appex")
   }
 
-  /// The state, with ``isProtectedDataAvailable`` set if the store's file shows it. A protected file that may not be
-  /// opened shows that the device is locked. A file that is protected whenever the device is locked shows, if it can be
-  /// read, that the device is not locked. A value that the host has set is not changed.
+  /// This state with ``isProtectedDataAvailable`` filled in, if the host has not set that value and the store's file
+  /// shows it. If the file is protected and may not be opened, the device is locked. If the file has the protection
+  /// class `complete` and can be read, the device is not locked.
   ///
   /// - Parameters:
-  ///   - openErrno: The error number of an attempt to read the file; 0 when that worked, nil when there was none.
+  ///   - openErrno: The error number of an attempt to read the file; 0 when that worked, nil without an attempt.
   ///   - protection: The file's protection class; nil when unknown.
-  /// - Returns: The state, with `isProtectedDataAvailable` set where the file shows it.
+  /// - Returns: The state, completed as far as the file allows.
   func completed(openErrno: Int32?, protection: FileProtectionType?) -> HostState {
     guard isProtectedDataAvailable == nil, let openErrno, let protection, protection != .none else {
       return self
@@ -34,7 +34,7 @@ extension HostState {
     return state
   }
 
-  /// The protection class of a file, read without opening it; nil where there is none, as on Linux.
+  /// The protection class of a file, found without opening the file; nil on systems without such classes.
   static func protection(ofFileAt path: String) -> FileProtectionType? {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     return attributes?[.protectionKey] as? FileProtectionType

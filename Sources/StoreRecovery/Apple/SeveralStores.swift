@@ -4,8 +4,8 @@ public import Foundation
 public struct OpenedContainer<Container> {
   /// The container, with all its stores open.
   public let container: Container
-  /// The incidents of this open, one for each store that was set aside or copied; empty on a normal launch. Tell the
-  /// user.
+  /// The incidents of this open, one for each store that was set aside or copied; empty on a normal launch. The app
+  /// must tell the user about them.
   public let incidents: [Incident]
   /// Committed rows that SQLite silently left out, by the URL of the store; see ``Opened/loss``.
   public let losses: [URL: SilentLoss]
@@ -15,10 +15,10 @@ extension OpenedContainer: Sendable where Container: Sendable {}
 
 /// The result of an attempt to open all stores of a container.
 public enum ContainerOutcome<Container> {
-  /// All stores are open: the earlier ones, or fresh ones.
+  /// All stores are open, each of them either the existing store or a fresh one.
   case opened(OpenedContainer<Container>)
-  /// No store is open, because one of them failed; this value describes the failure. A store that was set aside earlier
-  /// in the attempt may stay aside, with a fresh one in its place; ``Incidents`` lists it.
+  /// No store is open, because one store or the container failed; the value describes this failure. A store that was
+  /// set aside earlier in the attempt may stay aside, with a fresh store in its place; ``Incidents`` lists the former.
   case failed(FailedOpen)
 
   /// The open container.
@@ -34,11 +34,11 @@ public enum ContainerOutcome<Container> {
 
 extension ContainerOutcome: Sendable where Container: Sendable {}
 
-/// Several stores that open together in one container, each with a recovery of its own.
+/// Several stores that are opened together in one container, each with its own ``StoreRecovery``.
 ///
-/// The recoveries are nested: the evidence of every store is read before any of them opens, and no store is read while
-/// the container has it open. Each recovery gets only the errors of its own store. When another store fails, a recovery
-/// gets a `CancellationError`, and its own store stays where it was or is brought back there.
+/// The recoveries are nested, so that the evidence of every store is read before the container opens any store, and no
+/// store is read while the container has it open. Each recovery gets only the errors of its own store. When another
+/// store fails, a recovery gets a `CancellationError`, and its own store stays in place or is moved back.
 struct SeveralStores {
   /// One store of the container.
   struct Member {
@@ -49,7 +49,7 @@ struct SeveralStores {
   /// A container after the attempt to open all its stores.
   struct Loaded<Container> {
     let container: Container
-    /// What went wrong, by the index of the store in ``members``.
+    /// The errors of the stores that failed to open, by the store's index in ``members``.
     let failures: [Int: any Error]
   }
 
@@ -58,12 +58,12 @@ struct SeveralStores {
   /// Opens all stores.
   ///
   /// - Parameters:
-  ///   - isolation: The actor that `load` runs on: the caller's.
-  ///   - close: Closes all stores of a container. Called before a store is moved or tried again.
-  ///   - load: Opens a new container, with the members at the given URLs. Throws, with nothing left open, when
-  ///     something fails that no member caused.
-  /// - Returns: The container, with the incidents in the order in which they happened; otherwise the first failure
-  ///   that no recovery could handle.
+  ///   - isolation: The actor on which `load` runs, by default the caller's.
+  ///   - close: Closes all stores of a container. Called before a store is moved or opened again.
+  ///   - load: Makes a container and opens the members at the given URLs in it. If the failure belongs to no member,
+  ///     `load` throws and leaves nothing open.
+  /// - Returns: The container, with the incidents in the order in which they happened; otherwise the first failure that
+  ///   no recovery could handle.
   func open<Container>(
     isolation: isolated (any Actor)? = #isolation, close: (Container) -> Void,
     load: ([URL]) async throws -> Loaded<Container>

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Collects the results for the stores of a container. They arrive on any thread, one for each store.
+/// Collects the result of loading each store of a container. The results may arrive on any thread.
 final class StoreAnswers: @unchecked Sendable {
-  /// What went wrong with one store.
+  /// The failure to load one store.
   struct Failure: Sendable {
-    /// The path of the store; nil when it has none.
+    /// The path of the store; nil for a store without a file.
     let path: String?
     let error: any Error
   }
@@ -14,14 +14,14 @@ final class StoreAnswers: @unchecked Sendable {
   private var failures: [Failure] = []
   private let whenComplete: (@Sendable ([Failure]) -> Void)?
 
-  /// Expects `count` answers, and calls `whenComplete` with the failures, once, on the thread of the last answer.
+  /// Expects `count` results, and then calls `whenComplete` once with all failures, on the thread of the last result.
   init(count: Int, whenComplete: (@Sendable ([Failure]) -> Void)? = nil) {
     missing = count
     self.whenComplete = whenComplete
     if count <= 0 { whenComplete?([]) }
   }
 
-  /// Takes the result for one store. A surplus result is ignored.
+  /// Adds the result for one store; `error` is nil if the store was loaded. A surplus result is ignored.
   func take(path: String?, error: (any Error)?) {
     let complete: [Failure]? = lock.withLock {
       guard missing > 0 else { return nil }
@@ -32,18 +32,18 @@ final class StoreAnswers: @unchecked Sendable {
     if let complete { whenComplete?(complete) }
   }
 
-  /// All failures; nil while an answer is missing.
+  /// All failures; nil until every result has arrived.
   var complete: [Failure]? { lock.withLock { missing > 0 ? nil : failures } }
 }
 
 extension SeveralStores.Loaded {
-  /// Assigns each failure to the member that it belongs to.
+  /// Assigns each failure to the member whose store failed.
   ///
   /// - Parameters:
-  ///   - container: The container.
-  ///   - failures: What went wrong while the container loaded its stores.
+  ///   - container: The container that loaded the stores.
+  ///   - failures: The stores that failed to load.
   ///   - paths: The paths of the members, in order.
-  ///   - close: Closes the container when a failure belongs to no member.
+  ///   - close: Closes the container. Called when a failure belongs to no member.
   /// - Throws: The first failure that belongs to no member.
   init(
     _ container: Container, failures: [StoreAnswers.Failure], paths: [String],

@@ -3,23 +3,23 @@
   import Foundation
 
   extension StoreRecovery {
-    /// Loads the stores of a container, with a recovery for each SQLite store in a file. In-memory stores, read-only
-    /// stores and stores of other types are left to Core Data. Each description keeps its options.
+    /// Loads the stores of a container, and recovers each SQLite store in a file that does not open. In-memory stores,
+    /// read-only stores and stores of other types are left to Core Data. Each description keeps its options.
     ///
     /// - Parameters:
     ///   - app: The app that opens the stores.
-    ///   - policy: The host's decisions. Whether this process is an extension is detected.
-    ///   - isolation: The actor that `make` runs on: the caller's. Descriptions with `shouldAddStoreAsynchronously` are
-    ///     loaded on another thread, as always in Core Data.
-    ///   - make: Makes the container and sets its descriptions, the same ones each time, without loading anything. Runs
-    ///     once when all is well, and again for each attempt, because a container that failed cannot be used again.
+    ///   - policy: The host's settings. Lifeboat detects by itself whether this process is an extension.
+    ///   - isolation: The actor on which `make` runs, by default the caller's. Core Data loads stores with
+    ///     `shouldAddStoreAsynchronously` on another thread, as always.
+    ///   - make: Makes the container and sets its descriptions, the same ones each time, but loads nothing. Called once
+    ///     if all stores open, and again for each further attempt, because a container that failed cannot be reused.
     /// - Returns: The container with all its stores open, and the incidents; on failure, the first error of `make` or
-    ///   Core Data, untouched, and a verdict that says what to do.
+    ///   Core Data, unchanged, and a verdict that says what to do.
     public static func load<Container: NSPersistentContainer>(
       app: App, policy: Policy = .init(), isolation: isolated (any Actor)? = #isolation,
       container make: () throws -> Container
     ) async -> ContainerOutcome<Container> {
-      // No other variable holds the container, so that a failed one is released.
+      // No other variable holds the container, so that a container that failed is released.
       var spare: Container?
       do { spare = try make() } catch { return .failed(SeveralStores.Stopped(error).failed) }
       let stores = SeveralStores(spare, app: app, policy: policy)
@@ -38,13 +38,13 @@
     ///
     /// - Parameters:
     ///   - app: The app that opens the stores.
-    ///   - policy: The host's decisions. Whether this process is an extension is detected.
-    ///   - make: Makes the container, as in `load`.
-    /// - Returns: The same as `load`.
+    ///   - policy: The host's settings. Lifeboat detects by itself whether this process is an extension.
+    ///   - make: Makes the container, as in the asynchronous `load`.
+    /// - Returns: The same as the asynchronous `load`.
     public static func loadSynchronously<Container: NSPersistentContainer>(
       app: App, policy: Policy = .init(), container make: () throws -> Container
     ) -> ContainerOutcome<Container> {
-      // No other variable holds the container, so that a failed one is released.
+      // No other variable holds the container, so that a container that failed is released.
       var spare: Container?
       do { spare = try make() } catch { return .failed(SeveralStores.Stopped(error).failed) }
       let stores = SeveralStores(spare, app: app, policy: policy)
@@ -68,9 +68,9 @@
     ///
     /// - Parameters:
     ///   - app: The app that opens the stores.
-    ///   - policy: The host's decisions. Whether this process is an extension is detected.
+    ///   - policy: The host's settings. Lifeboat detects by itself whether this process is an extension.
     ///   - make: Makes the container, as in the form with `async`.
-    ///   - completion: Called once, with what the form with `async` returns.
+    ///   - completion: Called once, with the value that the form with `async` returns.
     @MainActor public static func load<Container: NSPersistentContainer>(
       app: App, policy: Policy = .init(),
       container make: @escaping @MainActor () throws -> Container,
@@ -79,7 +79,7 @@
       Task { @MainActor in completion(await load(app: app, policy: policy) { try make() }) }
     }
 
-    /// Starts to load all stores. Not isolated, because Core Data may call back on a thread of its own.
+    /// Starts to load all stores of `container`. Not isolated, because Core Data may call back on a thread of its own.
     @discardableResult
     private nonisolated static func loadAll(
       _ container: NSPersistentContainer,

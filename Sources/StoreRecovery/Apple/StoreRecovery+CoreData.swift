@@ -5,7 +5,7 @@
   extension ExpectedModel {
     /// Creates an expectation from a model that Core Data has loaded; nil when one of its hashes has an unknown form.
     ///
-    /// Pass the container's or coordinator's own model. Core Data migrates to that model before it fails, and a store
+    /// Pass the container's or coordinator's own model. Core Data tries to migrate a store to that model, and a store
     /// records the hashes of all entities of the model, whatever the configuration. A store that has none of the
     /// model's entities, by name or by renaming identifier, is treated as the store of another app.
     public init?(_ model: NSManagedObjectModel) {
@@ -17,8 +17,8 @@
   }
 
   extension NSPersistentStoreDescription {
-    /// A copy of this description for an in-memory store at `/dev/null`, as in Apple's templates, without CloudKit
-    /// mirroring. An app that runs although its store cannot be used gives the copy to a new container.
+    /// A copy of this description for an in-memory store at `/dev/null`, without CloudKit mirroring. An app that
+    /// continues although its store cannot be used can give the copy to a new container.
     public func inMemory() -> NSPersistentStoreDescription {
       let memory =
         copy() as? NSPersistentStoreDescription
@@ -36,17 +36,17 @@
     ///
     /// - Parameters:
     ///   - configuration: The name of the model's configuration; nil for the whole model.
-    ///   - options: The options for the store. Without `NSMigratePersistentStoresAutomaticallyOption` a store of an
-    ///     earlier version counts as one that does not fit; migrate it first. A store that is opened read-only is left
-    ///     to Core Data.
-    ///   - make: Makes a new coordinator for each attempt, because one that failed may keep the cause of the failure.
-    /// - Returns: The coordinator, with the store open, and the incident of the earlier store; on failure, the first
-    ///   error of `make` or Core Data, untouched, and a verdict that says what to do.
+    ///   - options: The options for the store. Without `NSMigratePersistentStoresAutomaticallyOption`, a store of an
+    ///     earlier version does not fit the model, so migrate the store before this call. A store that is opened
+    ///     read-only is left to Core Data.
+    ///   - make: Makes a new coordinator for each attempt, because a coordinator that failed may fail again.
+    /// - Returns: The coordinator with the store open, and the incident of the earlier store; on failure, the first
+    ///   error of `make` or Core Data, unchanged, and a verdict that says what to do.
     public func addStore(
       configuration: String? = nil, options: [AnyHashable: Any]? = nil,
       coordinator make: () throws -> NSPersistentStoreCoordinator
     ) -> Outcome<NSPersistentStoreCoordinator> {
-      // No other variable holds the coordinator, so that a failed one is released.
+      // No other variable holds the coordinator, so that a coordinator that failed is released.
       var spare: NSPersistentStoreCoordinator?
       do { spare = try make() } catch { return .failed(SeveralStores.Stopped(error).failed) }
       func add(_ url: URL) throws -> NSPersistentStoreCoordinator {

@@ -7,15 +7,15 @@
   extension StoreRecovery {
     /// Opens the store in a SwiftData container that has no other store; if the store does not open, recovery decides.
     ///
-    /// SwiftData does not say why a store does not load, so the version hashes decide. A store that differs from
-    /// `types`, and that SwiftData could not migrate in two attempts, is set aside if there is space for a migration
-    /// and nothing else prevents the move.
+    /// SwiftData does not say why a store does not load, so the version hashes decide. A store is set aside if its
+    /// hashes differ from those of `types`, SwiftData could not migrate it in two attempts, there is space for a
+    /// migration, and nothing else prevents the move.
     ///
     /// - Parameters:
     ///   - types: All model types of the container's newest schema.
-    ///   - make: Makes a container with a configuration for the given URL: a new one for each attempt.
+    ///   - make: Makes a new container for each attempt, with a configuration for the given URL.
     /// - Returns: The container, and the incident of the earlier store; on failure, the first error of `make`,
-    ///   untouched, and a verdict that says what to do.
+    ///   unchanged, and a verdict that says what to do.
     public func openModelContainer(
       for types: [any PersistentModel.Type], container make: (URL) throws -> ModelContainer
     ) -> Outcome<ModelContainer> {

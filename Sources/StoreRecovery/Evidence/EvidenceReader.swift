@@ -3,11 +3,11 @@ import StoreFiles
 import SafeFiles
 import SafeText
 
-/// Gathers the facts about a store that need only a few bytes and a few system calls.
+/// Gathers the facts about a store that need only a few system calls and a few kilobytes of reading.
 package enum FileEvidence {
-  /// How much of the main file is read to see whether it looks random, in bytes.
+  /// The number of bytes at the start of the main file that are read to decide whether the file looks random.
   static let sampleBytes = 4096
-  /// The length of the database header and the b-tree header of page 1, in bytes.
+  /// The length of the database header together with the b-tree header of page 1, in bytes.
   static let headerBytes = 108
 
   /// All facts that this type gathers about the store at `path`.
@@ -17,8 +17,9 @@ package enum FileEvidence {
     return evidence
   }
 
-  /// The facts that must be known before the opener runs. `files` are the store's files; nil to look them up. Each
-  /// launch pays for this function, so no folder is read, no call is made twice, and the main file is opened once.
+  /// Gathers the facts that must be known before the app opens the store. `files` is the status of the store's files;
+  /// if nil, this method looks it up. Because this runs at each launch, no folder is read, no call is made twice, and
+  /// the main file is opened once.
   static func beforeOpening(_ path: String, _ files: DatabaseFiles? = nil) -> StoreEvidence {
     let files = files ?? DatabaseFiles(at: path)
     var evidence = StoreEvidence(mainKind: files.main?.kind)
@@ -53,17 +54,14 @@ package enum FileEvidence {
     return evidence
   }
 
-  /// Adds, or reads again, the facts that matter only after a failed open: the support folder, files left by a
-  /// migration, and the free space. The main file is not opened, because closing it would drop SQLite's locks on it.
+  /// Adds or updates the facts that matter only after a failed open: the support folder, files left by a migration, and
+  /// the free space. The main file is not opened, because closing it would drop SQLite's locks on it.
   static func complete(_ evidence: inout StoreEvidence, _ path: String) {
-    func isInFolder(_ role: StoreSet.Role) -> Bool {
-      role == .support || role == .migrationDestination
+    evidence.members.removeAll { $0.role.mayBeFolder }
+    evidence.members += StoreSet(at: path).members.filter { $0.role.mayBeFolder }.map {
+      .init(role: $0.role, name: $0.name, kind: $0.kind, sizeBytes: $0.sizeBytes)
     }
-    evidence.members.removeAll { isInFolder($0.role) }
-    evidence.members += StoreSet(at: path).members
-      .filter { isInFolder($0.role) }
-      .map { .init($0) }
-    evidence.freeBytes = try? FileSystem.freeBytes(at: PathText.folder(of: path))
+    evidence.freeBytes = try? RealFiles.freeBytes(at: PathText.folder(of: path))
   }
 
   private static func readMain(_ path: String, _ evidence: inout StoreEvidence) {
@@ -88,11 +86,13 @@ package enum FileEvidence {
         evidence.looksEncrypted = looksRandom(sample.bytes.dropFirst(clear))
       }
     }
-    evidence.take(lock(descriptor))
+    let lock = lock(descriptor)
+    evidence.isUsedElsewhere = lock?.isHeld
+    evidence.lockHolder = lock?.holder
   }
 
-  /// Whether the file is certainly not encrypted, so that its bytes need not be counted: the reserved part of the
-  /// header is zero, and page 1 is a leaf or an interior page of a table b-tree.
+  /// Whether the first bytes prove that the file is not encrypted, so that ``looksRandom(_:)`` is not needed. They do
+  /// if the reserved part of the database header is zero and page 1 is a leaf or interior page of a table b-tree.
   private static func isPlain(_ bytes: [UInt8]) -> Bool {
     bytes.count == headerBytes && bytes.starts(with: magic)
       && bytes[72..<92].allSatisfy { $0 == 0 } && (bytes[100] == 13 || bytes[100] == 5)
@@ -103,34 +103,32 @@ package enum FileEvidence {
   /// The first bytes of a journal that holds a transaction (SQLite file format, section 3).
   private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
-  /// The length of the fields that are read: magic number, record count, nonce and initial size in pages.
+  /// The total length of the header fields that are read, in bytes: magic number, record count, nonce and initial size.
   private static let journalHeaderBytes = 20
 
-  /// Whether a journal with these first bytes must be rolled back. `hasMain` says whether the main file has content;
-  /// nil without a main file. The journal of a new store's first transaction need not be rolled back: a process that is
-  /// killed while it makes the store leaves that journal beside an empty main file, and SQLite starts again.
+  /// Whether a journal that begins with the bytes `start` must be rolled back. `hasMain` says whether the main file has
+  /// content; nil without a main file. Beside an empty main file, the journal of a store's first transaction need not
+  /// be rolled back: a process killed while it created the store left both, and SQLite creates the store again.
   private static func isHot(_ start: [UInt8], hasMain: Bool?) -> Bool {
     guard start.starts(with: journalMagic) else { return false }
     let isOfNewStore = start.count == journalHeaderBytes && start[16...].allSatisfy { $0 == 0 }
     return !(isOfNewStore && hasMain == false)
   }
 
-  /// What is known about the locks that other processes hold.
+  /// What is known about the locks that other processes hold on the main file.
   struct Lock {
     let isHeld: Bool
-    /// The id of a process that holds a lock; nil when no lock is held, or the id is unknown, as across containers.
+    /// The id of a process that holds a lock; nil without a lock, or when the process runs in another container.
     let holder: Int32?
   }
 
-  static func isUsedElsewhere(_ path: String) -> Bool? { lock(path)?.isHeld }
-
-  /// The locks that other processes hold on the database at `path`; nil when unknown. A connection in WAL mode holds a
+  /// Whether another process holds a lock on the database at `path`; nil when unknown. A connection in WAL mode holds a
   /// lock as long as it is open.
-  static func lock(_ path: String) -> Lock? {
+  static func isUsedElsewhere(_ path: String) -> Bool? {
     let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    return lock(descriptor)
+    return lock(descriptor)?.isHeld
   }
 
   private static func lock(_ descriptor: Int32) -> Lock? {
@@ -140,7 +138,8 @@ package enum FileEvidence {
     return Lock(isHeld: isHeld, holder: isHeld && lock.l_pid > 0 ? lock.l_pid : nil)
   }
 
-  /// Whether `path` leads to a folder, even one that may not be opened. Links are followed: the host chose the path.
+  /// Whether `path` leads to a folder, which this process need not be allowed to open. Links are followed, because the
+  /// host chose the path.
   private static func isFolder(_ path: String) -> Bool {
     let descriptor = SystemCalls.openFolder(following: path)
     guard descriptor >= 0 else { return errno == EACCES }
@@ -162,7 +161,7 @@ package enum FileEvidence {
     return (error == nil ? bytes : [], error ?? 0)
   }
 
-  /// The header's fields (SQLite file format, section 1.3); nil for fewer than 16 bytes.
+  /// The fields of the database header (SQLite file format, section 1.3); nil for fewer than 16 bytes.
   static func header(_ bytes: [UInt8]) -> StoreEvidence.Header? {
     guard bytes.count >= 16 else { return nil }
     var header = StoreEvidence.Header(isMagicRight: bytes.starts(with: magic))
@@ -183,8 +182,8 @@ package enum FileEvidence {
     return header
   }
 
-  /// Whether byte values are as evenly distributed as in random bytes. Fewer than 512 bytes, the smallest page, are too
-  /// few to decide, so they never count as random.
+  /// Whether the byte values are as evenly distributed as in random bytes. Fewer than 512 bytes, the smallest page, are
+  /// too few to decide, so they never count as random.
   static func looksRandom(_ bytes: ArraySlice<UInt8>) -> Bool {
     guard bytes.count >= 512 else { return false }
     var counts = [Int](repeating: 0, count: 256)
@@ -197,20 +196,5 @@ package enum FileEvidence {
     // 255 degrees of freedom: the mean is 255 and the standard deviation 22.6; the limits are six deviations either
     // way.
     return chiSquare > 120 && chiSquare < 391
-  }
-}
-
-extension StoreEvidence.Member {
-  fileprivate init(_ member: StoreSet.Member) {
-    self.init(
-      role: member.role, name: member.name, kind: member.kind, sizeBytes: member.sizeBytes)
-  }
-}
-
-extension StoreEvidence {
-  /// Sets the facts about locks; nil makes them unknown.
-  fileprivate mutating func take(_ lock: FileEvidence.Lock?) {
-    isUsedElsewhere = lock?.isHeld
-    lockHolder = lock?.holder
   }
 }

@@ -1,13 +1,13 @@
 public import ObjectModel
 
-/// What a host can pass as the model that it opens its store with: a model, all its versions, or only its hashes.
+/// A value that says which model a store must fit: a model, a collection of all its versions, or only version hashes.
 public protocol ModelExpectation: Sendable {
-  /// The hashes that the store should record. A normal launch does not ask for them.
+  /// The version hashes that the store should record. A normal launch does not read this property.
   var expectedModel: ExpectedModel { get }
 }
 
 extension ManagedObjectModel: ModelExpectation {
-  /// The model's own hashes, without a name, because a model has none.
+  /// The version hashes of this model. ``ExpectedModel/name`` is nil, because a model has no name.
   public var expectedModel: ExpectedModel {
     ExpectedModel(
       name: nil, forms: ExpectedModel.forms(of: self), versions: [], entityNames: entityNameHistory)
@@ -15,8 +15,8 @@ extension ManagedObjectModel: ModelExpectation {
 }
 
 extension ModelCollection: ModelExpectation {
-  /// The hashes of the current version. The other versions serve only to name the version that wrote the store. Without
-  /// a current version no model is expected, and only the writing version is named.
+  /// The version hashes of the current version; without a current version, no model is expected. The other versions
+  /// serve to name the version that wrote a store, and to recognise another app's store.
   public var expectedModel: ExpectedModel {
     ExpectedModel(
       name: current?.name, forms: current.map(ExpectedModel.forms) ?? [],
@@ -27,12 +27,13 @@ extension ModelCollection: ModelExpectation {
 
 /// The version hashes that an app expects its store to record.
 public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
-  /// The name of the model version, for people; nil when it has none.
+  /// The name of the model version, for people; nil for a version without a name.
   public let name: String?
 
-  /// The sets of hashes that the model may have; a store with any one of them opens. Empty when no model is expected.
+  /// The alternative sets of hashes that the model may have. A store that records any one of these sets fits the model.
+  /// Empty when no model is expected.
   let forms: [Form]
-  /// The versions that may have written the store.
+  /// The known versions of the model, one of which may have written the store.
   let versions: [NamedVersion]
   /// The present and earlier names of the entities of all known versions; nil when a version could not be read.
   let entityNames: Set<String>?
@@ -46,11 +47,11 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
   /// (`NSManagedObjectModel.entityVersionHashesByName`).
   ///
   /// - Parameters:
-  ///   - name: The name of the model version, for people; nil when it has none.
+  ///   - name: The name of the model version, for people; nil for a version without a name.
   ///   - hashes: The hash of each entity.
-  ///   - earlierNames: The names of entities in earlier versions, including entities that no longer exist. A store with
-  ///     none of the names is treated as the store of another app and never moved. So an app that has renamed all its
-  ///     entities passes some of the old names here.
+  ///   - earlierNames: The names of entities in earlier versions, including entities that no longer exist. A store that
+  ///     has none of the present and earlier names is treated as the store of another app and never moved. So an app
+  ///     that has renamed all its entities passes some of the old names here.
   public init(
     name: String?, hashes: [String: VersionHash], earlierNames: some Sequence<String> = []
   ) {
@@ -59,7 +60,7 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
       entityNames: Set(hashes.keys).union(earlierNames))
   }
 
-  /// Creates an expectation from the version with this name, current or not; nil if none has it.
+  /// Creates an expectation from the version with this name, current or not; nil if `collection` has no such version.
   public init?(_ collection: ModelCollection, versionName: String) {
     guard let version = collection.versions.first(where: { $0.name == versionName }) else {
       return nil
@@ -81,14 +82,15 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
   /// This value, which is an expectation already.
   public var expectedModel: ExpectedModel { self }
 
-  /// The sets of hashes of a model: without tombstone entries and, if it has any, with them. Core Data tries both.
+  /// The alternative sets of hashes of a model. The first set ignores tombstone entries. If the model has tombstone
+  /// entries, a second set includes them. Core Data tries both sets.
   fileprivate static func forms(of model: ManagedObjectModel) -> [Form] {
     let plain = Form(model.versionHashes())
     guard model.hasTombstoneEntries else { return [plain] }
     return [plain, Form(model.versionHashes(honouringTombstones: true))]
   }
 
-  /// The sets of hashes of a version: the recorded ones, if any, and the computed ones. A store may have either.
+  /// The alternative sets of hashes of a version: the recorded set, if there is one, and the computed sets.
   fileprivate static func forms(of version: ModelCollection.Version) -> [Form] {
     let computed = version.model.map(forms) ?? []
     guard let recorded = version.recorded else { return computed }
@@ -97,10 +99,10 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
 
   // MARK: Comparing
 
-  /// The newest known version of the hash rules.
+  /// The newest known version of the rules by which hashes are computed.
   static let knownRules = StoreModelRecord.confirmedHashesVersion
 
-  /// Compares the hashes that the store records with the expected ones, and names the version that wrote the store.
+  /// Compares the hashes that the store records with the expected ones, and finds the version that wrote the store.
   ///
   /// `isNewerThanApp` is not changed: neither a version's name nor its position in the collection says which of two
   /// versions is older. A wrong guess would lock users out of the app, or set aside a store that an update could open.
@@ -111,7 +113,7 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
     let writers = versions.filter { version in version.forms.contains { $0.matches(recorded) } }
     let names = Set(writers.map(\.name)).sorted()
     if !names.isEmpty { evidence.writtenBy = names.joined(separator: " or ") }
-    // Only names are compared: they are comparable under any hash rules, and a hash covers its entity's name.
+    // Only names are compared: that is possible under any hash rules, and entities with equal hashes have equal names.
     if !forms.isEmpty, let entityNames {
       evidence.sharesEntities = recorded.keys.contains(where: entityNames.contains)
     }
@@ -125,11 +127,11 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
 }
 
 extension ExpectedModel {
-  /// One set of hashes that a model may have.
+  /// One of the alternative sets of hashes that a model may have.
   struct Form: Sendable, Hashable {
     /// The hashes that are certain, by entity name.
     let hashes: [String: VersionHash]
-    /// The entities whose hash follows no confirmed rule, each with the hash that the unconfirmed rule yields, if any.
+    /// The entities whose hash no confirmed rule gives, each with the hash by an unconfirmed rule, if there is one.
     let unknown: [String: VersionHash?]
     /// The entities with a derived attribute.
     let derived: Set<String>
@@ -164,14 +166,15 @@ extension ExpectedModel {
       }
     }
 
-    /// Compares this set with a store's hashes. The comparison leaves out entities whose difference proves nothing.
+    /// Compares this set with the hashes that a store records. Entities whose hashes may differ without any difference
+    /// in the model are left out.
     func compared(with recorded: [String: VersionHash], _ evidence: StoreEvidence) -> Result {
       var store = recorded
       var model = hashes
       var undecided: [String] = []
       for (name, unconfirmed) in unknown {
         if store[name] == nil {
-          // The store certainly lacks this entity. The comparison needs a hash for it; any will do.
+          // The store certainly lacks this entity. The comparison needs a hash for the entity; any value will do.
           model[name] = unconfirmed ?? VersionHash(bytes: [UInt8](repeating: 0, count: 32))
         } else if store[name] == unconfirmed {
           model[name] = unconfirmed
@@ -197,8 +200,8 @@ extension ExpectedModel {
       return Result(comparison: comparison, undecided: undecided.sorted())
     }
 
-    /// Whether the store's hashes of derived attributes may be useless: frameworks of iOS 13 to 16 computed new ones
-    /// each time a model was made. true for nil, because an unrecorded version may be one of these.
+    /// Whether hashes of derived attributes are unreliable in a store of this framework version. Frameworks of iOS 13
+    /// to 16 computed new hashes each time a model was made. An unrecorded version (nil) may be one of these.
     private static func hasUnstableDerivedHashes(_ frameworkVersion: Int64?) -> Bool {
       frameworkVersion.map { (977...1251).contains($0) } ?? true
     }

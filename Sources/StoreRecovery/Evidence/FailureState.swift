@@ -2,12 +2,12 @@ import StoreFiles
 import Foundation
 import SafeText
 
-/// The record `Incompatible/.state.json`: for which failures each build of the app set a store aside, and how often. It
-/// breaks loops: otherwise a fault that also hits each fresh store would fill the disk with stores.
+/// The record `Incompatible/.state.json`, which says for which failures each build of the app set a store aside, and
+/// how often. Without this record, a fault that also affects each fresh store would fill the disk with stores.
 ///
 /// The record outlives the incidents, which may be restored, pruned or put back.
 struct FailureState: Codable, Sendable, Equatable {
-  /// One failure of one store in one build.
+  /// One failure of one store in one build of the app.
   struct Entry: Codable, Sendable, Equatable {
     let storeName: String
     let app: StoreRecovery.App
@@ -15,18 +15,18 @@ struct FailureState: Codable, Sendable, Equatable {
     let fingerprint: String
     var count: Int
     var last: Date
-    /// The ids of the newest incidents of this failure, newest last.
+    /// The ids of the latest incidents that this failure caused, the newest last.
     var incidents: [String]
   }
 
   let schema: String
   let version: Int
-  /// The failures, newest last.
+  /// The failures, the most recent last.
   var failures: [Entry]
 
   static let name = ".state.json"
   private static let schemaName = "lifeboat.state"
-  /// How many failures are remembered, and how many incidents of each.
+  /// The maximum number of failures in a record; ``incidentLimit`` is the maximum number of incidents of each failure.
   private static let entryLimit = 64
   private static let incidentLimit = 8
 
@@ -36,7 +36,7 @@ struct FailureState: Codable, Sendable, Equatable {
     failures = []
   }
 
-  /// Counts that a store was set aside for the failure with this fingerprint.
+  /// Adds one to the number of times that the store was set aside for the failure with this fingerprint.
   mutating func add(
     _ storeName: String, _ app: StoreRecovery.App, _ fingerprint: String, incident: String,
     on date: Date
@@ -56,17 +56,17 @@ struct FailureState: Codable, Sendable, Equatable {
 
   // MARK: On disk
 
-  /// What the records of all versions have.
+  /// The fields that every version of the record has.
   private struct Form: Decodable {
     let schema: String
     let version: Int
   }
 
-  /// The record of failures in the folder of incidents, `incompatible`; an empty record when there is none.
+  /// Reads the record in the folder `incompatible`. Returns an empty record when the file is missing or damaged; after
+  /// damage, only the incidents show earlier failures.
   ///
-  /// - Throws: An error when the record exists and cannot be read now, or was written by a newer Lifeboat: its counts
-  ///   are unknown, not zero, and it must not be replaced. A damaged record counts as missing: earlier failures are then
-  ///   counted by the incidents alone.
+  /// - Throws: An error when the record exists but cannot be read now, or was written by a newer Lifeboat. Its counts
+  ///   are then unknown, not zero, and the record must not be replaced.
   static func read(_ incompatible: String, _ records: RecordFile) throws -> FailureState {
     for path in [incompatible + "/" + name, incompatible + "/" + name + RecordFile.partSuffix] {
       do {
@@ -86,15 +86,15 @@ struct FailureState: Codable, Sendable, Equatable {
     return FailureState()
   }
 
-  /// Replaces the record in one step. A kill before that step leaves the new record under the name with `.part`.
-  /// ``read(_:_:)`` uses the new record only when the old one is missing or damaged.
+  /// Writes this record and replaces the old one in one step. After a kill before that step, the new record is in a
+  /// file whose name ends in `.part`. ``read(_:_:)`` uses that file only when the old record is missing or damaged.
   func write(_ incompatible: String, _ records: RecordFile) throws {
     try records.write(self, to: incompatible + "/" + Self.name, replacing: true)
   }
 }
 
 extension StoreRecovery {
-  /// How often this build has had this failure before; nil when the evidence does not call for a quarantine.
+  /// How often this build has set the store aside before; nil when the evidence does not call for a quarantine.
   func repetition(of evidence: StoreEvidence, at path: String) -> StoreEvidence.Repetition? {
     let verdict = classify(evidence, policy: policy)
     guard verdict.action == .quarantine else { return nil }
@@ -104,7 +104,7 @@ extension StoreRecovery {
     var repetition = StoreEvidence.Repetition(fingerprint: fingerprint)
     let state = try? FailureState.read(
       QuarantineFolder.parent(in: home), RecordFile(fileSystem: fileSystem))
-    // A set that was put back does not count as set aside; if it has to count, the state includes it.
+    // Incidents of stores that were put back are left out. If such an incident has to count, the record counts it.
     let kept = try? Incidents(home: home, fileSystem: fileSystem).list()
       .filter { $0.outcome?.kind != .putBack }.compactMap(\.incident)
       .filter { $0.kind == .setAside && $0.app == app && PathText.isSame($0.storeName, storeName) }
@@ -115,7 +115,7 @@ extension StoreRecovery {
     let noted = state.failures.filter {
       $0.app == app && PathText.isSame($0.storeName, storeName)
     }
-    // Either record may be missing: a restored backup may lack the state, and the user may have deleted incidents.
+    // The larger count is used: a restored backup may lack the record, and the user may have deleted incidents.
     let same = noted.first { $0.fingerprint == fingerprint }
     let keptSame = kept.filter {
       StoreEvidence.Repetition.fingerprint($0.verdict, $0.evidence) == fingerprint
@@ -127,7 +127,7 @@ extension StoreRecovery {
     return repetition
   }
 
-  /// Counts the incident in the record. When that fails, the incident itself still counts.
+  /// Adds the incident to the record of failures. If this fails, a later launch counts the incident itself.
   func note(_ incident: Incident, in incompatible: String) {
     let records = RecordFile(fileSystem: fileSystem)
     do {

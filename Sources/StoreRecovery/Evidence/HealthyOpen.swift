@@ -3,10 +3,10 @@ import SafeFiles
 import StoreFiles
 import SafeText
 
-/// What a store looked like just before its last healthy open. At a later launch these facts can show that committed
-/// rows were lost with the log. They do not cover rows written since that open.
+/// The state of a store's main file and log just before its last healthy open. At a later launch, this record can show
+/// that committed rows were lost with the log. Rows written after that open are not covered.
 struct HealthyOpen: Sendable, Equatable {
-  /// Facts about the main file that a checkpoint changes.
+  /// Facts about the main file, which a checkpoint changes.
   struct Main: Sendable, Equatable {
     var inode: UInt64
     /// The size of the main file, in bytes.
@@ -14,18 +14,18 @@ struct HealthyOpen: Sendable, Equatable {
     /// The modification time, in nanoseconds since 1970.
     var modified: Int64
     var changeCounter: UInt32
-    /// Whether the file had been unchanged so long that any later change must show in ``modified``.
+    /// Whether the file had last changed so long before that any later change must give it another modification time.
     var isSettled: Bool
   }
 
-  /// Facts about the log that a restart or a new commit changes.
+  /// Facts about the log, which a restart of the log or a new commit changes.
   struct Log: Sendable, Equatable {
     var inode: UInt64
-    /// The two salts in its header (8 bytes), which change each time SQLite restarts the log.
+    /// The two salts in the log's header (8 bytes), which change each time SQLite restarts the log.
     var salts: UInt64
-    /// The number of frames up to its last commit; 0 when unknown.
+    /// The number of frames up to the log's last commit; 0 when unknown.
     var frames: UInt32
-    /// How many of ``frames`` were only in the log.
+    /// The number of ``frames`` whose content was only in the log, and not in the main file.
     var unsaved: UInt32
   }
 
@@ -35,19 +35,19 @@ struct HealthyOpen: Sendable, Equatable {
   /// The coarsest resolution of file times, two seconds (FAT), in nanoseconds.
   static let settlingTime: Int64 = 2_000_000_000
 
-  /// The path of the record, `.X.lifeboat` beside the store `X`. It is not a member of the set and is not moved.
+  /// The path of the record, `.X.lifeboat` beside the store `X`. A move of the store set does not move the record.
   static func path(for store: String) -> String {
     PathText.folder(of: store) + "/." + PathText.lastComponent(of: store) + ".lifeboat"
   }
 
-  /// The record of the store at `path`; nil when it is missing, torn or in another format.
+  /// Reads the record of the store at `path`; nil when the record is missing, incomplete or in another format.
   static func read(for path: String) -> HealthyOpen? {
     let start = FileEvidence.firstBytes(of: Self.path(for: path), count: length + 1)
     return start.errno == 0 ? HealthyOpen(bytes: start.bytes) : nil
   }
 
-  /// Replaces the record in one write that is not synced; a torn record is ignored later. The record is optional, so
-  /// failures are ignored.
+  /// Replaces the record in one write that is not synced. A record that was written only in part is ignored when it is
+  /// read. The record is optional, so failures are ignored.
   func write(for path: String) {
     let record = Self.path(for: path)
     let descriptor = SystemCalls.open(record, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
@@ -60,9 +60,11 @@ struct HealthyOpen: Sendable, Equatable {
     else { return }
     unsafe _ = bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
   }
+}
 
-  // MARK: The format
+// MARK: - The format
 
+extension HealthyOpen {
   static let length = 80
   private static let magic: UInt64 = 0x4c42_4f61_744f_7001
 
@@ -102,11 +104,6 @@ struct HealthyOpen: Sendable, Equatable {
       inode: word(5), salts: word(6), frames: UInt32(truncatingIfNeeded: word(7)),
       unsaved: UInt32(truncatingIfNeeded: word(7) >> 32))
     guard main.size >= 0, log.unsaved <= log.frames else { return nil }
-  }
-
-  init(main: Main, log: Log) {
-    self.main = main
-    self.log = log
   }
 
   /// The FNV-1a hash of `bytes`.

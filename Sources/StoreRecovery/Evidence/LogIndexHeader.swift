@@ -1,5 +1,5 @@
 /// The first 136 bytes of the wal-index, `-shm` (https://www.sqlite.org/walformat.html, section 2). The wal-index may
-/// be left over from an earlier session: the first connection of any process clears it.
+/// be left over from an earlier session; the first connection of any process then clears it.
 struct LogIndexHeader: Equatable {
   static let length = 136
 
@@ -7,20 +7,20 @@ struct LogIndexHeader: Equatable {
   let pageSize: Int
   /// The number of frames up to the last commit.
   let frames: Int
-  /// The checksum in the last committed frame, 8 bytes as in the log.
+  /// The checksum of the last committed frame, 8 bytes as in the log.
   let checksum: [UInt8]
   /// The two salts of the log that the wal-index belongs to, 8 bytes.
   let salts: [UInt8]
   /// The number of frames that a checkpoint has copied to the main file (`nBackfill`).
   let saved: Int
-  /// The number of frames that may be in the main file: a checkpoint began to copy them (`nBackfillAttempted`), or they
-  /// were already in the log when the wal-index was made.
+  /// The number of frames whose content may be in the main file, because a checkpoint began to copy them
+  /// (`nBackfillAttempted`) or because they were already in the log when the wal-index was made.
   let perhapsSaved: Int
 
-  /// The number of frames that are only in the log.
+  /// The number of frames whose content is certainly only in the log.
   var unsaved: Int { frames - perhapsSaved }
 
-  /// nil when the bytes are not a valid wal-index header, or when a connection is changing the header.
+  /// nil when `bytes` are not a valid wal-index header, or when a connection was changing the header.
   init?(_ bytes: [UInt8]) {
     guard bytes.count >= Self.length, bytes[0..<48] == bytes[48..<96] else { return nil }
     // SQLite uses the native byte order here.

@@ -3,15 +3,16 @@ import SQLiteFile
 import StoreFiles
 import SafeFiles
 
-/// The state of a store's log and wal-index at one moment. Together with the record of the last healthy open, it shows
-/// what the log held before. Taking a snapshot reads a few hundred bytes and takes no lock. It must be taken before the
-/// opener runs: closing the log or the wal-index would drop the locks that SQLite holds on them.
+/// The state of a store's log and wal-index at one moment. With the record of the last healthy open, it shows whether
+/// the log has lost content. To take a snapshot, a few hundred bytes are read and nothing is locked. A snapshot must be
+/// taken before the app opens the store, because closing the log or the wal-index later would drop SQLite's locks on
+/// them.
 struct LogSnapshot: Equatable {
-  /// What was read of a log that has a whole header.
+  /// What was read from a log that is at least as long as its header.
   struct Log: Equatable {
     var status: FileStatus
     var header: [UInt8]
-    /// The header of the last frame that the wal-index lists, 24 bytes; shorter or empty when there is none.
+    /// The 24-byte header of the frame that the wal-index lists last; shorter or empty when the log ends before.
     var lastFrame: [UInt8]
 
     var isSound: Bool { LostFrames.isSound(header: header) }
@@ -23,12 +24,12 @@ struct LogSnapshot: Equatable {
       Int(clamping: (status.sizeBytes - Int64(LostFrames.headerLength)) / Int64(24 + pageSize))
     }
 
-    /// Whether a partial frame is at the end: an interrupted write leaves one, and so does truncating the log.
+    /// Whether the log ends in a partial frame, which an interrupted write leaves, and also a truncation of the log.
     var endsInPartialFrame: Bool {
       (status.sizeBytes - Int64(LostFrames.headerLength)) % Int64(24 + pageSize) != 0
     }
 
-    /// Whether this log is a later generation of the log with these salts. Each restart increments the first salt.
+    /// Whether this log is a later generation of a log with the given salts. Each restart increments the first salt.
     func follows(_ salts: [UInt8]) -> Bool {
       LogBasis.isNewer(Self.word(header, 16), than: Self.word(salts, 0))
     }
@@ -43,10 +44,10 @@ struct LogSnapshot: Equatable {
   var index: LogIndexHeader?
   var indexStatus: FileStatus?
 
-  /// Reads the current state of the files; nil when that state cannot be read.
+  /// Takes a snapshot of the store at `path`; nil when the state of its files cannot be read.
   init?(at path: String) { self.init(at: path, DatabaseFiles(at: path)) }
 
-  /// Reads the current state of the store's `files`, which were just looked up; nil when it cannot be read.
+  /// Takes a snapshot of the store at `path`, whose `files` were just looked up; nil when their state cannot be read.
   init?(at path: String, _ files: DatabaseFiles) {
     guard files.isLogKnown else { return nil }
     main = files.main
@@ -83,7 +84,7 @@ struct LogSnapshot: Equatable {
 
 extension LogSnapshot {
   /// The facts about the log of the store at `path`; nil when there is no log and nothing shows that there was one.
-  /// `header` is the main file's header; `files` were looked up just before it was read.
+  /// `header` is the main file's header. The status in `files` was looked up just before `header` was read.
   static func read(
     _ path: String, _ header: StoreEvidence.Header?, _ files: DatabaseFiles? = nil,
     settlingTime: Int64 = HealthyOpen.settlingTime
@@ -106,7 +107,7 @@ extension LogSnapshot {
     var check = SilentLossCheck(
       snapshot: first, header: header, record: record, keptPages: wal?.lostFrames)
     check.run()
-    // Another process may be changing the files: only a state that does not change counts.
+    // Another process may be changing the files, so a loss counts only if a second snapshot equals the first.
     if check.loss != nil || check.doubt != nil {
       if LogSnapshot(at: path) != first { return wal }
     }
@@ -121,7 +122,7 @@ extension LogSnapshot {
     return wal
   }
 
-  /// The facts that a healthy open records for later launches; nil without a valid log.
+  /// The record to write after a healthy open, for later launches; nil without a valid log.
   private func facts(
     _ main: FileStatus, _ header: StoreEvidence.Header, _ settlingTime: Int64
   ) -> HealthyOpen? {
@@ -130,8 +131,8 @@ extension LogSnapshot {
     var unsaved = 0
     if let index, index.salts == log.salts, index.frames <= log.frames {
       frames = index.frames
-      // A connection with its own wal-index (locking_mode=EXCLUSIVE) may have checkpointed the frames since; the main
-      // file is newer then.
+      // A connection with its own wal-index (locking_mode=EXCLUSIVE) may have checkpointed the frames since. The main
+      // file is then newer than the wal-index.
       if let time = indexStatus?.modified, main.changed < time, main.modified < time {
         unsaved = index.unsaved
       }
@@ -155,38 +156,30 @@ extension HealthyOpen {
   static func salts(_ bytes: [UInt8]) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
-/// Checks whether log, wal-index and record show that committed rows are lost: a pure function of what was read.
+/// Checks whether the log, the wal-index or the record of the last healthy open shows that committed rows are lost.
 struct SilentLossCheck {
   let snapshot: LogSnapshot
   let header: StoreEvidence.Header
   let record: HealthyOpen?
   /// The number of pages whose newest content is in a log with a damaged header; nil when not counted.
-  let keptPages: Int?
-  /// The proven loss; nil when none is proven.
+  var keptPages: Int?
+  /// The proven loss; nil when nothing proves a loss.
   private(set) var loss: SilentLoss?
-  /// A possible loss; nil when there is none. A healthy store may show the same.
+  /// A possible loss; nil when nothing suggests one. A healthy store may show the same signs.
   private(set) var doubt: SilentLoss?
-  /// The witnesses that hold facts about an earlier state of the log and show nothing missing.
+  /// The sources that show an earlier state of the log and agree that nothing is missing.
   private(set) var agreeing: [SilentLoss.Witness] = []
-
-  init(
-    snapshot: LogSnapshot, header: StoreEvidence.Header, record: HealthyOpen?, keptPages: Int? = nil
-  ) {
-    self.snapshot = snapshot
-    self.header = header
-    self.record = record
-    self.keptPages = keptPages
-  }
 
   mutating func run() {
     checkLog()
     checkIndex()
     checkRecord()
-    // Frames after the last one in the wal-index were never committed.
+    // Frames after the last one in the wal-index were never committed, so a partial frame there is no loss.
     if doubt?.witness == .log, agreeing.contains(.index) { doubt = nil }
   }
 
-  /// Keeps the first loss and the first doubt. The log is checked first, then the wal-index, then the record.
+  /// Notes a proven loss, or, if `isCertain` is false, a possible one. Only the first of each is kept. The log is
+  /// checked first, then the wal-index, then the record.
   private mutating func found(
     _ kind: SilentLoss.Kind, _ witness: SilentLoss.Witness, frames: Int?, isCertain: Bool = true
   ) {
@@ -211,8 +204,8 @@ struct SilentLossCheck {
     guard let index = snapshot.index, let main = snapshot.main, index.pageSize == header.pageSize,
       let indexTime = snapshot.indexStatus?.modified
     else { return }
-    // An old wal-index is left over when a connection with its own wal-index (locking_mode=EXCLUSIVE) checkpoints and
-    // closes. The main file is newer then.
+    // A connection with its own wal-index (locking_mode=EXCLUSIVE) that checkpoints and closes leaves an old wal-index
+    // behind. The main file is then newer than the wal-index.
     let isNewest = main.changed < indexTime && main.modified < indexTime
     let isCertain = isNewest && index.unsaved > 0
     let atMost = isCertain ? index.unsaved : nil
@@ -237,9 +230,9 @@ struct SilentLossCheck {
       }
       return
     }
-    // A log of the same generation never gets shorter, so this is certain whatever the main file's time is. Only the
-    // count may be too high after a connection with its own wal-index. Checkpointed frames are not lost, although
-    // SQLite may prefer older pages in the log to the main file's.
+    // Within one generation a log never gets shorter, so missing frames prove a loss, whatever the time of the main
+    // file is. Only the count may be too high, after a connection with its own wal-index. Checkpointed frames are not
+    // lost, although SQLite may read older pages in the log instead of the main file's pages.
     if log.frames < index.frames {
       let lost = index.frames - max(log.frames, index.perhapsSaved)
       found(.cutShort, .index, frames: lost > 0 ? lost : nil, isCertain: lost > 0)
@@ -258,7 +251,7 @@ struct SilentLossCheck {
       record.main.isSettled && main.inode == record.main.inode
       && main.sizeBytes == record.main.size && main.modified == record.main.modified
       && header.changeCounter == record.main.changeCounter
-    // A checkpoint explains a changed main file, and nothing is lost when all frames were checkpointed.
+    // The log may rightly be gone if a later checkpoint has changed the main file, or if no frame was only in the log.
     let mustBeThere = isSame && record.log.unsaved > 0
     let frames = Int(record.log.frames)
     guard let log = snapshot.log else {

@@ -1,11 +1,11 @@
 import SQLiteFile
 
-/// Counts what SQLite would silently drop from a write-ahead log. SQLite reads the log up to the first invalid frame,
-/// and none of it when the header is invalid (SQLite file format, section 4).
+/// Counts the pages in a write-ahead log whose content SQLite would silently drop. SQLite reads the log only up to the
+/// first invalid frame, and not at all when the header is invalid (SQLite file format, section 4).
 ///
-/// Each frame's checksum continues that of the frame before it. So the frames after the damage still prove that they
-/// belong together, and a commit frame among them proves that they were committed. A frame whose content is also in the
-/// main file was checkpointed and is not lost.
+/// Each frame's checksum continues the checksum of the previous frame. Therefore the frames after the damage can be
+/// recognised as consecutive, and a commit frame among them proves that they were committed. A frame whose content is
+/// also in the main file was checkpointed and is not lost.
 struct LostFrames {
   static let headerLength = WriteAheadLog.headerLength
 
@@ -16,9 +16,9 @@ struct LostFrames {
   ///
   /// - Parameters:
   ///   - path: The main file.
-  ///   - pageSize: The page size in bytes, 512 to 65536; the database's when the log's header is invalid.
-  ///   - validFrames: How many frames at the start of the log are valid; 0 when the header is not.
-  /// - Returns: 0 when nothing is lost.
+  ///   - pageSize: The page size in bytes, 512 to 65536; the database's page size when the log's header is invalid.
+  ///   - validFrames: The number of valid frames at the start of the log; 0 when the log's header is invalid.
+  /// - Returns: The number of pages; 0 when nothing is lost.
   /// - Throws: `SQLiteFileError` when a file cannot be read.
   static func count(
     inLogOf path: String, pageSize: Int, validFrames: Int
@@ -44,17 +44,19 @@ struct LostFrames {
     (try? LogHeader(parsing: ContiguousArray(header).rawSpan)) != nil
   }
 
-  /// The byte offset in the log of each page's newest lost content, by page number.
+  /// For each page whose committed content SQLite would drop, the log offset of the newest such content.
   private func lost(after validFrames: Int) throws(SQLiteFileError) -> [UInt32: Int64] {
-    var lost: [UInt32: Int64] = [:]
+    var lost: [UInt32: (offset: Int64, commit: Int)] = [:]
     var pending: [UInt32: Int64] = [:]
+    // The size of the database in pages after each commit.
+    var sizes: [UInt32] = []
     // Frames with other salts are left over from before the log was last restarted.
     var salts = basis.salts
     var before = validFrames == 0 ? basis.headerSum : nil
     var offset = basis.firstFrame + Int64(validFrames) * Int64(basis.stride)
     while true {
       let bytes = ContiguousArray(try log.bytes(at: offset, count: basis.stride))
-      guard bytes.count == basis.stride else { return lost }
+      guard bytes.count == basis.stride else { break }
       let frame = bytes.rawSpan
       let page = frame.uint32(at: 0)
       let stored = LogChecksum(
@@ -66,12 +68,18 @@ struct LostFrames {
         pending[page] = offset + Int64(WriteAheadLog.frameHeaderLength)
         let size = frame.uint32(at: 4)
         if size > 0 {
-          lost = lost.merging(pending) { _, newer in newer }.filter { $0.key <= size }
+          for (page, offset) in pending { lost[page] = (offset, sizes.count) }
+          sizes.append(size)
           pending.removeAll()
         }
       }
       before = stored
       offset += Int64(basis.stride)
     }
+    // The content of a page is not lost if its own commit or a later one leaves the database too small for the page.
+    for index in sizes.indices.dropLast().reversed() {
+      sizes[index] = min(sizes[index], sizes[index + 1])
+    }
+    return lost.filter { $0.key <= sizes[$0.value.commit] }.mapValues { $0.offset }
   }
 }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Finds the codes in an opener's error.
+/// Finds the error codes in the error that `opener` threw.
 enum OpenFailure {
   static let cocoaDomain = "NSCocoaErrorDomain"
   static let posixDomain = "NSPOSIXErrorDomain"
-  /// Core Data's user-info key for SQLite's extended code, and the domain of errors that have such a code.
+  /// The user-info key under which Core Data gives SQLite's extended code; also the domain of errors with such a code.
   static let sqliteDomain = "NSSQLiteErrorDomain"
 
-  /// The maximum number of errors read from a chain. An error may contain itself.
+  /// The maximum number of errors read from a chain of underlying errors, because an error may contain itself.
   static let linkLimit = 64
 
-  /// The codes of `error` and of its underlying errors, and what the host says that they mean.
+  /// The codes of `error` and of its underlying errors, and the meaning that the host gives these errors.
   static func facts(
     of error: any Error, sqliteCode: (@Sendable (any Error) -> Int32?)?,
     meaning: (@Sendable (any Error) -> FailureMeaning?)? = nil
@@ -39,21 +39,22 @@ enum OpenFailure {
       queue += inner(of: bridged)
     }
     failure.sqliteCode = decisive(codes)
-    // Only code 1 is so ambiguous that the error's text counts: damage is considered only if it blames the schema.
+    // SQLite's code 1 is ambiguous, so damage is considered only if the error's text blames the schema.
     if failure.sqliteCode == 1 {
       failure.blamesSchema = queue[..<next].contains(where: blamesSchema)
     }
     return failure
   }
 
-  /// Whether an error's text blames the schema. Only for code 1, because a Core Data error's text may hold a model.
+  /// Whether the text of an error blames the schema. Called only for SQLite's code 1, because the text of a Core Data
+  /// error may contain a model.
   private static func blamesSchema(_ error: any Error) -> Bool {
     [(error as NSError).localizedDescription, String(describing: error)].contains {
       $0.contains("unsupported file format") || $0.contains("malformed database schema")
     }
   }
 
-  /// The first code that can never lead to a quarantine. If all can, the first code that has a rule.
+  /// The first code that can never lead to a quarantine; without one, the first code that has a rule; otherwise nil.
   private static func decisive(_ codes: [Int32]) -> Int32? {
     let known = codes.compactMap { code in SQLiteRules.rule(for: code).map { (code, $0) } }
     return (known.first { $0.1.isFinal } ?? known.first)?.0

@@ -4,11 +4,12 @@ import Foundation
 import SafeFiles
 import SafeText
 
-/// Which version of the app opened a store last, recorded in the name of an empty file beside the store, for example
-/// `.Done.sqlite.opened-by-2.1+42`. A launch of the same version looks up one name and writes nothing.
+/// A marker that shows which version of the app last opened a store. The marker is an empty file beside the store with
+/// the version in its name, for example `.Done.sqlite.opened-by-2.1+42`. A launch of the same version looks up one name
+/// and writes nothing.
 ///
-/// Version hashes alone do not say which of two models is newer. This marker does, and so distinguishes a downgrade
-/// from a store that no build can open.
+/// Version hashes alone do not say which of two models is newer. The marker does, and therefore distinguishes a
+/// downgrade of the app from a store that no build can open.
 struct OpenedBy {
   private let folder: String
   private let prefix: String
@@ -26,7 +27,7 @@ struct OpenedBy {
     return Self.encoded(build).map { prefix + version + "+" + $0 }
   }
 
-  /// Notes that the app has opened the store. The note is optional, so failures are ignored.
+  /// Writes the marker of this version of the app, and removes those of other versions. Failures are ignored.
   ///
   /// `between` is for tests: it is called between the check of an earlier marker and its removal.
   func note(between: ((_ marker: String) -> Void)? = nil) {
@@ -63,7 +64,7 @@ struct OpenedBy {
     return answers.isEmpty ? nil : answers.contains(true)
   }
 
-  /// The markers beside the store, which are empty files, with their status.
+  /// All markers beside the store, each with its status. A file that is not empty is not a marker.
   private func markers() -> [(name: String, status: FileStatus)] {
     let names = (try? FolderEntries.read(folder, limit: FileSystem.entryLimit).names) ?? []
     return names.compactMap { name in
@@ -85,7 +86,8 @@ struct OpenedBy {
     return isPlain && (1...48).contains(text.utf8.count) ? text : nil
   }
 
-  /// Compares versions such as `2.10`: -1 when `left` is lower, 1 when higher, 0 when equal; nil for other forms.
+  /// Compares versions such as `2.10`: -1 when `left` is lower, 1 when higher, 0 when both are equal; nil for other
+  /// forms.
   static func order(_ left: String, _ right: String) -> Int? {
     func numbers(_ text: String) -> [Int]? {
       let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

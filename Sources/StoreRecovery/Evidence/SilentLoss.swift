@@ -1,5 +1,7 @@
-/// Committed rows that SQLite would silently leave out: SQLite reads a log only as far as the log is valid, and ignores
-/// the rest.
+import SafeText
+
+/// A loss of committed rows that SQLite does not report. For example, SQLite reads a damaged log only up to the first
+/// invalid frame, and ignores the rest.
 public struct SilentLoss: Sendable, Codable, Equatable {
   /// What happened to the log.
   public enum Kind: String, Sendable, Codable, CaseIterable {
@@ -15,9 +17,9 @@ public struct SilentLoss: Sendable, Codable, Equatable {
     case foreign
   }
 
-  /// What shows the loss.
+  /// The source that shows the loss.
   public enum Witness: String, Sendable, Codable, CaseIterable {
-    /// The log itself: its header, and checksums that continue after the damage.
+    /// The log itself, by its header or by checksums that continue after the damage.
     case log
     /// The left-over wal-index, `-shm`.
     case index
@@ -27,25 +29,16 @@ public struct SilentLoss: Sendable, Codable, Equatable {
 
   /// What happened to the log.
   public var kind: Kind
-  /// What shows the loss.
+  /// The source that shows the loss.
   public var witness: Witness
   /// The minimum number of committed frames that SQLite does not read; nil when unknown.
   public var frames: Int?
-  /// The number of pages whose newest content is still in the log, where SQLite does not read it; nil when they were
-  /// not counted.
+  /// The number of pages whose newest content is still in the log, where SQLite does not read it; nil when not counted.
   public var keptPages: Int?
 
-  /// Creates a loss from its parts.
-  package init(kind: Kind, witness: Witness, frames: Int? = nil, keptPages: Int? = nil) {
-    self.kind = kind
-    self.witness = witness
-    self.frames = frames
-    self.keptPages = keptPages
-  }
-
-  /// What is lost, in words for support, to follow "the store: ".
+  /// A description of the loss for support, to be put after the words "the store: ".
   var sentence: String {
-    let count = frames.map { $0 == 1 ? "1 committed frame" : "\($0) committed frames" }
+    let count = frames.map { counted($0, "committed frame") }
     let what: String =
       switch kind {
       case .headerDamaged:
@@ -62,7 +55,7 @@ public struct SilentLoss: Sendable, Codable, Equatable {
       case .record: "the record of the last healthy open shows it"
       }
     let kept = keptPages.flatMap {
-      $0 > 0 ? "the newest content of \($0) pages is still in the log" : nil
+      $0 > 0 ? "the newest content of \(counted($0, "page")) is still in the log" : nil
     }
     return ([what, count.map { "SQLite skips at least \($0)" }, kept, source] as [String?])
       .compactMap(\.self).joined(separator: "; ")
@@ -70,9 +63,9 @@ public struct SilentLoss: Sendable, Codable, Equatable {
 }
 
 extension StoreEvidence {
-  /// What is known about rows that may have been lost silently; nil for a store without a log.
+  /// A sentence for reports about rows that may have been lost silently; nil for a store without a log.
   ///
-  /// For reports. A store that shows no loss may still have lost rows.
+  /// A store that shows no loss may still have lost rows.
   package var silentLossSentence: String? {
     if let loss = wal?.loss { return loss.sentence }
     if let doubt = wal?.doubt { return "perhaps \(doubt.sentence), but not for certain" }

@@ -1,7 +1,7 @@
 extension StoreEvidence {
-  /// How often the same failure has happened before, in this build of the app.
+  /// How often this build of the app has set the store aside before, for the same failure and in total.
   package struct Repetition: Sendable, Codable, Equatable {
-    /// What identifies a failure: finding, rule and outermost error.
+    /// The text that identifies the failure: finding and rule of the verdict, and the outermost error.
     package var fingerprint: String
     /// Whether the record of earlier failures could be read.
     package var isKnown = true
@@ -9,13 +9,10 @@ extension StoreEvidence {
     package var same = 0
     /// How often this build has set the store aside for any reason.
     package var all = 0
-    /// The ids of this failure's incidents, as far as they are remembered, the newest last.
+    /// The ids of the incidents that this failure caused, as far as they are still recorded, the newest last.
     package var incidents: [String] = []
     /// Whether the host allows setting the store aside a second time; nil when the host was not asked.
     package var isAllowed: Bool?
-
-    /// Creates the counts for a failure that has not happened before.
-    package init(fingerprint: String) { self.fingerprint = fingerprint }
 
     /// The text that identifies a failure, made of the verdict and the outermost error.
     package static func fingerprint(_ verdict: Verdict, _ evidence: StoreEvidence) -> String {

@@ -2,18 +2,18 @@ import StoreFiles
 import SafeFiles
 import SQLiteFile
 
-/// Adds to the evidence the facts that need the whole file: structure, metadata, hashes, log frames. Called only when
-/// these facts can change the verdict. A fact that cannot be established stays nil.
+/// Reads the whole file at `path`, and adds facts to the evidence: structure, metadata, version hashes, log frames.
+/// Called only when these facts can change the verdict. A fact that cannot be established stays nil.
 package typealias StructureReader =
   @Sendable (_ path: String, _ evidence: inout StoreEvidence) -> Void
 
 /// The default ``StructureReader``: Lifeboat's own reader of SQLite's format, which takes no lock and writes nothing.
 package enum FileStructure {
-  /// After this time no further table is read. Apple's systems kill a launch that takes about 20 seconds.
+  /// The time after which no further table is read. Apple's systems kill a launch that takes about 20 seconds.
   static let budget: Duration = .seconds(10)
 
   package static func read(_ path: String, _ evidence: inout StoreEvidence) {
-    // No lock is taken. What was read while another process wrote may be half old and half new, so it is discarded.
+    // No lock is taken. If another process wrote in the meantime, what was read may mix two states, so it is discarded.
     guard let before = state(of: path) else { return }
     var found = evidence
     found.isUsedElsewhere = FileEvidence.isUsedElsewhere(path)

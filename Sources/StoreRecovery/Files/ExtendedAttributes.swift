@@ -3,15 +3,13 @@ import SafeFiles
 
 /// The extended attributes of a file or folder, including access control lists.
 struct ExtendedAttributes {
-  /// The values by name; nil for a value that is too large or could not be read. Such a value is not copied.
+  /// The values by attribute name; nil for a value that is too large or could not be read. Such a value is not copied.
   private var values: [[UInt8]: [UInt8]?] = [:]
 
-  /// The maximum size of an attribute, in bytes.
+  /// The maximum size of an attribute's value, in bytes.
   static let limit = 16 << 20
 
   var isEmpty: Bool { values.isEmpty }
-
-  private init() {}
 
   /// The attributes of an open file or folder.
   init(of descriptor: Int32, limit: Int = Self.limit) {
@@ -22,18 +20,15 @@ struct ExtendedAttributes {
     }
   }
 
-  /// The attributes of what a path names; none when it cannot be opened, for example a symbolic link.
+  /// The attributes of the file or folder at a path; empty when the path cannot be opened, or names a symbolic link.
   init(ofPath path: String, limit: Int = Self.limit) {
     let descriptor = SystemCalls.openForReading(path)
-    guard descriptor >= 0 else {
-      self.init()
-      return
-    }
-    self.init(of: descriptor, limit: limit)
+    guard descriptor >= 0 else { return }
+    values = ExtendedAttributes(of: descriptor, limit: limit).values
     _ = close(descriptor)
   }
 
-  /// Sets the attributes on an open file or folder, as far as its volume supports them.
+  /// Sets these attributes on an open file or folder, as far as its volume supports them.
   func give(to descriptor: Int32) {
     for case (let name, let value?) in values { _ = Self.set(descriptor, Self.text(name), value) }
   }
@@ -44,8 +39,8 @@ struct ExtendedAttributes {
       .map { String(decoding: $0, as: UTF8.self) }.sorted()
   }
 
-  /// Whether an attribute is copied. On Apple's systems all are. On Linux, system attributes such as security labels
-  /// belong to the location, not to the file.
+  /// Whether the attribute `name` is copied. On Apple's systems every attribute is. On Linux, system attributes such as
+  /// security labels are not, because they belong to the location and not to the file.
   private static func isCarried(_ name: [UInt8]) -> Bool {
     #if canImport(Darwin)
       true
@@ -58,8 +53,8 @@ struct ExtendedAttributes {
     name.map { CChar(bitPattern: $0) } + [0]
   }
 
-  /// The bytes that `call` writes into its buffer. The first call has no buffer and returns the size. nil when a call
-  /// fails or there are more than `limit` bytes.
+  /// The bytes that `call` writes into a buffer. `call` runs first without a buffer and returns the size. The result is
+  /// nil when a call fails or the size exceeds `limit`.
   private static func bytes(
     _ limit: Int, _ call: (UnsafeMutableRawPointer?, Int) -> Int
   ) -> [UInt8]? {

@@ -1,24 +1,24 @@
 import StoreFiles
 package import SafeFiles
 
-/// Every call that changes the file system or makes a change durable, so that tests can observe each of them, make it
-/// fail or interrupt it. When a call changes what a path names, no part of the path may be a symbolic link.
+/// All calls that change the file system or make a change durable, so that tests can observe each call, make it fail or
+/// interrupt it. A call that changes something fails when a folder in the path is a symbolic link.
 package struct FileSystem: Sendable {
   /// Gives a file a second name: `link(from, to)`. Fails when `to` exists.
   package var link: @Sendable (String, String) throws -> Void
   /// Renames a file: `rename(from, to)`. Fails when `to` exists.
   package var rename: @Sendable (String, String) throws -> Void
-  /// Renames one of Lifeboat's records and replaces an older one: `replace(from, to)`.
+  /// Renames a record of Lifeboat's, replacing an older record: `replace(from, to)`.
   package var replace: @Sendable (String, String) throws -> Void
-  /// Removes one name of a file: `unlink(path, file)`. Fails when the name now belongs to a file other than `file`.
-  /// `file` is nil for a name that only Lifeboat uses.
+  /// Removes one name of a file: `unlink(path, file)`. Fails when the name now belongs to a file other than `file`. A
+  /// nil `file` skips this check, for a name that only Lifeboat uses.
   package var unlink: @Sendable (String, FileStatus?) throws -> Void
-  /// Removes files that `unlink` left in a folder because its process was killed.
+  /// Removes from a folder the temporary files that `unlink` left there because its process was killed.
   package var sweep: @Sendable (String) throws -> Void
-  /// Makes a folder with these permissions. Fails when the name is taken.
+  /// Makes a folder with the given permissions. Fails when the name is taken.
   package var makeFolder: @Sendable (String, UInt32) throws -> Void
-  /// Makes an empty folder with the permissions and extended attributes of another one and, as root, its owner:
-  /// `copyFolder(from, to)`. Fails when `to` exists.
+  /// Makes an empty folder with the permissions and extended attributes of another folder: `copyFolder(from, to)`. If
+  /// this process is root, the new folder also gets the owner of the other. Fails when `to` exists.
   package var copyFolder: @Sendable (String, String) throws -> Void
   /// Removes an empty folder.
   package var removeFolder: @Sendable (String) throws -> Void
@@ -26,25 +26,25 @@ package struct FileSystem: Sendable {
   package var syncFile: @Sendable (String) throws -> Void
   /// Syncs a folder's entries to the device.
   package var syncFolder: @Sendable (String) throws -> Void
-  /// Copies a file or a link: `copy(from, to)`, with permissions and times, and syncs it. Fails when `to`
-  /// exists.
+  /// Copies a file or a link: `copy(from, to)`, with permissions and times, and syncs it. Fails when `to` exists.
   package var copy: @Sendable (String, String) throws -> Void
   /// Writes a new file that only this user may read, and syncs it. Fails when the name is taken.
   package var write: @Sendable (String, [UInt8]) throws -> Void
-  /// Locks one of Lifeboat's files without waiting, and creates it when it is missing. Returns a descriptor that holds
-  /// the lock until it is closed or the process ends; nil while another process holds the lock.
+  /// Locks one of Lifeboat's files without waiting, and creates the file when it is missing. Returns a descriptor,
+  /// which holds the lock until the descriptor is closed or the process ends; nil while another process holds the lock.
   package var lock: @Sendable (String) throws -> Int32?
-  /// Sets an empty Lifeboat file's modification time, in nanoseconds since 1970. The change need not be durable.
+  /// Sets the modification time of an empty file of Lifeboat's, in nanoseconds since 1970. The change need not be
+  /// durable.
   package var setModified: @Sendable (String, Int64) throws -> Void
-  /// Gives one of Lifeboat's files the owner and permissions of another file. When this user may not set the group, the
-  /// permissions are those for another group (``FileTraits/modeInAnotherGroup``).
+  /// Gives one of Lifeboat's files the given owner, group and permissions. When this user may not set the group, the
+  /// permissions are those of ``FileTraits/modeInAnotherGroup`` instead.
   package var setTraits: @Sendable (String, FileTraits) throws -> Void
-  /// The status of what a path names; nil when nothing exists there. The file may change at any time, so calls that act
-  /// on the path check it again, in an open folder.
+  /// The status of the file, folder or link at a path; nil when nothing exists there. The file may change at any time,
+  /// so calls that act on the path check the file again, in an open folder.
   package var status: @Sendable (String) throws -> FileStatus?
   /// The names in a folder, at most ``entryLimit``.
   package var entries: @Sendable (String) throws -> FolderEntries
-  /// Bytes that this user may still write on the volume of a folder.
+  /// The number of bytes that this user may still write on the volume of a folder.
   package var freeSpace: @Sendable (String) throws -> Int64
 
   /// The maximum number of names read from one folder.
@@ -71,10 +71,6 @@ package struct FileSystem: Sendable {
     setTraits = { try files.setTraits($0, $1) }
     status = { try FileStatus.of($0) }
     entries = { try files.entries($0, limit: Self.entryLimit) }
-    freeSpace = { try Self.freeBytes(at: $0) }
-  }
-
-  package static func freeBytes(at folder: String) throws -> Int64 {
-    try RealFiles.freeBytes(at: folder)
+    freeSpace = { try RealFiles.freeBytes(at: $0) }
   }
 }

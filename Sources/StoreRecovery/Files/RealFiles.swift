@@ -10,15 +10,15 @@ package struct FileTraits: Sendable, Equatable {
   let user: UInt32
   package let group: UInt32
 
-  /// The permissions for a file that has another group. Members of the right group then count as others, so the group
-  /// and others get only the permissions that both had.
+  /// The permissions for a copy that has another group than the original. For the copy, members of the original's group
+  /// count as others. Therefore the group and the others each get only the permissions that both have for the original.
   package var modeInAnotherGroup: UInt32 {
     let shared = mode >> 3 & mode & 0o7
     return mode & 0o700 | shared << 3 | shared
   }
 
-  /// The traits of the regular file at `path`, with read and write permission for its owner; nil when it is not a
-  /// regular file.
+  /// The traits of the regular file at `path`, with read and write permission for its owner added; nil when `path` does
+  /// not name a regular file.
   package static func ofFile(at path: String) -> FileTraits? {
     var raw = stat()
     guard unsafe lstat(path, &raw) == 0, raw.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -28,7 +28,7 @@ package struct FileTraits: Sendable, Equatable {
   }
 }
 
-/// The calls of the real file system.
+/// Implements ``FileSystem`` with calls of the real file system.
 ///
 /// Each call works in an open folder that was reached without following a link, and sets owners and permissions by
 /// descriptor. If another process replaces a name with a link between two calls, the second call fails.
@@ -72,7 +72,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Removes a name only if it still belongs to the expected file.
+  /// Removes `name` from the open folder `folder`, but only if the name still refers to the file `expected`.
   private func remove(
     _ name: String, in folder: Int32, _ path: String, _ expected: FileStatus
   ) throws {
@@ -93,7 +93,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Removes files left in a folder by interrupted removals.
+  /// Removes the files that interrupted removals left in the folder at `path`.
   func sweep(_ path: String) throws {
     for name in try entries(path, limit: FileSystem.entryLimit).names
     where SafeRemoval.isAside(name) {
@@ -121,7 +121,7 @@ struct RealFiles: Sendable {
 
   /// Makes an empty copy of a folder. Extended attributes are copied as far as both folders allow.
   func copyFolder(_ from: String, _ to: String) throws {
-    // Read by name, because even its owner may not be able to open the folder.
+    // The folder is examined by name, because even its owner may not be able to open it.
     let model = try inFolder(of: from) { folder, name -> stat in
       var raw = stat()
       try Self.call("fstatat", from, unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW))
@@ -145,8 +145,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Makes a folder, calls `give` to set its owner, and then sets its permissions. Until then only this user has
-  /// access.
+  /// Makes a folder, calls `give` to set its owner, and then sets its permissions. Until then only this user can.
   private func makeFolder(
     _ path: String, _ permissions: mode_t, _ give: (_ folder: Int32, _ made: Int32) throws -> Void
   ) throws {
@@ -213,8 +212,8 @@ struct RealFiles: Sendable {
     }
     try making(to) { target, _ in
       #if canImport(Darwin)
-        // The class is set before the first byte: a copy that can be read while the device is locked would be a leak.
-        // Volumes without protection classes report none.
+        // The class is set before the first byte is written: a copy that can be read while the device is locked would
+        // be a leak. Volumes without protection classes report none.
         let protection = fcntl(source, F_GETPROTECTIONCLASS)
         if protection > 0 {
           try Self.call("protect", to, fcntl(target, F_SETPROTECTIONCLASS, protection))
@@ -254,7 +253,7 @@ struct RealFiles: Sendable {
     else { throw SystemCallError(call: "copy", path: from, errno: EBUSY) }
   }
 
-  /// Makes a file that only this user may read, and has `body` fill it. When `body` throws, the file is removed.
+  /// Creates a file that only this user may read, and calls `body` to fill it. When `body` throws, the file is removed.
   private func making(_ path: String, _ body: (_ file: Int32, _ folder: Int32) throws -> Void)
     throws
   {
@@ -345,7 +344,8 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Checks that the file is a regular file with a single hard link: a second name could be another user's.
+  /// Throws unless the open file is a regular file with a single hard link and `isRight` accepts its status. A second
+  /// hard link could belong to another user.
   private func expectOurs(
     _ descriptor: Int32, _ path: String, _ isRight: (stat) -> Bool
   ) throws {
@@ -358,7 +358,7 @@ struct RealFiles: Sendable {
 
   // MARK: Open folders
 
-  /// Opens the folder that contains `path`, and runs `body` with its descriptor and the name in it.
+  /// Opens the folder that contains `path`, and passes `body` the folder's descriptor and the last component of `path`.
   private func inFolder<Result>(
     of path: String, _ body: (_ folder: Int32, _ name: String) throws -> Result
   ) throws -> Result {
@@ -407,7 +407,7 @@ struct RealFiles: Sendable {
     return folder
   }
 
-  /// When root makes a file or folder in a user's folder, gives it to that user, whose app has to read it later.
+  /// If this process is root, gives `made` to the owner of the open folder `folder`, whose app has to read it later.
   private func giveToOwner(of folder: Int32, _ made: Int32, _ path: String) throws {
     guard geteuid() == 0 else { return }
     var raw = stat()

@@ -2,15 +2,15 @@ package import StoreFiles
 public import Foundation
 import ObjectModel
 
-/// The record of one store set that was put into a quarantine, for the user and for support.
+/// The record of a store set that was moved or copied into a quarantine, for the user and for support.
 ///
-/// The record is `incident.json` in the quarantine's folder. Fields are added over time; none changes its meaning.
+/// The record is `incident.json` in the quarantine's folder. Fields may be added, but no field changes its meaning.
 public struct Incident: Sendable, Codable, Equatable, Identifiable {
-  /// Why the set was put into the quarantine.
+  /// Why the store set is in the quarantine.
   public enum Kind: String, Sendable, Codable, CaseIterable {
     /// The store did not open.
     case setAside
-    /// The store made room for an earlier one that was restored.
+    /// The store was moved away to make room for an earlier store that was restored.
     case replaced
     /// The set is a copy of a store that is in use, made because SQLite was about to drop a part of its log.
     case copied
@@ -18,7 +18,7 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
     case returned
   }
 
-  /// How the store's model and the app's differ.
+  /// How the store's model and the app's model differ.
   public struct Model: Sendable, Codable, Equatable {
     /// The name of the model version that wrote the store; nil when unknown.
     public var writtenBy: String?
@@ -38,12 +38,12 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
     public var title: String
     /// What happened to the data.
     public var whatHappened: String
-    /// What was kept, and where, without a path unless one was asked for.
+    /// What was kept, and where. The text names a path only if the host has asked for one.
     public var whatWasKept: String
     /// What the user can do.
     public var whatToDo: String
-    /// The sentence that says where the kept files are, for a note beside their folder; nil when the set is no longer
-    /// there, or when a host's own notice does not set it.
+    /// The sentence that says where the kept files are, for a note beside their folder; nil when the files are no
+    /// longer there, or when a host's own notice has no such sentence.
     public var besideNote: String?
     /// The language of the words, a BCP 47 tag; nil when unknown.
     public var language: String?
@@ -75,13 +75,13 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
   public let id: String
   /// When the set was put into the quarantine, in whole seconds.
   public let created: Date
-  /// Why the set was put into the quarantine.
+  /// Why the store set is in the quarantine.
   public let kind: Kind
   /// The app that moved or copied the set.
   public let app: StoreRecovery.App
   /// The main file's name.
   public let storeName: String
-  /// The path of the quarantine's folder when it was made. An app's container may move later.
+  /// The path of the quarantine's folder at the time when it was made. An app's container may move later.
   public let folder: String
   /// The store's UUID; nil when it could not be read.
   public let storeUUID: String?
@@ -89,33 +89,33 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
   public let verdict: Verdict
   /// The facts about the store on which the verdict rests.
   public let evidence: StoreEvidence
-  /// How the store's model and the app's differ; nil when neither is known.
+  /// How the store's model and the app's differ; nil when neither model is known.
   public let model: Model?
-  /// The kept members and their seal; nil in a record that is not complete yet.
+  /// The seal of the kept files; nil while the seal is not complete.
   package internal(set) var seal: StoreSeal?
-  /// The notice for the user, as it is in the record.
+  /// The notice for the user, as stored in the record.
   public internal(set) var notice: Notice
   /// The version of Lifeboat that wrote the record.
   public let toolVersion: String
 }
 
-/// What became of an incident after its record was written.
+/// What became of an incident's store set after the record was written.
 public struct IncidentOutcome: Sendable, Codable, Equatable {
-  /// What happened to the kept set.
+  /// What happened to the kept store set.
   public enum Kind: String, Sendable, Codable, CaseIterable {
-    /// The set went back at once, because no fresh store could be opened.
+    /// The store was moved back at once, because no fresh store could be opened.
     case putBack
-    /// The set was restored on request.
+    /// The store was restored on request.
     case restored
   }
-  /// What happened to the kept set.
+  /// What happened to the kept store set.
   public let kind: Kind
-  /// When the kept set went back, in whole seconds.
+  /// When the store was moved back, in whole seconds.
   public let date: Date
 }
 
 extension Incident {
-  /// The text of `incident.txt`, which is beside the folder of the kept files and names no path.
+  /// The text of the note `incident.txt`. The note is beside the folder of the kept files and names no path.
   public var plainText: String { Self.plainText(of: notice) }
 
   static func plainText(of notice: Notice) -> String {

@@ -9,10 +9,10 @@ struct IncidentFiles: Sendable {
     let name: String
     let status: FileStatus
 
-    /// Whether the file is inside the folder of the kept set.
+    /// Whether the file is inside the folder of the kept store set.
     var isKept: Bool { PathText.starts(name, with: QuarantineFolder.storeFolderName + "/") }
 
-    /// Whether `other` is the same file with the same content, as far as its status shows.
+    /// Whether `other` belongs to the same file with the same content, as far as a status shows.
     func isUnchanged(_ other: FileStatus) -> Bool {
       status.kind == .folder ? status.isSameFile(as: other) : status.isUnchanged(other)
     }
@@ -20,7 +20,7 @@ struct IncidentFiles: Sendable {
 
   /// All files and folders that were found; each folder comes before its contents.
   private(set) var files: [File] = []
-  /// Whether something could not be listed, or there are more files than the limit.
+  /// Whether the list is incomplete, because something could not be listed or there are more than ``limit`` files.
   private(set) var isCut = false
 
   /// The maximum number of listed files; a store set has fewer.
@@ -54,7 +54,7 @@ struct IncidentFiles: Sendable {
     }
   }
 
-  /// The files in the folder of the kept set, with their paths relative to that folder.
+  /// The files in the folder of the kept store set, with their paths relative to that folder.
   var kept: [File] {
     files.filter(\.isKept).map { file in
       File(
@@ -64,7 +64,7 @@ struct IncidentFiles: Sendable {
     }
   }
 
-  /// The files that are neither records of Lifeboat nor in the folder of the kept set.
+  /// The files that are neither records of Lifeboat nor in the folder of the kept store set.
   var unexpected: [File] {
     let ours = Set(
       Self.records.flatMap { [FileName($0), FileName($0 + RecordFile.partSuffix)] })

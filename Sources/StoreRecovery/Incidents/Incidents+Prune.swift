@@ -4,21 +4,21 @@ import Foundation
 import SafeText
 
 extension Incidents {
-  /// Removes incidents that exceed the limits, if no data is lost with them: records of stores that were restored, and
-  /// second copies of content that another incident keeps. Data that is kept nowhere else stays whatever the limits
-  /// are, and the report says so; only you can decide to remove it.
+  /// Removes incidents that exceed the limits, but only if no data is lost. Such incidents are records of stores that
+  /// were restored, and second copies of content that another incident keeps. Data that is kept nowhere else stays,
+  /// whatever the limits are. The report names that data; only you can decide to remove it.
   ///
-  /// These stay too, and the report says why: an incident whose move is not finished, whose record cannot be read,
-  /// whose files do not match their seal, or that holds other files; an incident that another process uses; anything
-  /// reached through a symbolic link. A second copy is removed only after both copies were read and are equal. A
-  /// record's date is ignored when it is in the future or before 2025.
+  /// The following stay too, and the report says why: an incident with an unfinished move, an unreadable record, files
+  /// that do not match their seal, or other files; an incident that another process uses; anything reached through a
+  /// symbolic link. A second copy is removed only after both copies were read and found equal. A record's date that is
+  /// in the future or before 2025 is ignored.
   ///
-  /// A run that is stopped leaves each incident whole or removed. The next run, or the next open of a store in the
-  /// folder, finishes or undoes a removal that was begun.
+  /// If a run is stopped during a removal, the next run, or the next open of a store in the folder, finishes or undoes
+  /// that removal. After that, each incident is either whole or gone.
   ///
   /// - Parameters:
   ///   - retention: The limits. When none is set, nothing is removed.
-  ///   - storeName: Only incidents of the store with this main file; nil for incidents of all stores in the folder.
+  ///   - storeName: The main file's name, to prune only incidents of this store; nil for all stores in the folder.
   ///   - dryRun: Whether to change nothing and only report what would be removed.
   /// - Returns: What was removed and what stays, each with the reason.
   /// - Throws: ``StoreRecoveryError`` when the incidents' folder exists but cannot be read, or when another process
@@ -141,7 +141,8 @@ extension Incidents {
     if let outcome = entry.outcome {
       guard let first = files.kept.first else { return .recordOnly }
       let fate = outcome.kind == .putBack ? "put back" : "restored"
-      return .stays(.strangeFiles, "\(first.name) is there although the store was \(fate)")
+      return .stays(
+        .strangeFiles, "the incident still holds \(first.name), although the store was \(fate)")
     }
     guard !entry.isSealPending else {
       return .stays(.unfinished, "the checksums of its files are not complete yet")
@@ -172,8 +173,8 @@ extension Incidents {
     return .whole(fingerprint: incident.storeName + " " + fingerprint)
   }
 
-  /// Reads all files of the incidents that, according to their seals, have the same content as another incident. An
-  /// incident whose files differ from its seal is not a copy, and stays.
+  /// Checks the incidents that, according to their seals, have the same content as another incident, by reading all
+  /// their files. An incident whose files differ from its seal does not count as a copy, and stays.
   private func readDuplicates(_ candidates: inout [Candidate], _ plan: RetentionPlan) {
     let keepers = plan.keepers(candidates.map(\.item))
     let duplicates = Set(keepers.keys).union(keepers.values.map { FileName($0) })
@@ -182,7 +183,7 @@ extension Incidents {
       guard let incident = candidates[index].incident, let seal = incident.seal else { continue }
       let folder = QuarantineFolder(
         home: home, storeName: incident.storeName, id: candidates[index].item.id)
-      // One folder may be mounted at two paths; it is only one copy.
+      // A folder that is mounted at two paths is only one copy.
       guard let status = try? fileSystem.status(folder.path),
         folders.insert(.init(device: status.device, inode: status.inode, sizeBytes: 0)).inserted
       else {
@@ -217,8 +218,8 @@ extension Incidents {
 }
 
 extension StoreSeal {
-  /// A hash that identifies the set's content: the names, kinds and bytes of all members that hold data. The wal-index
-  /// holds none. nil when no member holds data, or the content of one cannot be sealed.
+  /// A hash over the names, kinds and bytes of all members that hold data, that is, all but the wal-index. nil when no
+  /// member holds data, or when the content of a member cannot be sealed.
   var fingerprint: String? {
     let members = files.filter { $0.role != .sharedMemory }.sorted {
       FileName($0.name) < FileName($1.name)
@@ -229,7 +230,7 @@ extension StoreSeal {
       guard member.kind == .folder || member.kind == .file && member.sha256 != nil else {
         return nil
       }
-      // The length keeps names with line ends unambiguous.
+      // The length is included because a name may contain line breaks.
       text +=
         "\(member.name.utf8.count) \(member.name) \(member.kind.rawValue) \(member.sizeBytes) \(member.sha256 ?? "-")\n"
     }

@@ -7,17 +7,17 @@ import SafeText
 
 /// A kept store that the app may offer to bring back.
 public struct RestorableStore: Sendable, Equatable, Identifiable {
-  /// How a kept store fits the app, and so what can be done with the store.
+  /// How a kept store fits the app, which decides what can be done with the store.
   public enum Fit: Sendable, Equatable {
     /// The store records the hashes of the model that this build uses.
     case current
-    /// The hashes in the store are those of these known model versions (their names, sorted). The store opens if the
-    /// app can migrate from one of them.
+    /// The store records the hashes of these known model versions, given by their sorted names. The store opens if the
+    /// app can migrate from one of these versions.
     case version([String])
-    /// The host opened a copy of the store.
+    /// The host could open a copy of the store.
     case opens
-    /// The store is damaged. Never use it as it is; its rows can be recovered from a copy. A damaged store has this
-    /// value even if it fits a model.
+    /// The store is damaged. Do not open it; recover its rows from a copy. A damaged store has this value even if it
+    /// fits a model.
     case damaged
   }
 
@@ -27,31 +27,31 @@ public struct RestorableStore: Sendable, Equatable, Identifiable {
   public let storeName: String
   /// When the store was set aside, by a clock that may have been wrong.
   public let created: Date
-  /// Why the store was set aside. A store that made room for another one usually works, and the user wanted it
-  /// replaced, so offer it only when asked.
+  /// Why the store was set aside. A store that made room for a restored one usually works, but the user wanted to
+  /// replace it. Offer such a store only when the user asks.
   public let kind: Incident.Kind
   /// How the store fits the app.
   public let fit: Fit
-  /// Entities whose hashes could not be compared with certainty, sorted by name. The app may still refuse the store
-  /// because of them.
+  /// The entities whose hashes could not be compared with certainty, sorted by name. Because of these entities, the app
+  /// may still refuse the store.
   public let undecided: [String]
   /// Whether the kept files match their seal; nil when not checked. A restoration checks them before it moves anything.
   public let isIntact: Bool?
 }
 
 extension Incidents {
-  /// The kept stores that this build may be able to open, oldest first. Ask at each launch: an update may have
-  /// brought back the model that fits.
+  /// The kept stores that this build may be able to open, oldest first. Call this at each launch, because an update of
+  /// the app may have brought a model that fits.
   ///
-  /// Without a folder of incidents this call is one `lstat`. Otherwise it reads each record and takes the hashes from
-  /// there. If a record holds none, Lifeboat's own reader reads a few pages of the kept file. Nothing is changed.
+  /// Without a folder of incidents this call costs one `lstat`. Otherwise the hashes are taken from each incident's
+  /// record. If a record holds no hashes, Lifeboat's own reader reads a few pages of the kept file. Nothing is changed.
   ///
   /// - Parameters:
-  ///   - model: The model that the app opens its store with; for a `ModelCollection`, stores of its other versions are
-  ///     returned too. nil for an app without one.
-  ///   - storeName: Only stores with this main file; nil for all in the folder.
+  ///   - model: The model with which the app opens its store. If this is a `ModelCollection`, stores of its other
+  ///     versions are returned too. nil for an app without a model.
+  ///   - storeName: The main file's name, to return only stores with this name; nil for all stores in the folder.
   ///   - checksSeals: Whether to read every file and compare it with its seal.
-  ///   - canOpen: Called for each store that the hashes cannot judge, with the URL of a private copy, which is removed
+  ///   - canOpen: Called for each store without hashes to compare, with the URL of a private copy, which is removed
   ///     afterwards. Returns whether the app can open the copy, judged for example by `PRAGMA user_version`. Close the
   ///     copy before you return. An error counts as false. If `canOpen` is nil, those stores are left out.
   /// - Returns: The stores that fit; a store is left out when nothing shows that it fits.
@@ -76,7 +76,7 @@ extension Incidents {
     }
   }
 
-  /// Whether the kept main file exists and has its sealed size. A folder that is a symbolic link counts as empty.
+  /// Whether the kept main file exists and has its sealed size. A link in place of the folder counts as empty.
   private func isKept(_ entry: Entry, _ incident: Incident) -> Bool {
     let store = entry.folder + "/" + QuarantineFolder.storeFolderName
     guard
@@ -93,7 +93,7 @@ extension Incidents {
     _ entry: Entry, _ incident: Incident, _ expected: ExpectedModel?,
     _ canOpen: ((URL) throws -> Bool)?
   ) -> (RestorableStore.Fit, [String])? {
-    // A record that reports damage counts, whatever else it says.
+    // If the record reports damage, the store counts as damaged, whatever else the record says.
     if incident.isDamaged { return (.damaged, []) }
     let main = "\(entry.folder)/\(QuarantineFolder.storeFolderName)/\(incident.storeName)"
     var evidence = incident.evidence
@@ -108,7 +108,7 @@ extension Incidents {
     return (.opens, [])
   }
 
-  /// Reads the metadata of a kept file with Lifeboat's own reader.
+  /// Reads the metadata of the kept main file at `path` with Lifeboat's own reader, and adds the hashes to `evidence`.
   ///
   /// - Returns: Whether no damage was found; nil when the file is not a database that can be read.
   private static func addHashes(of path: String, to evidence: inout StoreEvidence) -> Bool? {
@@ -132,7 +132,7 @@ extension Incidents {
     }
   }
 
-  /// Asks the host whether it can open a private copy on the store's volume. The copy is removed afterwards.
+  /// Calls `canOpen` with a private copy of the store, made on the store's volume. The copy is removed afterwards.
   private func isOpened(_ main: String, by canOpen: (URL) throws -> Bool) -> Bool {
     let set = StoreSet(at: main)
     let (needed, overflow) = set.sizeBytes.addingReportingOverflow(1024 * 1024)
@@ -160,7 +160,8 @@ extension Incident {
 }
 
 extension ExpectedModel {
-  /// How a store with these hashes fits, and the entities that cannot be compared; nil when it fits no known version.
+  /// How a store with the `recorded` hashes fits this model, and the entities that cannot be compared; nil when the
+  /// store fits no known version.
   package func fit(
     _ evidence: StoreEvidence, _ recorded: [String: VersionHash]
   ) -> (RestorableStore.Fit, [String])? {

@@ -10,41 +10,41 @@ extension Incidents {
     public enum NextStep: String, Sendable, Codable {
       /// Open the store as usual.
       case open
-      /// The store did not fit the app that set it aside. Only a build with a model that fits opens it; any other build
-      /// sets it aside again.
+      /// Open the store only with a build whose model fits it. The build that set the store aside, and any other build,
+      /// would set the store aside again.
       case openWithFittingBuild
-      /// The store is damaged, or cannot be read as a store. Recover its rows from a copy; the app will probably not
-      /// open it.
+      /// Recover the rows from a copy of the store, because the store is damaged or cannot be read as a store. The app
+      /// will probably not open it.
       case salvage
     }
 
     /// The paths of the restored files and folders.
     public let restored: [String]
-    /// The record of the store that was in use before the restoration; nil when there was none.
+    /// The incident of the store that was in use before the restoration; nil when no store was in use.
     public let replaced: Incident?
-    /// How the set differed from its seal, or why that is not known; empty unless the restoration was forced.
+    /// How the files differed from their seal, or why that is not known; empty unless the restoration was forced.
     package let differences: [StoreSeal.Difference]
     /// What the host should do next.
     public let nextStep: NextStep
-    /// What could not be moved, by its name in the set; none of it is store data.
+    /// The names of pipes, sockets and extended attributes that could not be moved. No store data is among them.
     public let leftBehind: [String]
   }
 
-  /// Brings a kept set back under its own names. The current store is set aside first, in a quarantine of its own.
-  /// Nothing is overwritten. No program may have either store open. This process itself is not checked, so call this
-  /// before you open the store.
+  /// Moves a kept store back to its original place. A store that is now in that place is first set aside, in its own
+  /// quarantine. Nothing is overwritten. No program may have either store open. Other processes are checked for this,
+  /// but this process is not, so call this before you open the store.
   ///
   /// - Parameters:
   ///   - id: The incident's id.
-  ///   - force: Also restores a set whose bytes differ from its seal or whose main file is not an SQLite database, a
-  ///     support folder that is a symbolic link, and a support folder that holds pipes or sockets. Any other link, or a
-  ///     folder with the name of a file, is never restored.
+  ///   - force: Whether to restore the store even if its bytes differ from its seal, its main file is not an SQLite
+  ///     database, or its support folder is a symbolic link or holds pipes or sockets. Any other link, and a folder in
+  ///     the place of a file, is never restored.
   ///   - app: The app that used the current store; nil for the incident's app.
   ///   - texts: The words for the notice in the record of the current store.
   /// - Returns: What was restored and replaced, and what to do next.
   /// - Throws: ``StoreRecoveryError`` when the incident cannot be read, when the kept files are not a store
-  ///   (`restore.notAStore`), when the set differs from its seal, when another process has a store open, when too
-  ///   little space is free, or when a file cannot be moved: the current store or the kept one is in place then.
+  ///   (`restore.notAStore`), when they differ from their seal, when another process has a store open, when too little
+  ///   space is free, or when a file cannot be moved. Either the current store or the kept one is then in place.
   public func restore(
     _ id: String, force: Bool = false, app: StoreRecovery.App? = nil,
     texts: IncidentTexts = IncidentTexts()
@@ -64,7 +64,10 @@ extension Incidents {
     if entry.isSealPending, let incident = entry.incident {
       let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
       try checkIsStore(keptSet(folder), nil, force: force)
-      try mover.continueSeal(folder, budget: nil)
+      do { try mover.continueSeal(folder, budget: nil) } catch let error as StoreSealError {
+        // A set whose files cannot all be read is restored only with `force`.
+        guard force else { throw Self.notCompared(error, folder.keptMainPath) }
+      }
       entry = try show(id)
     }
     guard let incident = entry.incident else {
@@ -98,7 +101,7 @@ extension Incidents {
         replaced = try replace(folder, app: app ?? incident.app, texts: texts)
       }
       record = try mover.beginBack(folder, reason: .restore)
-      // If this run had ended before this point, the next one would put back the store that was in use.
+      // If this run ended before this point, the next run would put back the store that was in use.
       if let replaced { try mover.close(replaced.folder) }
       try mover.advanceBack(folder, record, now: clock())
     } catch {
@@ -137,7 +140,8 @@ extension Incidents {
       }
   }
 
-  /// The kept set; it may have no members. A set that this user may not read is an error and does not count as missing.
+  /// The store set in the quarantine, which may have no members. Throws when this user may not read the set, because
+  /// its files would otherwise seem to be missing.
   private func keptSet(_ folder: QuarantineFolder) throws -> StoreSet {
     let kept = StoreSet(at: folder.keptMainPath)
     do {
@@ -145,8 +149,7 @@ extension Incidents {
       guard try fileSystem.status(folder.storeFolder)?.kind == .folder else { return kept }
       _ = try fileSystem.entries(folder.storeFolder)
       _ = try fileSystem.status(folder.keptMainPath)
-      for member in kept.members
-      where member.kind == .folder && [.support, .migrationDestination].contains(member.role) {
+      for member in kept.members where member.kind == .folder && member.role.mayBeFolder {
         _ = try fileSystem.entries(member.path)
         _ = try fileSystem.status(member.path + "/.")
       }
@@ -172,14 +175,14 @@ extension Incidents {
     }
   }
 
-  /// Checks that the kept files are a store, because an app will open them. The check reads the files, because the
-  /// record may be wrong.
+  /// Throws unless the kept files are a store, because an app will open them. The files themselves are read, because
+  /// the record may be wrong.
   private func checkIsStore(_ kept: StoreSet, _ seal: StoreSeal?, force: Bool) throws {
     func refused(_ text: String, _ path: String) -> StoreRecoveryError {
       StoreRecoveryError(.notAStore, text + "; nothing was moved", path: path)
     }
     for member in kept.members {
-      let mayBeFolder = member.role == .support || member.role == .migrationDestination
+      let mayBeFolder = member.role.mayBeFolder
       switch member.kind {
       case .file: continue
       case .folder where mayBeFolder: continue
@@ -228,9 +231,7 @@ extension Incidents {
           .cancelled, "the restoration was cancelled; nothing was moved", path: kept.mainPath)
       }
       if force { return [.notCompared(error)] }
-      throw StoreRecoveryError(
-        .sealBroken, "the kept files cannot be compared with their checksums", path: kept.mainPath,
-        errno: error.errno, underlying: error)
+      throw Self.notCompared(error, kept.mainPath)
     }
     guard differences.isEmpty || force else {
       throw StoreRecoveryError(
@@ -242,11 +243,17 @@ extension Incidents {
     return differences
   }
 
-  /// Bytes needed for records and folders.
+  private static func notCompared(_ error: StoreSealError, _ path: String) -> StoreRecoveryError {
+    StoreRecoveryError(
+      .sealBroken, "the kept files cannot be compared with their checksums", path: path,
+      errno: error.errno, underlying: error)
+  }
+
+  /// The number of free bytes that records and folders need.
   private static let recordBytes: Int64 = 1024 * 1024
 
-  /// Checks that enough space is free. On one volume files are only renamed. When the quarantine is on another volume,
-  /// both sets are copied before anything is removed.
+  /// Throws unless enough space is free. On the store's own volume, files are only renamed. When the quarantine is on
+  /// another volume, both store sets are copied before anything is removed.
   private func checkSpace(
     _ folder: QuarantineFolder, kept: StoreSet, present: StoreSet
   ) throws {
@@ -265,7 +272,7 @@ extension Incidents {
     }
   }
 
-  /// Sets aside the files that currently have the store's names. The move is not closed yet.
+  /// Sets aside the files that now have the names of the store to restore. The caller closes this move.
   private func replace(
     _ folder: QuarantineFolder, app: StoreRecovery.App, texts: IncidentTexts
   ) throws -> (QuarantineFolder, Incident) {

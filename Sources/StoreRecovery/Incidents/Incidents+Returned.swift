@@ -1,8 +1,8 @@
 import StoreFiles
 
 extension Incidents {
-  /// Makes an incident of a store that support has repaired. `fill` writes the set into a private folder and checks it.
-  /// The set has the original store's name, and can be restored in that store's place.
+  /// Makes an incident of a store that support has repaired. `fill` writes the repaired files into a private folder and
+  /// checks them. The repaired store has the original store's name, and can be restored in the original's place.
   package func takeIn(
     returned original: Incident, texts: IncidentTexts, fill: (_ folder: String) throws -> Void
   ) throws -> Incident {
@@ -14,8 +14,7 @@ extension Incidents {
     try fill(folder)
     let set = StoreSet(at: folder + "/" + original.storeName)
     let seal = try StoreSeal(sealing: set, isCancelled: isCancelled)
-    try mover.sync(set)
-    return try trial.publish(home, set.storeName, seal, clock(), mover.records) {
+    return try trial.publish(home, set, seal, clock(), mover) {
       Incident(
         Judgement(evidence: original.evidence, verdict: original.verdict), app: original.app,
         storeName: set.storeName, id: $0.id, folder: $0.path, created: $1, kind: .returned,

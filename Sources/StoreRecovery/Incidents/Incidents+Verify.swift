@@ -13,7 +13,7 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
     public init(rawValue: String) { self.rawValue = rawValue }
     /// Every file matches its seal.
     public static let intact = Finding(rawValue: "intact")
-    /// The store was restored or put back, so nothing is kept here any more.
+    /// The store was restored or put back, so the incident's folder no longer keeps it.
     public static let moved = Finding(rawValue: "moved")
     /// A file is changed, missing or added.
     public static let different = Finding(rawValue: "different")
@@ -46,8 +46,8 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
     public let name: String
     /// The file's state.
     public let state: State
-    /// What differs, in words; nil when nothing does. A file that was rewritten with the same bytes is `ok`, and the
-    /// text says so.
+    /// The difference in words; nil when there is none. A file that was rewritten with the same bytes has the state
+    /// `ok`, and this text says that it was rewritten.
     public let text: String?
   }
 
@@ -55,7 +55,7 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
   public let id: String
   /// What the check found for the incident as a whole.
   public let finding: Finding
-  /// Why the files could not be compared; nil when they could.
+  /// Why the files could not be compared; nil when they were compared.
   public let problem: String?
   /// The files, ordered by name; empty when nothing could be compared.
   public let files: [File]
@@ -65,8 +65,7 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
 }
 
 extension Incidents {
-  /// Compares the files of every incident with their seals, oldest incident first. Every file is read; nothing
-  /// is changed.
+  /// Compares the files of every incident with its seal, oldest incident first. Every file is read; nothing is changed.
   ///
   /// - Returns: The result for each incident.
   /// - Throws: ``StoreRecoveryError`` when the incidents' folder exists but cannot be read.
@@ -74,7 +73,7 @@ extension Incidents {
     try ids().map { check(entry($0)) }
   }
 
-  /// Compares the files of one incident with their seal. Every file is read; nothing is changed.
+  /// Compares the files of one incident with its seal. Every file is read; nothing is changed.
   ///
   /// - Returns: The result.
   /// - Throws: ``StoreRecoveryError`` when no incident has that id, or its folder cannot be examined.
@@ -111,10 +110,9 @@ extension Incidents {
     }
     let set = StoreSet(at: store + "/" + incident.storeName)
     let files = compare(seal, set) + unknownFiles(in: store, beside: set)
-    let isCut = !set.isComplete
     let finding: IncidentCheck.Finding =
       files.contains { $0.state != .ok && $0.state != .unread }
-      ? .different : isCut || files.contains { $0.state == .unread } ? .unread : .intact
+      ? .different : !set.isComplete || files.contains { $0.state == .unread } ? .unread : .intact
     return IncidentCheck(
       id: entry.id, finding: finding,
       problem: set.problem.map { "the kept files could not all be listed: \($0)" },
@@ -146,7 +144,7 @@ extension Incidents {
     return files
   }
 
-  /// Files in the folder of the kept set that do not belong to the set.
+  /// The files in the folder of the kept store set that do not belong to the set.
   private func unknownFiles(in store: String, beside set: StoreSet) -> [IncidentCheck.File] {
     let members = Set(set.members.map { FileName($0.name) })
     let names = (try? fileSystem.entries(store).names) ?? []

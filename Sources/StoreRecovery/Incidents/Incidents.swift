@@ -3,7 +3,7 @@ import SafeFiles
 import SafeText
 public import Foundation
 
-/// The incidents of one folder: the stores that were set aside there. Lists, checks, restores and prunes them.
+/// The incidents in one folder, that is, the stores that were set aside there. Lists, checks, restores and prunes them.
 public struct Incidents: Sendable {
   /// An incident as it is on disk: its folder, its record and its state.
   public struct Entry: Sendable, Identifiable {
@@ -18,7 +18,7 @@ public struct Incidents: Sendable {
     /// The error number when the folder or the record could not be read at all, so that nothing is known about either;
     /// nil when the record was read, is missing or is damaged.
     package let problemErrno: Int32?
-    /// What became of the kept set later; nil when it is still there.
+    /// What became of the kept store later; nil while the store is still there.
     public let outcome: IncidentOutcome?
     /// Whether a move into or out of the folder is not finished.
     public let isUnfinished: Bool
@@ -42,8 +42,7 @@ public struct Incidents: Sendable {
   package init(
     in folder: String, fileSystem: FileSystem, clock: @escaping @Sendable () -> Date = { Date() }
   ) {
-    var path = folder
-    path = PathText.withoutTrailingSlashes(path)
+    let path = PathText.withoutTrailingSlashes(folder)
     let isIncompatible = PathText.isSame(
       PathText.lastComponent(of: path), QuarantineFolder.parentName)
     self.init(
@@ -59,7 +58,7 @@ public struct Incidents: Sendable {
     self.clock = clock
   }
 
-  /// Called while files are read; returning true cancels. A cancellation before the first move changes nothing.
+  /// Called while files are read; returns whether to cancel. A cancellation before the first move changes nothing.
   package var isCancelled: @Sendable () -> Bool = { false }
 
   var mover: SetMover {
@@ -69,15 +68,15 @@ public struct Incidents: Sendable {
   }
   var incompatible: String { QuarantineFolder.parent(in: home) }
 
-  /// All quarantines, oldest first. A quarantine with a damaged record is listed with its problem; one that is being
-  /// removed is not listed.
+  /// All incidents, oldest first. An incident with a damaged record is listed with its problem. An incident that is
+  /// being removed is left out.
   ///
   /// - Throws: ``StoreRecoveryError`` when the folder exists but cannot be read.
   public func list() throws -> [Entry] {
     try ids().map { entry($0) }
   }
 
-  /// The names of all quarantines, oldest first. Costs one `lstat` when there is no incidents' folder.
+  /// The ids of all incidents, oldest first. Costs one `lstat` when there is no incidents' folder.
   func ids() throws -> [String] {
     try readingFolder {
       try names().filter { Timestamp.isFolderName($0) }
@@ -86,7 +85,7 @@ public struct Incidents: Sendable {
     }
   }
 
-  /// All names in the folder of the incidents; none when there is no such folder.
+  /// All names in the folder of the incidents; empty when there is no such folder.
   func names() throws -> [String] {
     try readingFolder {
       guard let status = try fileSystem.status(incompatible), status.kind == .folder else {
@@ -161,7 +160,7 @@ public struct Incidents: Sendable {
     }
   }
 
-  /// A sort key: the time in the name, then the number after it, so that -10 follows -9.
+  /// The sort key of an incident's id: the time in the id, then the number after that time, so that -10 follows -9.
   static func order(_ id: String) -> (String, Int, String) {
     let dash = UInt8(ascii: "-")
     let number = id.utf8.split(separator: dash).last.flatMap { Int(Substring($0)) } ?? 1

@@ -4,27 +4,27 @@ import Foundation
 import SafeFiles
 import SafeText
 
-/// Small JSON files that are either complete or missing.
+/// Reads and writes small JSON files. Each file is either complete or missing.
 struct RecordFile {
   let fileSystem: FileSystem
 
-  /// The maximum size of a record, in bytes. Reading a record takes about twelve times its size in memory.
+  /// The maximum size of a record, in bytes. Reading a record takes about twelve times as much memory.
   static let limit: Int64 = 16 * 1024 * 1024
-  /// The limit for commands that only read, in bytes. The record of an incident with many files may be larger.
+  /// The size limit in bytes for commands that only read. The record of an incident with many files may be larger.
   static let lookLimit: Int64 = 4 * 1024 * 1024
-  /// By how many bytes the limit rises for each file that an incident holds.
+  /// The number of bytes that each file of an incident adds to the size limit of its record.
   private static let bytesPerFile: Int64 = 2048
   /// The suffix of a record's name until the record is complete.
   static let partSuffix = ".part"
 
-  /// Writes `value` to `path` and syncs it. The name must be free, unless `replacing` is true. A process that is killed
-  /// before it renames the record leaves the record under the name plus `.part`.
+  /// Writes `value` to `path` and syncs the file. The name must be free, unless `replacing` is true. A process that is
+  /// killed before the end leaves the record under its name plus `.part`.
   func write(_ value: some Encodable, to path: String, replacing: Bool = false) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .iso8601
     let bytes = [UInt8](try encoder.encode(value))
-    // Otherwise a move could begin, and no later run could read its record.
+    // If a larger record were written, a move could begin, and no later run could read its record.
     guard bytes.count <= Self.limit else {
       throw StoreRecoveryError(
         .unmovable,
@@ -36,11 +36,11 @@ struct RecordFile {
 
   func write(bytes: [UInt8], to path: String, replacing: Bool = false) throws {
     let part = path + Self.partSuffix
-    // Left by a run that was killed before the record got its name.
+    // The file was left by a run that was killed before the record got its name.
     if try fileSystem.status(part) != nil { try fileSystem.unlink(part, nil) }
     try fileSystem.write(part, bytes)
     if replacing {
-      // In one step, because a kill between two steps would leave no record.
+      // The record is replaced in one step, because a kill between two steps would leave no record.
       if let status = try fileSystem.status(path), status.kind != .file {
         throw StoreRecoveryError(
           .unmovable, "the name of a record is taken by \(status.kind.words)", path: path)
@@ -66,11 +66,15 @@ struct RecordFile {
       throw StoreRecoveryError(
         .unreadableIncident, "the record cannot be opened", path: path, errno: errno)
     }
-    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    let data = try handle.read(upToCount: Int(status.sizeBytes)) ?? Data()
+    defer { close(descriptor) }
+    let (bytes, code) = SystemCalls.read(descriptor, at: 0, count: Int(status.sizeBytes))
+    if let code {
+      throw StoreRecoveryError(
+        .unreadableIncident, "the record cannot be read", path: path, errno: code)
+    }
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .iso8601
-    do { return try decoder.decode(type, from: data) } catch {
+    do { return try decoder.decode(type, from: Data(bytes)) } catch {
       throw StoreRecoveryError(
         .unreadableIncident, "the record is damaged or in an unknown format", path: path,
         underlying: error)
@@ -83,8 +87,8 @@ struct RecordFile {
     return error.code == .unreadableIncident && error.errno == nil
   }
 
-  /// The record of a move at `path`; nil when nothing exists there. The default limit is the largest size that is
-  /// written, because a move must be finished at any cost.
+  /// The record of a move at `path`; nil when nothing exists there. The default limit is the maximum size of any record
+  /// that is written, because a move must be finished at any cost.
   func move(at path: String, limit: Int64 = limit) throws -> MoveRecord? {
     guard let record = try read(MoveRecord.self, from: path, limit: limit) else { return nil }
     guard record.isValid else {

@@ -1,15 +1,16 @@
 import Foundation
 import SafeText
+import StoreFiles
 
-/// Limits for what was set aside. Nothing is removed unless a limit is exceeded, and data that is kept nowhere else is
-/// never removed: see ``Incidents/prune(_:storeName:dryRun:)``.
+/// Limits on the number, size and age of incidents. Nothing is removed unless a limit is exceeded, and data that is
+/// kept nowhere else is never removed: see ``Incidents/prune(_:storeName:dryRun:)``.
 public struct Retention: Sendable, Codable, Equatable {
-  /// The maximum number of incidents; nil for any number. Less than 0 counts as 0.
+  /// The maximum number of incidents; nil for any number. A negative number counts as 0.
   public var maximumCount: Int?
   /// The maximum size of all incidents' files together, in bytes; a file with several hard links counts once. nil for
-  /// any size. Less than 0 counts as 0.
+  /// any size. A negative number counts as 0.
   public var maximumBytes: Int64?
-  /// The maximum age of an incident, in seconds; nil for any age. Less than 0 counts as 0.
+  /// The maximum age of an incident, in seconds; nil for any age. A negative number counts as 0.
   public var maximumAgeSeconds: Int64?
 
   /// Creates limits; nil means no limit.
@@ -44,7 +45,7 @@ public struct PruneReport: Sendable, Codable, Equatable {
     public let id: String
     /// Why the removal loses no data.
     public let why: Why
-    /// The id of the incident that keeps the same content; nil unless this one is a duplicate.
+    /// The id of the other incident that keeps the same content; nil unless ``why`` is `duplicate`.
     public let sameAs: String?
     /// The bytes that the removal frees.
     public let freedBytes: Int64
@@ -81,7 +82,7 @@ public struct PruneReport: Sendable, Codable, Equatable {
       /// The incident could not be removed.
       public static let failed = Why(rawValue: "failed")
     }
-    /// The incident's id, or the folder's name when it is not an incident.
+    /// The incident's id, or the folder's name when the folder is not an incident.
     public let id: String
     /// Why the incident stays.
     public let why: Why
@@ -99,8 +100,8 @@ public struct PruneReport: Sendable, Codable, Equatable {
   public internal(set) var keptBytes: Int64 = 0
 }
 
-/// Decides which incidents to remove because of the limits. It reads no files: the caller says what may be removed and
-/// what that frees.
+/// Decides which incidents to remove so that the limits are met. No file is read here: the caller says which incidents
+/// may be removed, and how many bytes each removal frees.
 struct RetentionPlan {
   struct Item {
     let id: String
@@ -113,7 +114,7 @@ struct RetentionPlan {
   enum Fate: Equatable {
     /// Only the record is left.
     case recordOnly
-    /// The incident holds a complete set. The fingerprint is that of the set's content, according to the seal.
+    /// The incident holds a complete set. According to the seal, the fingerprint identifies the set's content.
     case whole(fingerprint: String)
     case stays(PruneReport.Kept.Why, String)
   }
@@ -141,8 +142,9 @@ struct RetentionPlan {
     return items.contains { isExpired($0) }
   }
 
-  /// For each duplicate, the incident that keeps the content: the newest by name of those that are equal. Its record
-  /// holds the last verdict, and the user was told about it last. The bytes are equal, so a wrong clock does no harm.
+  /// For each duplicate, the id of the incident that keeps its content. Among incidents with equal content, the one
+  /// with the newest name stays, because it records the last verdict, about which the user was told last. A wrong clock
+  /// does no harm, because the content is equal.
   func keepers(_ items: [Item]) -> [FileName: String] {
     var newest: [FileName: String] = [:]
     for item in items {
@@ -205,7 +207,7 @@ struct RetentionPlan {
   }
 }
 
-/// The total size of files, each counted once, however many hard links it has.
+/// The total size of a list of files. A file with several hard links counts once.
 struct LinkedBytes {
   struct File: Hashable {
     let device: Int64
@@ -224,9 +226,9 @@ struct LinkedBytes {
     }
   }
 
-  /// Subtracts one name of each file.
+  /// Subtracts one hard link of each of `files`.
   ///
-  /// - Returns: The bytes of the files that have no name left.
+  /// - Returns: The total size of the files that have no link left, in bytes.
   mutating func remove(_ files: [File]) -> Int64 {
     var freed: Int64 = 0
     for file in files {
@@ -236,13 +238,5 @@ struct LinkedBytes {
     }
     total = max(0, total - freed)
     return freed
-  }
-}
-
-extension Int64 {
-  /// The sum, or `Int64.max` when it would be larger. The sizes of sparse files may add up to any number.
-  func addingClamped(_ other: Int64) -> Int64 {
-    let (sum, overflow) = addingReportingOverflow(Swift.max(0, other))
-    return overflow ? .max : sum
   }
 }

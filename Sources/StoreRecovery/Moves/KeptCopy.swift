@@ -5,42 +5,44 @@ import Foundation
 import SafeText
 
 extension StoreRecovery {
-  /// Copies the set into an incident of its own, because SQLite would drop a part of the log, with rows in it, when the
-  /// store is opened. The store stays in place. When the set is larger than ``Policy/maximumCopyBytes`` or than the
-  /// free space, only the log and the wal-index are copied: opening loses no other committed data.
+  /// Copies the store's files into a new incident, because opening the store would make SQLite drop a part of the log
+  /// with rows in it. The store stays in place. If the files exceed ``Policy/maximumCopyBytes`` or the free space, only
+  /// the log and the wal-index are copied, because opening the store loses no other committed data.
   ///
-  /// The copy is made in a folder that the next trial removes, and gets its final name when it is complete. So a killed
-  /// run leaves no partial copy.
+  /// The copy is made in a ``TrialFolder`` and gets its final name when it is complete. If the run is killed before
+  /// that, the next trial removes the copy.
   ///
   /// - Returns: The new incident, or an earlier one that keeps the same log.
   func keepCopy(_ judgement: Judgement) throws -> Incident {
     let path = try realPath()
     let home = PathText.folder(of: path)
     let set = StoreSet(at: path)
-    let copies = try Incidents(home: home, fileSystem: fileSystem).list().compactMap(\.incident)
-      .filter {
-        $0.kind == .copied && PathText.isSame($0.storeName, PathText.lastComponent(of: path))
-      }
-    if let earlier = try copies.last(where: { try isKept(set, in: $0) }) { return earlier }
-    // Otherwise a log that is damaged again and again would fill the disk.
-    guard copies.count(where: { $0.app == app }) < policy.maximumQuarantines else {
+    if let problem = set.problem { throw StoreRecoveryError(.unmovable, problem, path: path) }
+    let copies = try Incidents(home: home, fileSystem: fileSystem).list().filter {
+      $0.incident?.kind == .copied && PathText.isSame($0.incident?.storeName ?? "", set.storeName)
+    }
+    if let earlier = try copies.last(where: { try isKept(set, in: $0.folder) })?.incident {
+      return earlier
+    }
+    // Without a limit, a log that is damaged again and again would fill the disk with copies.
+    let own = copies.count { $0.incident?.app == app }
+    guard own < policy.maximumQuarantines else {
       throw StoreRecoveryError(
-        .refused, "this build has kept \(copies.count) copies of the store already", path: path)
+        .refused, "this build has kept \(counted(own, "copy", "copies")) of the store already",
+        path: path)
     }
     let roles = try rolesToCopy(set, home)
     let trial = try TrialFolder(in: home, mover)
     defer { try? trial.remove() }
-    let kept = trial.path + "/kept"
-    try fileSystem.makeFolder(kept, 0o700)
+    try fileSystem.makeFolder(trial.kept, 0o700)
     let before = try states(of: set)
     let copy = try trial.copy(set, roles, to: "kept/" + QuarantineFolder.storeFolderName)
     let seal = try StoreSeal(sealing: copy, isCancelled: mover.isCancelled)
-    guard try states(of: set) == before, set.isComplete else {
+    guard try states(of: set) == before else {
       throw StoreRecoveryError(
         .unmovable, "the store changed while it was copied, so something uses it", path: path)
     }
-    try mover.sync(copy)
-    return try trial.publish(home, set.storeName, seal, clock(), mover.records) {
+    return try trial.publish(home, copy, seal, clock(), mover) {
       Incident(
         judgement, app: app, storeName: set.storeName, id: $0.id, folder: $0.path, created: $1,
         kind: .copied, texts: policy.texts)
@@ -51,12 +53,14 @@ extension StoreRecovery {
     try set.members.map { try fileSystem.status($0.path) }
   }
 
-  /// Whether the incident keeps the set's log: a kept copy has the log's size and modification time.
-  private func isKept(_ set: StoreSet, in incident: Incident) throws -> Bool {
-    guard let log = set.first(.wal), let now = try fileSystem.status(log.path) else { return false }
-    return incident.seal?.files.contains {
-      $0.role == .wal && $0.sizeBytes == now.sizeBytes && $0.modifiedNanoseconds == now.modified
-    } ?? false
+  /// Whether the incident in `folder` holds a copy of the set's log with the same size and modification time. The
+  /// incident's record does not show this, because the copy may have been restored or removed since.
+  private func isKept(_ set: StoreSet, in folder: String) throws -> Bool {
+    let store = folder + "/" + QuarantineFolder.storeFolderName + "/"
+    guard let log = set.first(.wal), let now = try fileSystem.status(log.path),
+      let kept = try fileSystem.status(store + log.name)
+    else { return false }
+    return kept.kind == .file && kept.sizeBytes == now.sizeBytes && kept.modified == now.modified
   }
 
   private func rolesToCopy(_ set: StoreSet, _ home: String) throws -> Set<StoreSet.Role> {

@@ -4,33 +4,34 @@ import SafeFiles
 import Foundation
 import SafeText
 
-/// Finds the moves that an earlier run began, and finishes or undoes each.
+/// Finds the moves that an earlier run began but did not finish, and finishes or undoes each.
 struct PendingMoves: Sendable {
   let mover: SetMover
   let home: String
-  /// The store whose moves are ended; nil for all stores in the folder.
+  /// The store whose moves are finished or undone; nil for all stores in the folder.
   let storeName: String?
-  /// The incident whose move is ended; nil for all incidents.
+  /// The incident whose move is finished or undone; nil for all incidents.
   var only: String?
-  /// Called for a damaged record that does not prevent opening the store.
+  /// Called for a problem that does not prevent opening the store: a damaged record, or a seal that makes no progress.
   var report: (@Sendable (RecoveryEvent) -> Void)?
 
   /// A move that was finished or undone.
   struct Ended {
     let folder: QuarantineFolder
-    /// The incident of a finished move; nil when the move was undone, or a set went back.
+    /// The incident of a finished move into a quarantine; nil when the store set was moved back.
     let incident: Incident?
   }
 
-  /// Finishes or undoes each pending move, oldest first. A move that made room for a fresh store keeps its intent, so
-  /// that it is reported again until the fresh store has opened. The lease is taken only when something is pending.
+  /// Finishes or undoes each unfinished move, oldest first. A finished move that made room for a fresh store keeps its
+  /// intent, so that it is reported again until the fresh store has opened. The lease is taken only when a move is
+  /// unfinished.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `quarantine.unfinished` when a move can be neither finished nor
-  ///   undone. The store must not be opened then, because its set may be split. The code is `store.inUse` when another
-  ///   process uses or moves the store.
+  ///   undone. The store must not be opened then, because its files may be in two places. The code is `store.inUse`
+  ///   when another process uses or moves the store.
   func end(now: Date) throws -> [Ended] {
     guard try isAnythingPending() else {
-      // Noted so that the next launch need not check.
+      // With this note, the next launch need not check.
       SettledMoves.note(
         in: QuarantineFolder.parent(in: home), now: now, mover.fileSystem
       ) { try isAnythingPending() || !unsealed().isEmpty }
@@ -44,7 +45,7 @@ struct PendingMoves: Sendable {
     let incompatible = QuarantineFolder.parent(in: home)
     var ended: [Ended] = []
     let names = try mover.fileSystem.entries(incompatible).names
-    // First, interrupted removals are ended. One that cannot be ended does not affect a store in use.
+    // First, interrupted removals are ended. A removal that cannot be ended does not affect a store in use.
     if only == nil {
       _ = Removal(fileSystem: mover.fileSystem, incompatible: incompatible).endPending(names)
     }
@@ -56,7 +57,7 @@ struct PendingMoves: Sendable {
       } catch let error as StoreRecoveryError where error.code == .inUse {
         throw error
       } catch {
-        // Only a move that began can have split the set.
+        // Only a move that has begun can have left the store's files in two places.
         guard try holdsPartOfSet(id) else { continue }
         if RecordFile.isDamage(error), try isWhole(id) {
           report?(.setAsideFailed(error))
@@ -64,7 +65,7 @@ struct PendingMoves: Sendable {
         }
         throw StoreRecoveryError(
           .unfinished,
-          "an earlier move of the store could be neither finished nor undone; the store is not opened until it is",
+          "an earlier move of the store could be neither finished nor undone, so the store is not opened; the next open tries again",
           path: incompatible + "/" + id, errno: (error as? SystemCallError)?.errno,
           underlying: error)
       }
@@ -72,8 +73,8 @@ struct PendingMoves: Sendable {
     return ended
   }
 
-  /// Whether a move of the store is unfinished. Changes nothing. A damaged record counts when its quarantine holds a
-  /// part of the set.
+  /// Whether a move of the store is unfinished. Changes nothing. A damaged record counts as unfinished if a part of the
+  /// store set may exist only in the quarantine of that record, as in ``endHoldingLease(now:)``.
   func hasUnfinishedMove() throws -> Bool {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
@@ -86,12 +87,12 @@ struct PendingMoves: Sendable {
           ?? mover.records.move(at: path + QuarantineFolder.intentName)
         return record.map { isOurs($0.storeName) } ?? false
       } catch  where RecordFile.isDamage(error) {
-        return try holdsPartOfSet(id)
+        return try holdsPartOfSet(id) && !isWhole(id)
       }
     }
   }
 
-  /// Whether a move may be unfinished or under way, judged by names alone.
+  /// Whether anything may be unfinished or under way, judged only by the names of files.
   private func isAnythingPending() throws -> Bool {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
@@ -117,8 +118,8 @@ struct PendingMoves: Sendable {
 
   // MARK: Seals
 
-  /// Continues the seals that earlier launches could not finish, up to the share of one launch. When another process
-  /// holds the lease, that process or a later launch continues them.
+  /// Continues the seals that earlier launches could not finish, and reads at most as many bytes as one launch may. If
+  /// another process holds the lease, the seals are left to that process or a later launch.
   func continueSeals() {
     let lease = QuarantineFolder.parent(in: home) + "/" + QuarantineFolder.leaseName
     guard let waiting = try? unsealed(), !waiting.isEmpty,
@@ -130,10 +131,10 @@ struct PendingMoves: Sendable {
       do {
         guard let incident = try mover.records.incident(in: path) else { continue }
         let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
-        // One launch continues only one seal that needs more reading.
-        guard try mover.continueSeal(folder, budget: mover.pace.bytesPerLaunch) else { return }
+        // One launch continues at most one seal that needs more reading.
+        if try mover.continueSeal(folder, budget: mover.pace.bytesPerLaunch) { return }
       } catch {
-        // A launch does not depend on a seal.
+        // The launch goes on without the seal.
         report?(.setAsideFailed(error))
       }
     }
@@ -152,8 +153,8 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Whether a part of the set is in the quarantine `id`, whose record cannot be used. If not, the whole set is in its
-  /// original location.
+  /// Whether the quarantine `id`, whose record cannot be used, holds a part of the store set. If it does not, the whole
+  /// set is in its original location.
   private func holdsPartOfSet(_ id: String) throws -> Bool {
     guard let storeName else { return true }
     let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
@@ -170,7 +171,7 @@ struct PendingMoves: Sendable {
     let back = try mover.records.move(at: path + "/" + QuarantineFolder.backName)
     let intent: MoveRecord?
     do {
-      // A set that goes back no longer needs its intent.
+      // If the set is on its way back, its intent is no longer needed.
       intent =
         back == nil ? try mover.records.move(at: path + "/" + QuarantineFolder.intentName) : nil
     } catch  where RecordFile.isDamage(error) {
@@ -198,9 +199,9 @@ struct PendingMoves: Sendable {
     return try ended(folder, incident, now: now)
   }
 
-  /// The result of a finished move. The move of a set that could not be opened stays pending until a fresh store has
-  /// opened. The move of a set that made room for an earlier store is over once the set is kept, whatever files have
-  /// its names by now.
+  /// The result of a finished move. The move of a store that could not be opened stays pending until a fresh store has
+  /// opened. The move of a store that made room for an earlier one is over once the store set is in its quarantine,
+  /// whatever files have the set's names by now.
   private func ended(_ folder: QuarantineFolder, _ incident: Incident, now: Date) throws -> Ended {
     if incident.kind == .replaced, StoreSet(at: folder.mainPath).members.isEmpty,
       try !isSetGoingBack()
@@ -222,10 +223,10 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Continues a move whose whole set was in the quarantine when its run ended. This happens when sealing a large set
-  /// takes longer than a launch. If the set were moved back, each launch would start over.
+  /// Continues a move if the whole store set was already in the quarantine when the earlier run ended, as happens when
+  /// sealing a large set takes longer than a launch. If the set were moved back, each launch would start over.
   ///
-  /// - Returns: The incident; nil when the set has to go back.
+  /// - Returns: The incident; nil when the set must be moved back.
   private func goForward(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Incident? {
     guard try mover.isAllKept(folder, record) else { return nil }
     do {
@@ -237,8 +238,8 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Finishes a committed move whose intent is damaged. The quarantine is complete. Original names that still belong to
-  /// files in the quarantine are removed; otherwise the opener would write into these files.
+  /// Finishes a committed move whose intent is damaged. The quarantine is complete. Original names that still refer to
+  /// files in the quarantine are removed, because otherwise an open would write into these files.
   private func finish(_ incident: Incident, _ id: String) throws {
     guard isOurs(incident.storeName) else { return }
     let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
@@ -258,9 +259,9 @@ struct PendingMoves: Sendable {
     _ = try mover.advance(folder, record, isResumed: true)
   }
 
-  /// Whether the store may be opened although the intent in a quarantine is damaged and its incident cannot be read.
-  /// true when no part of the set is only in the quarantine. The files alone show how far the move got, because an
-  /// intent is never half-written and a damaged one shows nothing.
+  /// Whether the store may be opened although the intent in a quarantine is damaged and its incident cannot be read. It
+  /// may if no part of the store set exists only in the quarantine. The files alone show how far the move got, because
+  /// a damaged intent shows nothing.
   private func isWhole(_ id: String) throws -> Bool {
     guard let storeName else { return false }
     let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
@@ -271,7 +272,7 @@ struct PendingMoves: Sendable {
     if let here = try mover.fileSystem.status(folder.keptMainPath), !there.isSameFile(as: here) {
       return true
     }
-    // The move is committed: a later run that can read the records would remove names that the opener now uses.
+    // The move is committed. A later run that can read the records would remove names that are then in use.
     guard try mover.fileSystem.status(folder.incident) == nil else { return false }
     // A file that cannot be linked is renamed, and the log is moved before the main file.
     let kept = StoreSet(at: folder.keptMainPath)
@@ -282,8 +283,8 @@ struct PendingMoves: Sendable {
       }
   }
 
-  /// Removes what is left of a run that ended before it wrote its intent: a partial record, and the folder if it is
-  /// new.
+  /// Removes what a run left that ended before it wrote its intent: a partial record, and the quarantine's folder if it
+  /// holds nothing else.
   private func sweep(_ id: String, _ path: String) throws {
     let back = path + "/" + QuarantineFolder.backName + RecordFile.partSuffix
     if try mover.fileSystem.status(back) != nil { try mover.remove(back) }

@@ -5,19 +5,20 @@ import SafeFiles
 struct QuarantineFolder: Sendable {
   /// The folder beside the store that holds all quarantines.
   static let parentName = "Incompatible"
-  /// The record of the incident. Once it exists, the set in `store` is complete.
+  /// The name of the incident's record. Once that file exists, the store set in the subfolder `store` is complete.
   static let incidentName = "incident.json"
   static let textName = "incident.txt"
   static let outcomeName = "outcome.json"
-  /// The name of the intent. It exists from before the first member moves until the fresh store has opened.
+  /// The name of the intent, a ``MoveRecord`` that exists from before the first member moves until the fresh store has
+  /// opened.
   static let intentName = ".intent.json"
-  /// The name of the record that exists while the set goes back.
+  /// The name of the ``MoveRecord`` that exists while the set is moved back.
   static let backName = ".back.json"
-  /// The name of the seal's progress, which exists until the incident's record has the seal.
+  /// The name of the file with the seal's progress, which exists until the incident's record contains the seal.
   static let sealingName = ".seal.json"
   static let storeFolderName = "store"
-  /// A file in the folder of all quarantines that is locked while a set moves. It stays, and is always empty.
-  /// ``SettledMoves`` uses its modification time.
+  /// The name of a file in the folder of all quarantines that is locked while a set moves. The file is never removed,
+  /// and always empty. ``SettledMoves`` uses the file's modification time.
   static let leaseName = ".lease"
 
   /// The path of the folder that the store is in.
@@ -36,7 +37,7 @@ struct QuarantineFolder: Sendable {
   var incident: String { path + "/" + Self.incidentName }
   var text: String { path + "/" + Self.textName }
   var outcome: String { path + "/" + Self.outcomeName }
-  /// The temporary path of a copy that goes back: only a complete file may have one of the set's names.
+  /// The temporary path of a file while it is copied back, because only a complete file may have a name of the set.
   var copyInProgress: String { home + "/.lifeboat-" + id + ".part" }
   var mainPath: String { home + "/" + storeName }
   var keptMainPath: String { storeFolder + "/" + storeName }
@@ -44,7 +45,7 @@ struct QuarantineFolder: Sendable {
   /// The folder of all quarantines beside the stores in `home`.
   static func parent(in home: String) -> String { home + "/" + parentName }
 
-  /// The possible folders of a new quarantine, in the order in which they are tried, because a name may be taken.
+  /// The folders to try for a new quarantine, in order. Several are tried because a name may be taken.
   static func candidates(
     _ name: String, home: String, storeName: String
   ) -> some Sequence<QuarantineFolder> {
@@ -70,7 +71,7 @@ struct MoveRecord: Codable, Sendable {
     let status: FileStatus
   }
 
-  /// Why a set goes back.
+  /// Why a store set is moved back out of its quarantine.
   enum Back: String, Codable, Sendable {
     case freshFailed
     case restore
@@ -81,9 +82,9 @@ struct MoveRecord: Codable, Sendable {
   let storeName: String
   /// The members to move: the main file first, each folder before its contents.
   let members: [Member]
-  /// The incident as far as it is known; nil in a record of a set that goes back.
+  /// The incident, without its seal; nil in the record of a move out of the quarantine.
   let incident: Incident?
-  /// Why the set goes back; nil in the record of a set that is set aside.
+  /// Why the set is moved back; nil in the record of a move into the quarantine.
   let back: Back?
 
   static let schemaName = "lifeboat.move"

@@ -3,15 +3,16 @@ import SafeFiles
 import Foundation
 import SafeText
 
-/// Removes the folder of an incident so that a kill at any point leaves the incident whole or gone.
+/// Removes the folder of an incident. After a kill, a later run makes the incident whole again or completes the
+/// removal.
 ///
-/// First a record of all files to remove is written into the folder. Then the folder is renamed, in one step, so that
-/// it is no longer an incident. Then its files are removed, and the record last. A process that finds such a folder
-/// gives it a new name first, so that two processes never work in the same one. If all files still exist, the folder
-/// gets its incident's name back, because the reason for the removal may no longer hold; otherwise the rest is removed.
+/// First, a record of all files to remove is written into the folder. Second, the folder is renamed, in one step, and
+/// is then no longer an incident. Last, the files are removed, the record after all others. A process that finds such a
+/// folder renames it first, so that no two processes work in one folder. If all files still exist, the folder gets the
+/// incident's name back, because the reason for the removal may no longer hold. Otherwise the rest is removed.
 struct Removal: Sendable {
   let fileSystem: FileSystem
-  /// The path of the folder of the incidents.
+  /// The path of the folder that holds all incidents.
   let incompatible: String
 
   /// The record of what will be removed, written before anything is removed.
@@ -38,7 +39,7 @@ struct Removal: Sendable {
   /// How the removal of a folder ended.
   enum End {
     case removed(id: String, bytes: Int64)
-    /// All files still existed, so the folder is an incident again; `name` is the name that it had before.
+    /// No file had been removed, so the folder is an incident again. `name` is the folder's name during the removal.
     case putBack(id: String, name: String)
     /// The folder could be neither removed nor put back.
     case stuck(name: String, any Error)
@@ -51,7 +52,7 @@ struct Removal: Sendable {
   private var mover: SetMover { SetMover(fileSystem: fileSystem) }
   private var records: RecordFile { mover.records }
 
-  /// Removes an incident; `files` are all files in its folder.
+  /// Removes the incident `id`. `files` lists all files in its folder.
   func remove(_ id: String, _ files: [IncidentFiles.File]) throws {
     let folder = incompatible + "/" + id
     let record = Record(
@@ -87,14 +88,14 @@ struct Removal: Sendable {
     }
   }
 
-  /// Finishes or undoes the removals that an earlier run began. `names` are the names in the folder of the incidents.
+  /// Finishes or undoes the removals that an earlier run began. `names` lists the names in the folder of incidents.
   func endPending(_ names: [String]) -> [End] {
     names.filter { PathText.starts($0, with: Self.prefix) }.sortedByBytes().compactMap { name in
       do { return try end(name) } catch { return .stuck(name: name, error) }
     }
   }
 
-  /// What ``endPending(_:)`` would do with a folder; nil when no incident is left in it.
+  /// What ``endPending(_:)`` would do with the folder `name`; nil when that folder holds no incident any more.
   func expectedEnd(of name: String) -> End? {
     do {
       let folder = incompatible + "/" + name
@@ -156,7 +157,7 @@ struct Removal: Sendable {
     return record
   }
 
-  /// Gives the folder a name that only this process knows.
+  /// Renames the folder to a random name that only this process knows, and returns the new path.
   private func claim(_ folder: String, _ id: String) throws -> String {
     let number = String(UInt64.random(in: .min ... .max), radix: 16)
     let claimed = "\(incompatible)/\(Self.prefix)\(id)-\(number)"
@@ -165,9 +166,9 @@ struct Removal: Sendable {
   }
 
   private enum State: Equatable {
-    /// All recorded files exist, unchanged, and no further files.
+    /// All recorded files exist unchanged, and there are no other files.
     case whole
-    /// All recorded files exist, but some are changed, or there are further files.
+    /// All recorded files exist, but some are changed, or there are other files.
     case changed
     /// Some of the recorded files are removed already.
     case begun
@@ -201,10 +202,10 @@ struct Removal: Sendable {
     try fileSystem.syncFolder(incompatible)
   }
 
-  /// Removes the files that the record lists, continuing from any point. A file that was replaced by another one stays,
-  /// and so does the folder.
+  /// Removes the files that the record lists, and then the folder. Files that an earlier run has removed are skipped.
+  /// If another file has replaced a listed one, that file and the folder stay.
   private func delete(_ folder: String, _ record: Record) throws {
-    // The set's files go before the records: when the first one cannot be removed, nothing is lost.
+    // The kept files are removed before Lifeboat's records: when the first file cannot be removed, nothing is lost.
     let files = record.files.filter { $0.status.kind == .file }
     for file in files.filter(\.isKept) + files.filter({ !$0.isKept }) {
       let path = folder + "/" + file.name

@@ -3,10 +3,10 @@ import SafeFiles
 import Foundation
 import SafeText
 
-/// The progress of a set's seal, in `.seal.json` beside the record of the incident.
+/// The saved progress of sealing a store set, in `.seal.json` beside the record of the incident.
 ///
-/// A set may be so large that a launch ends before the whole set is read, so the progress is saved here at intervals.
-/// When a launch has read its share, the record of the incident is written without a seal, which is added later.
+/// A launch may end before a large set is read completely, so the progress is saved at intervals. When one launch has
+/// read ``SealPace/bytesPerLaunch``, the incident's record is written without a seal. A later launch adds the seal.
 struct SealProgress: Codable, Sendable {
   /// The file that is being read.
   struct Current: Codable, Sendable {
@@ -30,33 +30,33 @@ struct SealProgress: Codable, Sendable {
     files = []
   }
 
-  /// Whether the progress can be used. A wrong value in it only causes files to be read again.
+  /// Whether the progress has the known format and a state from which hashing can continue.
   var isValid: Bool {
     schema == Self.schemaName && version == 1 && current?.state.isValid != false
       && (current.map { $0.state.byteCount <= max(0, $0.status.sizeBytes) } ?? true)
   }
 }
 
-/// How many bytes are read for a seal at a time.
+/// The limits on the bytes read for a seal: in one launch, and between two saves of the progress.
 package struct SealPace: Sendable {
-  /// Bytes that one launch reads to continue a seal that an earlier launch could not finish.
-  package var bytesPerLaunch: Int64 = 256 * 1024 * 1024
-  /// Bytes read between two saves of the progress.
-  package var bytesPerNote: Int64 = 32 * 1024 * 1024
+  /// The number of bytes that one launch reads to continue a seal that an earlier launch could not finish.
+  package var bytesPerLaunch: Int64
+  /// The number of bytes read between two saves of the progress.
+  package var bytesPerNote: Int64
 
-  package init() {}
-
-  package init(bytesPerLaunch: Int64, bytesPerNote: Int64) {
+  package init(
+    bytesPerLaunch: Int64 = 256 * 1024 * 1024, bytesPerNote: Int64 = 32 * 1024 * 1024
+  ) {
     self.bytesPerLaunch = bytesPerLaunch
     self.bytesPerNote = bytesPerNote
   }
 }
 
 extension SetMover {
-  /// Seals the kept set, continuing where an earlier run ended. `budget` is the number of bytes to read; at least one
-  /// file or step is read. nil means all.
+  /// Seals the store set `kept`, continuing where an earlier run ended. `budget` is the maximum number of bytes to
+  /// read; nil for no limit. At least one file, or one step of a large file, is read in any case.
   ///
-  /// - Returns: The seal; nil when there is more to read. The progress is saved then.
+  /// - Returns: The seal; nil when more bytes must be read. The progress is saved then.
   /// - Throws: ``StoreRecoveryError`` or ``StoreSealError`` when a file cannot be read or changes, or when the seal is
   ///   cancelled.
   func seal(_ folder: QuarantineFolder, _ kept: StoreSet, budget: Int64?) throws -> StoreSeal? {
@@ -80,10 +80,9 @@ extension SetMover {
     }
   }
 
-  /// Continues the seal of an incident that has none yet, and adds it to the record when it is complete. The caller
-  /// holds the lease.
+  /// Continues an unfinished seal, and adds it to the incident's record when it is complete. Needs the lease.
   ///
-  /// - Returns: Whether the incident has its seal now.
+  /// - Returns: Whether files were read and more are left to read.
   @discardableResult
   func continueSeal(_ folder: QuarantineFolder, budget: Int64?) throws -> Bool {
     guard try fileSystem.status(folder.back) == nil,
@@ -98,15 +97,14 @@ extension SetMover {
         return false
       }
       let kept = StoreSet(at: folder.keptMainPath)
-      guard !kept.members.isEmpty, let seal = try seal(folder, kept, budget: budget) else {
-        return false
-      }
+      guard !kept.members.isEmpty else { return false }
+      guard let seal = try seal(folder, kept, budget: budget) else { return true }
       incident.seal = seal
       try records.write(incident, to: folder.incident, replacing: true)
     }
     try forgetProgress(folder)
     try fileSystem.syncFolder(folder.path)
-    return true
+    return false
   }
 
   /// Removes the saved progress of a seal that is complete, or no longer needed.
@@ -124,7 +122,7 @@ private struct Sealing {
   let kept: StoreSet
   let budget: Int64?
   var progress: SealProgress
-  /// The number of bytes that this run has read; ``unnoted`` counts those since the progress was last saved.
+  /// The number of bytes that this run has read. ``unnoted`` counts the bytes read since the progress was last saved.
   var read: Int64 = 0
   var unnoted: Int64 = 0
 
@@ -136,7 +134,8 @@ private struct Sealing {
     self.kept = kept
     self.budget = budget
     // A damaged progress file counts as missing.
-    let noted = try? mover.records.read(SealProgress.self, from: folder.sealing)
+    let noted = try? mover.records.read(
+      SealProgress.self, from: folder.sealing, limit: RecordFile.limit)
     progress = noted.flatMap { $0.isValid ? $0 : nil } ?? SealProgress()
   }
 
@@ -172,25 +171,22 @@ private struct Sealing {
         && status.inode == done.inode && status.modified == done.modifiedNanoseconds
   }
 
-  /// Seals one member; nil when the budget ends first, and a later launch has to continue.
+  /// Seals one member; nil when the budget is used up first, so that a later launch has to continue.
   private mutating func seal(_ member: StoreSet.Member) throws -> StoreSeal.File? {
-    guard let budget else {
-      let file = try StoreSeal.seal(member, isCancelled: mover.isCancelled)
-      count(file.sizeBytes)
-      return file
-    }
-    guard member.kind == .file, member.sizeBytes > mover.pace.bytesPerNote else {
-      // Each launch reads at least one file, however small its share is.
+    if let budget {
+      if member.kind == .file, member.sizeBytes > mover.pace.bytesPerNote {
+        return try sealLarge(member, budget)
+      }
+      // Each launch reads at least one file, however small its budget is.
       if read > 0, member.sizeBytes > budget - read { return nil }
-      let file = try StoreSeal.seal(member, isCancelled: mover.isCancelled)
-      count(file.sizeBytes)
-      return file
     }
-    return try sealLarge(member, budget)
+    let file = try StoreSeal.seal(member, isCancelled: mover.isCancelled)
+    count(file.sizeBytes)
+    return file
   }
 
-  /// Reads a large file from the saved position to its end, or until the share is used up. Saves the progress in
-  /// between.
+  /// Seals a large file by reading it from the saved position to its end, or until the budget is used up; nil in the
+  /// latter case. Saves the progress after each step.
   private mutating func sealLarge(
     _ member: StoreSet.Member, _ budget: Int64
   ) throws -> StoreSeal.File? {
@@ -205,7 +201,9 @@ private struct Sealing {
     }
     while true {
       let start = hasher.state.byteCount
-      let step = max(64, min(mover.pace.bytesPerNote, budget - read))
+      // Each launch reads at least one step, however small its budget is.
+      let share = read == 0 ? mover.pace.bytesPerNote : budget - read
+      let step = max(64, min(mover.pace.bytesPerNote, share))
       var rest: [UInt8] = []
       let end = unsafe try StoreSeal.read(
         member.path, expecting: status, from: start, isCancelled: mover.isCancelled
@@ -240,8 +238,8 @@ private struct Sealing {
 }
 
 extension FileStatus {
-  /// Whether `other` is the same file with the same content, as far as its status shows. The number of links, and so
-  /// the status change time, may differ.
+  /// Whether `other` is the same file with the same content, as far as its status shows. The number of hard links and
+  /// the status change time may differ.
   func isUnchanged(_ other: FileStatus) -> Bool {
     isSameFile(as: other) && sizeBytes == other.sizeBytes && modified == other.modified
   }

@@ -10,7 +10,7 @@ extension Error {
   }
 }
 
-/// A set that was moved into its quarantine, before the fresh store has opened.
+/// A store that was moved into its quarantine, while no fresh store has opened yet.
 struct SetAside: Sendable {
   let recovery: StoreRecovery
   let judgement: Judgement
@@ -18,15 +18,16 @@ struct SetAside: Sendable {
   let incident: Incident
 
   func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
-    // When this fails, the incident is reported once more at the next launch.
+    // If this fails, the next launch reports the incident once more.
     try? recovery.mover.close(folder)
     return Opened(handle: handle, incident: incident)
   }
 
-  /// Brings the set back. If this fails after the intent to do so is written, the next launch continues. If it fails
-  /// earlier, the set stays aside and the next launch makes a fresh store: other processes may already use theirs.
+  /// Moves the store back into place. If this fails after the intent to move it back was written, the next launch
+  /// continues. If this fails earlier, for example because another process already uses a fresh store, the old store
+  /// stays aside and the next launch makes a fresh store.
   ///
-  /// - Returns: The error that kept the set from going back; nil when the set is back.
+  /// - Returns: The error that prevented the move back; nil when the store is back.
   @discardableResult
   func putBack(after error: any Error) -> (any Error)? {
     do {
@@ -51,7 +52,7 @@ struct SetAside: Sendable {
 }
 
 extension SetMover {
-  /// Performs a move. If the move fails, the set goes back to where it was, now or at the next open.
+  /// Performs the move in `record`. If this fails, the move is undone now, or the next open finishes or undoes it.
   func advanceOrUndo(
     _ folder: QuarantineFolder, _ record: MoveRecord, now: Date
   ) throws -> Incident {

@@ -9,7 +9,7 @@ extension SetMover {
 
   /// Undoes a move whose incident has no record yet.
   ///
-  /// - Returns: false when another file has the main file's name, so that the move can only be finished.
+  /// - Returns: Whether the move was undone. If another file has the main file's name, the move can only be finished.
   func undo(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     try checkFolders(folder, record)
     try removeCopyInProgress(folder)
@@ -44,7 +44,8 @@ extension SetMover {
     }
   }
 
-  /// Removes a kept member whose original is in place.
+  /// Removes a member from the quarantine if a file has its original name. If that is another file, the member is kept
+  /// in a subfolder instead.
   private func removeKept(_ member: MoveRecord.Member, _ folder: QuarantineFolder) throws {
     let kept = folder.kept(member.name)
     guard let here = try fileSystem.status(kept),
@@ -63,8 +64,8 @@ extension SetMover {
     try fileSystem.syncFolder(target)
   }
 
-  /// A subfolder of the quarantine in which `name` is free: `base`, then `base-2`, and so on. `name` itself is not
-  /// changed, because it may already have the maximum length.
+  /// A subfolder of the quarantine in which `name` is free. The subfolder is named `base`, `base-2` and so on; `name`
+  /// itself is not changed, because it may already have the maximum length.
   private func freeFolder(
     _ base: String, for name: String, in folder: QuarantineFolder
   ) throws -> String {
@@ -78,7 +79,7 @@ extension SetMover {
 
   // MARK: Back from a quarantine
 
-  /// Writes the intent to bring a kept set back. The caller holds the lease.
+  /// Writes the record of a move that brings the kept store set back. The caller holds the lease.
   func beginBack(_ folder: QuarantineFolder, reason: MoveRecord.Back) throws -> MoveRecord {
     let kept = StoreSet(at: folder.keptMainPath)
     guard !kept.members.isEmpty else {
@@ -102,7 +103,7 @@ extension SetMover {
     return record
   }
 
-  /// Brings a kept set back, continuing from any point.
+  /// Moves a kept store set back, or continues where an earlier run stopped.
   func advanceBack(_ folder: QuarantineFolder, _ record: MoveRecord, now: Date) throws {
     let reason = record.back ?? .restore
     // When the outcome exists, every member is in place and synced.
@@ -178,7 +179,7 @@ extension SetMover {
     try fileSystem.syncFolder(folder.home)
   }
 
-  /// Moves files that have the set's names, but do not belong to the set, into the quarantine's folder.
+  /// Moves files that have names of the store set but do not belong to it into a subfolder of the quarantine.
   private func displace(
     _ folder: QuarantineFolder, _ record: MoveRecord, to name: String
   ) throws {
@@ -210,7 +211,7 @@ extension SetMover {
       }
       return try isInPlace(known, folder)
     }
-    // A folder belongs to the set when all its files do: the first pass moves any other folder away as a whole.
+    // A folder belongs to the set only if all its files do. Any other folder is moved away as a whole.
     let known = Dictionary(
       record.members.map { (FileName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
     guard known[FileName(member.name)]?.status.kind == .folder else { return false }
@@ -223,7 +224,7 @@ extension SetMover {
     return true
   }
 
-  /// Whether the file with a member's original name is that member.
+  /// Whether the file with a member's original name is that member or an equal copy.
   private func isInPlace(_ member: MoveRecord.Member, _ folder: QuarantineFolder) throws -> Bool {
     let original = folder.original(member.name)
     guard let there = try fileSystem.status(original), there.kind == member.status.kind else {

@@ -7,11 +7,11 @@ import SafeText
 /// nothing.
 struct SetMover: Sendable {
   let fileSystem: FileSystem
-  /// How long to wait for another process, in seconds.
+  /// The maximum time to wait for another process, in seconds.
   var maximumWaitSeconds: Double = Policy.usualWaitSeconds
-  /// How many bytes to read for a seal at a time.
+  /// The limits on the bytes read for a seal.
   var pace = SealPace()
-  /// Called while files are read; returning true cancels.
+  /// Called while files are read; returns whether to cancel the move.
   var isCancelled: @Sendable () -> Bool = { false }
   /// The words for the note beside a set that was restored.
   var texts: @Sendable () -> IncidentTexts = { IncidentTexts() }
@@ -20,19 +20,19 @@ struct SetMover: Sendable {
 
   // MARK: Into the quarantine
 
-  /// Checks, before anything is created, whether the set can be moved and a fresh one written.
+  /// Throws unless the set can be moved and there is space for a fresh store. Creates nothing.
   func check(_ mainPath: String, minimumFreeBytes: Int64) throws {
     try check(StoreSet(at: mainPath))
     let home = PathText.folder(of: mainPath)
     guard try fileSystem.freeSpace(home) >= minimumFreeBytes else {
       throw StoreRecoveryError(
-        .noSpace, "too little space is free for a fresh store; free some and open again", path: home
-      )
+        .noSpace, "too little space is free for a fresh store; free some space and open again",
+        path: home)
     }
   }
 
-  /// Makes the folder of a new quarantine and writes the intent. From here on the move can be resumed. The caller holds
-  /// the lease.
+  /// Makes the folder of a new quarantine and writes the intent into it. From then on, a later run can continue the
+  /// move. The caller holds the lease.
   func begin(
     _ mainPath: String, name: String, draft: (_ id: String, _ folder: String) -> Incident
   ) throws -> (QuarantineFolder, MoveRecord) {
@@ -59,10 +59,11 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Performs the move, continuing from any point. The steps are: members, seal, record, original names.
+  /// Performs the move, or continues where an earlier run stopped. The steps: bring the members into the quarantine,
+  /// seal them, write the incident's record, which commits the move, and remove the original names.
   ///
-  /// A resumed move skips members that other processes have since removed or replaced. When sealing would read more
-  /// bytes than `budget`, the move is committed without a seal.
+  /// A resumed move skips members that other processes have removed or replaced since. If sealing would read more bytes
+  /// than `budget`, the move is committed without a seal.
   func advance(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool = false, budget: Int64? = nil
   ) throws -> Incident {
@@ -115,8 +116,8 @@ struct SetMover: Sendable {
     try checkSupport(set)
   }
 
-  /// Checks that no other store uses the support folder. Stores whose names differ only in the extension share one,
-  /// which must not be moved with one store alone.
+  /// Throws if another store uses the set's support folder. Stores whose names differ only in the extension share a
+  /// support folder, which must not be moved with one store alone.
   private func checkSupport(_ set: StoreSet) throws {
     guard let support = set.first(.support) else { return }
     let home = PathText.folder(of: set.mainPath)
@@ -135,12 +136,16 @@ struct SetMover: Sendable {
       // A file with a log is a database, so it is not opened: closing it would drop locks that this process may hold
       // on it.
       let hasLog = ["-wal", "-shm", "-journal"].contains { names.contains(FileName(name + $0)) }
-      let start = hasLog ? [] : FileEvidence.firstBytes(of: path, count: 16).bytes
-      guard hasLog || FileEvidence.header(start)?.isMagicRight == true else { continue }
+      let start = hasLog ? nil : FileEvidence.firstBytes(of: path, count: 16)
+      if let start, start.errno == 0, FileEvidence.header(start.bytes)?.isMagicRight != true {
+        continue
+      }
+      let other =
+        start?.errno ?? 0 == 0
+        ? "the store \(name) uses" : "\(name) cannot be read and may be a store that uses"
       throw StoreRecoveryError(
         .unmovable,
-        "the store \(name) uses the same support folder, \(support.name); "
-          + "move or rename one of the two stores",
+        "\(other) the same support folder, \(support.name); move or rename one of the two stores",
         path: path)
     }
   }
@@ -179,7 +184,7 @@ struct SetMover: Sendable {
         throw StoreRecoveryError(
           .unmovable, "the quarantine holds a file that does not belong to the store", path: kept)
       }
-      // A partial copy; the original is still in place.
+      // The kept file is a partial copy; the original is still in place.
       try fileSystem.unlink(kept, here)
     }
     guard let there else {
@@ -232,8 +237,8 @@ struct SetMover: Sendable {
     return incident
   }
 
-  /// Whether a run that ended before it committed had the whole set in the quarantine, and the set has not changed
-  /// since. Such a set need not be moved back.
+  /// Whether an earlier run brought the whole store set into the quarantine but did not commit the move, and the set
+  /// has not changed since. Such a set need not be moved back.
   func isAllKept(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     guard record.incident != nil, !record.members.isEmpty else { return false }
     var places: Set<Bool> = []
@@ -248,7 +253,7 @@ struct SetMover: Sendable {
         if let there, !there.isSameFile(as: member.status) { return false }
         continue
       }
-      // Linked, renamed or copied. A copy gets the original's time when it is complete.
+      // The member was linked, renamed or copied. A copy gets the original's time when it is complete.
       guard here.sizeBytes == member.status.sizeBytes, here.modified == member.status.modified
       else { return false }
       if there == nil, !here.isSameFile(as: member.status) { return false }
@@ -258,7 +263,7 @@ struct SetMover: Sendable {
     return places.count <= 1
   }
 
-  /// Checks that no file has changed since the move began. A change means that a process still uses the store.
+  /// Throws if a file has changed since the move began, because a process then still uses the store.
   private func checkUnchanged(_ folder: QuarantineFolder, _ record: MoveRecord) throws {
     for member in record.members
     where member.status.kind == .file && member.role != .sharedMemory {
@@ -272,9 +277,9 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Removes the set's original names. The main file is locked until its name is removed, so that no process has it
-  /// open. Its name goes early: without the name no process can open the set and write into files that the quarantine
-  /// shares. Only the name of the wal-index goes before, because a fresh store would use the wal-index.
+  /// Removes the set's original names. The main file is locked meanwhile, so that no other process has it open. Its
+  /// name is removed early: without that name, no process can open the set and write into files that the quarantine
+  /// shares. Only the wal-index loses its name before, because a fresh store would use that wal-index.
   private func removeOriginals(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool
   ) throws {
@@ -319,8 +324,8 @@ struct SetMover: Sendable {
 
   // MARK: Shared steps
 
-  /// Checks that each folder of the set is a folder. A link with a folder's name, or a forged record, would lead out of
-  /// the store's folder.
+  /// Throws if anything but a folder has the name of one of the set's folders. A link with such a name, or a forged
+  /// record, would lead out of the store's folder.
   func checkFolders(_ folder: QuarantineFolder, _ record: MoveRecord) throws {
     var paths: Set = [FileName(folder.storeFolder)]
     for member in record.members {
@@ -337,8 +342,9 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Gives the file `from` the name `to`, and keeps the name `from` where that is possible. A copy is made at `part`
-  /// and renamed when it is complete. If `part` is nil, the copy is made at `to`.
+  /// Gives the file `from` the name `to`: by a hard link, else by a rename, else, on another volume, by a copy. Only a
+  /// rename removes the name `from`. A copy is made at `part` and renamed when it is complete; if `part` is nil, the
+  /// copy is made at `to`.
   func place(_ from: String, at to: String, status: FileStatus, part: String? = nil) throws {
     if status.kind == .folder {
       return try ensureFolder(to) { try fileSystem.copyFolder(from, to) }
@@ -372,8 +378,11 @@ struct SetMover: Sendable {
   ) throws -> Bool {
     guard firstStatus.kind == secondStatus.kind, firstStatus.sizeBytes == secondStatus.sizeBytes
     else { return false }
-    guard firstStatus.kind == .file else { return firstStatus.kind == .symbolicLink }
-    return try StoreSeal.sha256(ofFile: first) == StoreSeal.sha256(ofFile: second)
+    switch firstStatus.kind {
+    case .file: return try StoreSeal.sha256(ofFile: first) == StoreSeal.sha256(ofFile: second)
+    case .symbolicLink: return try StoreSeal.target(of: first) == StoreSeal.target(of: second)
+    case .folder, .other: return false
+    }
   }
 
   func ensureFolder(_ path: String, mode: UInt32) throws {
@@ -424,7 +433,8 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Removes a name if it still belongs to `file`; `file` is nil for a name that only Lifeboat uses.
+  /// Removes the name `path`, if it exists. Throws if the name belongs to a file other than `file`; a nil `file` skips
+  /// this check, for a name that only Lifeboat uses.
   func remove(_ path: String, _ file: FileStatus? = nil) throws {
     do {
       try fileSystem.unlink(path, file)
@@ -433,7 +443,7 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Removes a quarantine's folder with Lifeboat's records, if it holds nothing else.
+  /// Removes a quarantine's folder and Lifeboat's records in it, unless the folder holds anything else.
   func discard(_ folder: QuarantineFolder) throws {
     try removeFolder(folder.storeFolder)
     guard try fileSystem.status(folder.storeFolder) == nil else { return }

@@ -3,14 +3,14 @@ import StoreFiles
 import SafeFiles
 import Foundation
 
-/// Saves a launch from reading the folder of each incident. When a check finds nothing unfinished, the lease file gets
-/// the modification time of the folder of incidents. While both times are equal, no move has begun since the check.
+/// Saves a launch the search for unfinished moves in all incidents. When a search finds none, the lease file gets the
+/// modification time of the folder `Incompatible`. While both times are equal, no move has begun since that search.
 ///
-/// Everything that may be left unfinished begins by changing a name in the folder of incidents, which changes the
-/// folder's time. The one exception, a set that goes back out of its quarantine, calls ``forget(_:_:)`` first.
+/// Everything that may be left unfinished begins by changing a name in `Incompatible`, which changes the folder's time.
+/// The only exception is a move out of a quarantine, which calls ``forget(_:_:)`` first.
 enum SettledMoves {
-  /// The coarsest resolution of file times, two seconds (FAT), in nanoseconds. When a folder changes twice within this
-  /// time, both changes have the same time.
+  /// The coarsest resolution of file times, two seconds (FAT), in nanoseconds. Two changes of a folder within this time
+  /// may give the folder the same time.
   private static let step: Int64 = 2_000_000_000
 
   /// Whether it is certain that no move, trial or removal in `home` is unfinished. Needs at most two system calls.
@@ -27,8 +27,8 @@ enum SettledMoves {
     return !overflow && age > step
   }
 
-  /// Gives the lease file the folder's time, unless the folder changed a moment ago, another process holds the lease or
-  /// `isAnyLeft` finds something. The note is optional, so failures are ignored.
+  /// Gives the lease file the modification time of the folder `incompatible`, unless the folder changed a moment ago,
+  /// another process holds the lease, or `isAnyLeft` returns true. The note is optional, so failures are ignored.
   static func note(
     in incompatible: String, now: Date, _ fileSystem: FileSystem, isAnyLeft: () throws -> Bool
   ) {
@@ -43,7 +43,7 @@ enum SettledMoves {
     try? fileSystem.setModified(path, time)
   }
 
-  /// Invalidates the note by changing the folder's time.
+  /// Makes the note of an earlier search invalid, by changing the modification time of the folder `incompatible`.
   static func forget(_ incompatible: String, _ fileSystem: FileSystem) throws {
     let name = incompatible + "/.unsettled"
     do { try fileSystem.makeFolder(name, 0o700) } catch let error as SystemCallError

@@ -2,14 +2,14 @@ import CLibrary
 import StoreFiles
 import SafeFiles
 
-/// Locks between processes. The lease serializes the moves of processes that use Lifeboat. SQLite's own locks exclude
-/// all other processes while the names of a set are removed.
+/// Two kinds of locks between processes. The lease ensures that only one process that uses Lifeboat moves stores at a
+/// time. SQLite's own locks keep all other processes out of a store while its names are removed.
 ///
-/// Both are held only during a move, because iOS kills a process that is suspended while it holds a file lock. The
-/// kernel releases both when a process ends. An idle connection in rollback mode holds no lock, so it cannot be
-/// detected: what it writes after the move goes to the files in the quarantine.
+/// The lease and the locks are held only during a move, because iOS kills a process that is suspended while it holds a
+/// file lock. The kernel releases both when a process ends. An idle connection in rollback mode holds no lock, so it
+/// cannot be detected: what that connection writes after the move goes to the files in the quarantine.
 extension SetMover {
-  /// Runs `body` while no other process moves a set in or out of `home`. Calls must not be nested.
+  /// Runs `body` while this process holds the lease, so no other process moves a store in `home`. Calls do not nest.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `store.inUse` when another process does not finish its move in
   ///   time; otherwise what `body` throws.
@@ -54,15 +54,15 @@ extension SetMover {
   }
 }
 
-/// All of SQLite's locks on a main file: the pending, reserved and shared bytes (SQLite file format, section 1.2, "The
-/// Lock-Byte Page"). A connection in WAL mode holds one of them as long as it is open.
+/// The result of taking all of SQLite's locks on a main file at once: the pending, reserved and shared bytes (SQLite
+/// file format, section 1.2, "The Lock-Byte Page"). A connection in WAL mode holds one of these locks while it is open.
 enum DatabaseLock {
   case taken(Int32)
   /// No other process holds a lock, or this volume cannot tell.
   case free
   case usedElsewhere
 
-  /// The lock that excludes every other connection, for a call that takes or queries it.
+  /// The argument of `fcntl` for taking or querying a lock that excludes every other connection.
   static var exclusive: flock {
     var lock = flock()
     lock.l_type = Int16(F_WRLCK)
@@ -92,12 +92,11 @@ enum DatabaseLock {
     return code == EACCES || code == EAGAIN ? .usedElsewhere : .free
   }
 
-  /// Waits until no other process holds a lock, at most `seconds`.
+  /// Waits until no other process holds a lock on the database at `path`, at most until `deadline`.
   ///
   /// - Returns: Whether another process still holds a lock; nil when unknown.
   @discardableResult
-  static func isUsed(_ path: String, forMoreThan seconds: Double) -> Bool? {
-    let deadline = Deadline(seconds: seconds)
+  static func isUsed(_ path: String, until deadline: Deadline) -> Bool? {
     while true {
       let isUsed = FileEvidence.isUsedElsewhere(path)
       guard isUsed == true, deadline.sleepsBriefly() else { return isUsed }
@@ -122,5 +121,5 @@ struct Deadline {
   }
 }
 
-/// `close(2)` for a type that has a `close` of its own.
+/// Calls `close(2)`. Within ``SetMover``, the name `close` alone means its own method.
 private func closeFile(_ descriptor: Int32) { _ = close(descriptor) }

@@ -7,7 +7,7 @@ package import Foundation
 extension StoreEvidence {
   /// The results of trials in a private folder beside the store, made before the store is set aside.
   package struct Trial: Sendable, Codable, Equatable {
-    /// The result of opening a private copy of the set.
+    /// The result of opening a private copy of the store.
     package enum Copy: String, Sendable, Codable, CaseIterable {
       /// The copy opened, so the store itself is sound and the cause lies in its environment.
       case opened
@@ -23,34 +23,33 @@ extension StoreEvidence {
     package var makesFreshStore: Bool?
     /// The system's error number or SQLite's code that prevented the throw-away store; nil when none is known.
     package var freshCode: Int32?
-    /// The result of opening a private copy; nil when the host set no check, or a copy limit of 0 bytes.
+    /// The result of opening a private copy; nil when the host set no check, or set the copy limit to 0 bytes.
     package var copy: Copy?
-
-    /// Creates a trial without results.
-    package init() {}
   }
 }
 
 /// A private folder for trials, `Incompatible/.trial-…` on the store's volume, which is removed afterwards.
 ///
-/// The store is only read. A process that works in such a folder holds a lock on a file in it. A folder left by a
-/// killed run is removed by the next trial or the next check for unfinished moves.
+/// The store itself is only read. A process that works in a trial folder holds a lock on a file in that folder. A
+/// folder left by a killed run is removed by the next trial or the next check for unfinished moves.
 struct TrialFolder {
   private static let prefix = ".trial-"
   private static let lockName = ".lock"
-  /// The maximum depth of folders that are removed. A trial makes few folders; a host's check may make some more.
-  private static let maxDepth = 8
+  /// The maximum depth to which a trial folder is removed. The folder holds copies of a store set, and files that
+  /// ``Policy/check`` makes.
+  private static let maxDepth = IncidentFiles.depthLimit
 
   let fileSystem: FileSystem
   let path: String
   private let lock: Int32
-  /// The status of the folder when it was made, because another folder may take its name.
+  /// The status of the folder when it was made, to notice later that another folder has taken its name.
   private let made: FileStatus?
+}
 
+extension TrialFolder {
   /// Makes the folder, and removes the folders of killed runs.
   ///
-  /// Both steps hold the lease, so that no process finds the folder before its lock is taken. Then the lease is
-  /// released.
+  /// The lease is held during both steps, so that no process finds the new folder before its lock is taken.
   init(in home: String, _ mover: SetMover) throws {
     let fileSystem = mover.fileSystem
     let incompatible = QuarantineFolder.parent(in: home)
@@ -68,14 +67,7 @@ struct TrialFolder {
     }
   }
 
-  private init(fileSystem: FileSystem, path: String, lock: Int32, made: FileStatus?) {
-    self.fileSystem = fileSystem
-    self.path = path
-    self.lock = lock
-    self.made = made
-  }
-
-  /// Whether `path` still names the folder that was made.
+  /// Whether `path` still names the folder that was made for this trial.
   func isOurs() throws -> Bool {
     guard let made, let now = try fileSystem.status(path) else { return false }
     return now.isSameFile(as: made)
@@ -87,8 +79,8 @@ struct TrialFolder {
     return token.utf8.count == 16 && token.unicodeScalars.allSatisfy(\.properties.isASCIIHexDigit)
   }
 
-  /// Removes the folders of killed runs among `names`. The caller holds the lease. What cannot be removed now is left
-  /// for the next time.
+  /// Removes the trial folders among `names` that killed runs left. The caller holds the lease. A folder that cannot be
+  /// removed now is left for the next time.
   static func sweep(_ names: [String], in incompatible: String, _ fileSystem: FileSystem) {
     for name in names where isName(name) {
       let path = incompatible + "/" + name
@@ -126,24 +118,28 @@ struct TrialFolder {
     try fileSystem.removeFolder(path)
   }
 
-  /// The subfolder of a set that is to become an incident.
+  /// The subfolder for a set that is to become an incident.
   var kept: String { path + "/kept" }
 
-  /// Makes an incident of the set in ``kept``: writes the records beside it and gives the folder its final name.
+  /// Makes an incident of the store set in ``kept``: syncs the set, writes the incident's records beside it and gives
+  /// the folder its final name.
   func publish(
-    _ home: String, _ storeName: String, _ seal: StoreSeal, _ now: Date, _ records: RecordFile,
+    _ home: String, _ set: StoreSet, _ seal: StoreSeal, _ now: Date, _ mover: SetMover,
     draft: (_ folder: QuarantineFolder, _ created: Date) -> Incident
   ) throws -> Incident {
+    try mover.sync(set)
+    try fileSystem.syncFolder(kept + "/" + QuarantineFolder.storeFolderName)
     let created = Timestamp.wholeSeconds(now)
     for folder in QuarantineFolder.candidates(
-      Timestamp.folderName(created), home: home, storeName: storeName)
+      Timestamp.folderName(created), home: home, storeName: set.storeName)
     {
       if try fileSystem.status(folder.path) != nil { continue }
       var incident = draft(folder, created)
       incident.seal = seal
       let text = Array(incident.plainText.utf8)
-      try records.write(bytes: text, to: kept + "/" + QuarantineFolder.textName, replacing: true)
-      try records.write(
+      try mover.records.write(
+        bytes: text, to: kept + "/" + QuarantineFolder.textName, replacing: true)
+      try mover.records.write(
         incident, to: kept + "/" + QuarantineFolder.incidentName, replacing: true)
       guard try isOurs() else {
         throw StoreRecoveryError(
@@ -160,7 +156,7 @@ struct TrialFolder {
     throw QuarantineFolder.noneFree(in: home)
   }
 
-  /// Makes a throw-away store as a fresh one would be made: with `check`, or by writing two pages if `check` is nil.
+  /// Makes a throw-away store, as a test for a fresh one: with `check`, or, if `check` is nil, by writing two pages.
   func makeFresh(_ storeName: String, check: (@Sendable (URL) throws -> Void)?) throws {
     let folder = path + "/fresh"
     try fileSystem.makeFolder(folder, 0o700)
@@ -171,7 +167,7 @@ struct TrialFolder {
     try check(URL(fileURLWithPath: folder + "/" + storeName))
   }
 
-  /// The roles that a copy needs to open. The wal-index is not among them, because SQLite makes a new one.
+  /// The roles of the members that a copy needs to be opened; not the wal-index, because SQLite makes a new one.
   static let withoutIndex = Set(StoreSet.Role.allCases).subtracting([.sharedMemory])
 
   /// Copies the members of a set that have one of `roles` into the subfolder `name`. Links are copied as links.
@@ -219,7 +215,7 @@ extension StoreRecovery {
     return confirmed
   }
 
-  /// The judgement on a store at rest, after the trials.
+  /// The judgement on a store that nobody tried to open, after the trials.
   package func confirmedAtRest(_ judgement: Judgement) throws -> Judgement {
     let path = try realPath()
     var evidence = judgement.evidence
@@ -229,7 +225,7 @@ extension StoreRecovery {
   }
 
   /// Calls `make` to create a file in a private folder, then gives the file the store's name. A killed run leaves the
-  /// complete file or none.
+  /// complete file or no file.
   ///
   /// - Parameters:
   ///   - traits: The file's owner and permissions; nil to leave those that `make` set.
@@ -260,8 +256,8 @@ extension StoreRecovery {
     try fileSystem.syncFolder(PathText.folder(of: path))
   }
 
-  /// Makes a throw-away store and opens a private copy. Throws only for reasons that say nothing about a fresh store,
-  /// such as another process that uses the store.
+  /// Makes a throw-away store and opens a private copy of the store at `path`. Throws only for reasons that say nothing
+  /// about a fresh store, for example that another process uses the store.
   private func trial(_ path: String) throws -> StoreEvidence.Trial {
     var trial = StoreEvidence.Trial()
     do {

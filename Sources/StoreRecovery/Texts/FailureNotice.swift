@@ -1,4 +1,4 @@
-/// The text that tells the user about a failed open that moved nothing: the store is where it was.
+/// The text that tells the user about a failed open after which the store is still in its place.
 public struct FailureNotice: Sendable, Codable, Equatable {
   /// The headline, one line.
   public var title: String
@@ -6,9 +6,9 @@ public struct FailureNotice: Sendable, Codable, Equatable {
   public var whatHappened: String
   /// What the user can do.
   public var whatToDo: String
-  /// Which kind of failure the notice is about, for example to offer a button; nil in a host's own words.
+  /// The kind of failure that the notice is about, for example to offer a button; nil if the words are the host's own.
   public internal(set) var situation: Situation?
-  /// The language of the words, a BCP 47 tag; nil in a host's own words.
+  /// The language of the words, a BCP 47 tag; nil if the words are the host's own.
   public internal(set) var language: String?
 
   /// Creates a notice from its parts.
@@ -24,7 +24,7 @@ extension FailedOpen {
   ///
   /// - Parameters:
   ///   - texts: The words and their language.
-  ///   - app: The app's name; empty when it has none.
+  ///   - app: The app's name; empty for an app without a name.
   /// - Returns: The notice, which says what kind of failure it is.
   public func notice(in texts: IncidentTexts, app: String) -> FailureNotice {
     // Without evidence, only Lifeboat's own error says what happened.

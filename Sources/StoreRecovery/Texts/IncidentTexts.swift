@@ -1,9 +1,9 @@
 public import Foundation
 
-/// The notices for the user: of incidents, and of failed opens that moved nothing.
+/// Makes the notices for the user: about incidents, and about failed opens that moved no store.
 ///
 /// The package's notices are in English, German, French, Spanish, Norwegian (Bokmål), Japanese and Simplified Chinese.
-/// A host changes a sentence or adds a language in ``words``, or replaces all of the notices by its own closures:
+/// A host can change a sentence or add a language in ``words``, or replace all notices with its own closures:
 ///
 /// ```swift
 /// var texts = IncidentTexts(preferring: Bundle.main.preferredLocalizations)
@@ -39,8 +39,8 @@ public struct IncidentTexts: Sendable {
   /// Creates texts from the host's own words.
   ///
   /// - Parameters:
-  ///   - notice: Makes the notice of an incident, whose own notice is empty at this point.
-  ///   - failure: Makes the notice of a failed open that moved nothing; nil for the package's words.
+  ///   - notice: Makes the notice of an incident. ``Incident/notice`` is still empty at this point.
+  ///   - failure: Makes the notice of a failed open that moved no store; nil for the package's words.
   public init(
     notice: @escaping @Sendable (Incident) -> Incident.Notice,
     failure: (@Sendable (_ situation: Situation, _ app: String) -> FailureNotice)? = nil
@@ -50,11 +50,11 @@ public struct IncidentTexts: Sendable {
     ownFailure = failure
   }
 
-  /// The notice of a set in a quarantine.
+  /// The notice of a store that is in a quarantine.
   ///
   /// - Parameters:
-  ///   - incident: The record of the set.
-  ///   - outcome: What became of the set later; nil when it is still there.
+  ///   - incident: The record of the store.
+  ///   - outcome: What became of the store later; nil while it is still in the quarantine.
   ///   - folder: The current path of the quarantine's folder, to name it in the text; nil to name no path.
   /// - Returns: The notice in the first preferred language that has words for it.
   public func notice(
@@ -86,7 +86,7 @@ public struct IncidentTexts: Sendable {
     return notice
   }
 
-  /// A copy of these texts that prefers `language`, in which an existing note is written; the same texts for nil.
+  /// A copy of these texts that prefers `language`, the language of an existing note; nil for the same texts.
   func preferring(_ language: String?) -> IncidentTexts {
     guard let language else { return self }
     var texts = self
@@ -94,12 +94,12 @@ public struct IncidentTexts: Sendable {
     return texts
   }
 
-  /// The notice of a failed open that moved nothing.
+  /// The notice of a failed open that moved no store.
   ///
   /// - Parameters:
-  ///   - verdict: What was decided, as ``RecoveryEvent/judged(_:)`` tells it.
+  ///   - verdict: The verdict, for example from ``RecoveryEvent/judged(_:)``.
   ///   - evidence: The evidence for the verdict, if available.
-  ///   - app: The app's name; empty when it has none.
+  ///   - app: The app's name; empty for an app without a name.
   /// - Returns: The notice; nil when the verdict says that nothing is wrong.
   public func notice(
     of verdict: Verdict, evidence: StoreEvidence? = nil, app: String
@@ -107,12 +107,12 @@ public struct IncidentTexts: Sendable {
     Situation(verdict, evidence: evidence).map { notice(of: $0, app: app) }
   }
 
-  /// The notice of a failure in which nothing was moved.
+  /// The notice of a failed open that moved no store.
   ///
   /// - Parameters:
-  ///   - situation: The failure. ``Situation/replaced`` and ``Situation/restored`` are not failures, and get the
-  ///     notice of ``Situation/technical``.
-  ///   - app: The app's name; empty when it has none.
+  ///   - situation: The failure. ``Situation/replaced`` and ``Situation/restored`` are not failures, and get the notice
+  ///     of ``Situation/technical``.
+  ///   - app: The app's name; empty for an app without a name.
   /// - Returns: The notice in the first preferred language that has words for it.
   public func notice(of situation: Situation, app: String) -> FailureNotice {
     if let ownFailure { return ownFailure(situation, app) }
@@ -135,7 +135,7 @@ public struct IncidentTexts: Sendable {
     let words: NoticeWords
   }
 
-  /// The words of the first preferred language whose words meet `isFit`; English if there is none.
+  /// The words of the first preferred language for which `isFit` returns true; English if there is no such language.
   private func choice(_ isFit: (NoticeWords) -> Bool) -> Choice {
     let fitting = words.filter { isFit($0.value) }
     if let best = LanguageTag.best(of: fitting.keys, preferring: preferredLanguages),
@@ -159,15 +159,15 @@ public struct IncidentTexts: Sendable {
 }
 
 extension Incident {
-  /// The notice of this incident in the words of `texts`: in another language, with the outcome of the set, or with the
-  /// path of the kept files for a user who asked for the path.
+  /// Makes the notice of this incident anew with `texts`: in another language, with the later outcome, or with the path
+  /// of the kept files for a user who asked for the path.
   ///
   /// - Parameters:
   ///   - texts: The words and their language.
-  ///   - outcome: What became of the set later; nil when it is still there.
+  ///   - outcome: What became of the store later; nil while it is still in the quarantine.
   ///   - folder: The current path of the quarantine's folder (``Incidents/Entry/folder``), to name it in the text; nil
   ///     to name no path.
-  /// - Returns: The notice. The one in the record stays as it is.
+  /// - Returns: The new notice. The notice in the record stays as it is.
   public func notice(
     in texts: IncidentTexts, outcome: IncidentOutcome? = nil, showingFolder folder: String? = nil
   ) -> Notice {

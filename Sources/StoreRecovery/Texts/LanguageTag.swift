@@ -2,12 +2,12 @@
 package struct LanguageTag {
   /// The language code in lower case. All codes of Norwegian become `nb`, all of Chinese `zh`.
   let language: String
-  /// The script in lower case, for example `hans`; nil when the tag names none and none follows from it.
+  /// The script in lower case, for example `hans`; nil when the tag neither names nor implies one.
   let script: String?
   /// The region in upper case, for example `US`; nil when the tag names none.
   let region: String?
 
-  /// Reads `de`, `de-AT`, `zh-Hans-CN`, and the system's `de_AT.UTF-8`; nil for anything else.
+  /// Parses a tag such as `de`, `de-AT` or `zh-Hans-CN`, and the system's form `de_AT.UTF-8`; nil for any other text.
   init?(_ text: String) {
     let plain = text.prefix { $0 != "." && $0 != "@" }
     let parts = plain.split(
@@ -46,8 +46,8 @@ package struct LanguageTag {
     part.utf8.allSatisfy { (65...90).contains($0) || (97...122).contains($0) }
   }
 
-  /// The tags to look for, the most exact first. A Chinese tag never matches another script: a reader of Traditional
-  /// Chinese does not get Simplified.
+  /// The tags to look up, the most exact first. A Chinese tag never matches words in another script, because a reader
+  /// of Traditional Chinese should not get Simplified Chinese.
   var candidates: [String] {
     var found: [String] = []
     if let script {
@@ -59,8 +59,8 @@ package struct LanguageTag {
     return found + [language]
   }
 
-  /// The first of the `preferred` languages that is in `available`, spelled as in `available`, and the region of the
-  /// preferred tag; nil when none of them is available.
+  /// The first language in `preferred` that is in `available`, spelled as in `available`, and the region of the
+  /// matching tag in `preferred`; nil when no preferred language is available.
   package static func best(
     of available: some Sequence<String>, preferring preferred: [String]
   ) -> (language: String, region: String?)? {

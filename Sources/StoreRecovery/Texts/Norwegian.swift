@@ -176,7 +176,7 @@ extension NoticeWords {
   private static let checkSpace =
     "Kontroller at det er nok ledig plass, og åpne {app} på nytt."
 
-  /// A time as `20. november 2026 kl. 21.53`.
+  /// Formats a time as `20. november 2026 kl. 21.53`.
   private static func date(_ time: Time) -> String {
     let months = [
       "januar", "februar", "mars", "april", "mai", "juni", "juli", "august", "september",

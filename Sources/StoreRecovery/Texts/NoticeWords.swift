@@ -1,10 +1,10 @@
 import Foundation
 
-/// The words of one language. A host edits them, or adds a language, through ``IncidentTexts/words``.
+/// The words of the notices in one language. A host edits them, or adds a language, through ``IncidentTexts/words``.
 ///
 /// In all texts `{app}` stands for the app's name, and `{App}` for the name at the start of a sentence. In ``kept`` and
-/// ``besideNote``, `{date}` stands for the time of the incident and `{reference}` for its id. `{folder}` stands for the
-/// folder of the kept files, in texts that name it.
+/// ``besideNote``, `{date}` stands for the time of the incident and `{reference}` for its id. In ``inFolder``,
+/// `{folder}` stands for the path of the kept files.
 public struct NoticeWords: Sendable {
   /// A date and a time of day, in the time zone of the texts.
   public struct Time: Sendable {
@@ -18,7 +18,7 @@ public struct NoticeWords: Sendable {
     public let hour: Int
     /// The minute, 0 to 59.
     public let minute: Int
-    /// The region of the user's language tag, for example `US`; nil when it has none.
+    /// The region of the user's language tag, for example `US`; nil when the tag names no region.
     public let region: String?
 
     /// The minute in two digits.
@@ -27,19 +27,19 @@ public struct NoticeWords: Sendable {
     public var paddedHour: String { hour < 10 ? "0\(hour)" : "\(hour)" }
   }
 
-  /// What an app without a name is called, within a sentence and at its start.
+  /// The words for an app without a name, within a sentence and at its start.
   public var unnamedApp: (inside: String, first: String)
   /// The quotation marks around an app's name; both may be empty.
   public var quotes: (opening: String, closing: String)
   /// Formats a time for the middle of a sentence.
   public var date: @Sendable (Time) -> String
-  /// The notices of kept sets, for each situation in which a set is kept.
+  /// The notices about stores in a quarantine, one for each situation in which a store is kept there.
   public var kept: [Situation: Incident.Notice]
-  /// The notices of failures, for each situation in which nothing was moved.
+  /// The notices about failures, one for each situation in which no store was moved.
   public var failed: [Situation: FailureNotice]
-  /// Where the kept files are, for a note beside their folder.
+  /// The sentence that says where the kept files are, for a note beside their folder.
   public var besideNote: String
-  /// Where the kept files are, for a user who asked for the path.
+  /// The sentence that names the path of the kept files, for a user who asked for the path.
   public var inFolder: String
 
   /// Creates the words of a language from their parts. A situation that is missing from `kept` or `failed` is described
@@ -58,13 +58,13 @@ public struct NoticeWords: Sendable {
     self.inFolder = inFolder
   }
 
-  /// The languages that come with the package.
+  /// The words of the languages that come with the package, by language tag.
   package static let all: [String: NoticeWords] = [
     "en": english, "de": german, "fr": french, "es": spanish, "nb": norwegian, "ja": japanese,
     "zh-Hans": simplifiedChinese,
   ]
 
-  /// The values for `{app}` and `{App}`.
+  /// The values that replace `{app}` and `{App}`.
   package func names(of app: String) -> [String: String] {
     let name = app.trimmingCharacters(in: .whitespacesAndNewlines)  // characters: a set of scalars
     guard !name.isEmpty else { return ["app": unnamedApp.inside, "App": unnamedApp.first] }
@@ -72,8 +72,8 @@ public struct NoticeWords: Sendable {
     return ["app": quoted, "App": quoted]
   }
 
-  /// Replaces names in braces with their `values`. Values are not searched for names; a name without a value stays as
-  /// it is.
+  /// Replaces each name in braces in `text` with its value. Names inside an inserted value are not replaced; a name
+  /// without a value stays as it is.
   package static func fill(_ text: String, _ values: [String: String]) -> String {
     var result = String.UnicodeScalarView()
     var rest = text.unicodeScalars[...]

@@ -1,18 +1,18 @@
 import CLibrary
 
-/// What users are told about: a kind of failure to open a store, or what became of a store. More cases may be added.
+/// The subject of a notice: a kind of failure to open a store, or what became of a store. More cases may be added.
 public enum Situation: String, Sendable, Codable, CaseIterable {
-  /// Another version of the app saved the data, and this one cannot read it.
+  /// Another version of the app saved the data, and this version cannot read it.
   case otherVersion
   /// A newer version of the app saved the data: update the app.
   case newerVersion
   /// The file is damaged, or a part of it is missing.
   case damaged
-  /// The data seems to be encrypted and the key is missing or wrong. It is not damaged.
+  /// The data seems to be encrypted and the key is missing or wrong. The data is not damaged.
   case encrypted
   /// The file that should hold the data holds something else.
   case unreadable
-  /// The data seems to be that of another app. It is never moved.
+  /// The data seems to be that of another app. Such data is never moved.
   case otherApp
   /// The app's own code or settings failed.
   case technical
@@ -34,9 +34,9 @@ public enum Situation: String, Sendable, Codable, CaseIterable {
   case keepsFailing
   /// The data is in use, and the newest changes may be missing from it.
   case newestMissing
-  /// The data went back, because no fresh store could be opened either.
+  /// The data was moved back, because no fresh store could be opened either.
   case putBack
-  /// The data that was in use made room for earlier data.
+  /// The data that was in use was moved away to make room for earlier data.
   case replaced
   /// The data that was set aside is in use again.
   case restored
@@ -47,8 +47,8 @@ extension Situation {
   ///
   /// - Parameters:
   ///   - verdict: What was decided.
-  ///   - evidence: The evidence for the verdict. It tells an encrypted file from one that is not the app's, and a
-  ///     locked device from missing permissions, when the verdict alone does not.
+  ///   - evidence: The evidence for the verdict. It distinguishes an encrypted file from another app's file, and a
+  ///     locked device from missing permissions, where the verdict alone does not.
   public init?(_ verdict: Verdict, evidence: StoreEvidence? = nil) {
     guard verdict.action != .open else { return nil }
     if verdict.action == .openInMemory {
@@ -94,7 +94,7 @@ extension Situation {
     case .restored?: self = .restored
     case nil:
       switch incident.kind {
-      // A repaired store that is not in its place yet was set aside for the same reason as the original.
+      // A repaired store that is not in its place yet has the situation of the original, which was set aside.
       case .setAside, .returned: break
       case .replaced:
         self = .replaced
@@ -114,8 +114,8 @@ extension Situation {
     }
   }
 
-  /// The situation, if the rule alone decides it; otherwise nil. These rules are the conditions that keep a store in
-  /// place although the finding calls for a quarantine, and Lifeboat's own errors.
+  /// The situation, if the rule alone decides it; otherwise nil. Such rules stand for Lifeboat's own errors, or for
+  /// conditions that keep a store in place although the finding calls for a quarantine.
   private static func held(_ rule: Verdict.Rule, _ evidence: StoreEvidence?) -> Situation? {
     switch rule {
     case .holdExtension, .holdBackground: .inBackground
@@ -137,8 +137,8 @@ extension Situation {
     code.map { [ENOSPC, EDQUOT, 13].contains($0) } ?? false
   }
 
-  /// The situation of kept data that is not the app's store. Another app's store is never moved, so ``otherApp``
-  /// becomes ``unreadable``.
+  /// The situation of kept data that is not the app's store. Another app's store is never moved, so ``unreadable`` is
+  /// used instead of ``otherApp``.
   private static func keptForeign(_ verdict: Verdict, _ evidence: StoreEvidence) -> Situation {
     let situation = foreign(verdict, evidence)
     return situation == .otherApp ? .unreadable : situation
@@ -149,7 +149,7 @@ extension Situation {
     case .modelForeign: .otherApp
     case .fileEncrypted, .hostWrongKey: .encrypted
     case _ where evidence?.looksEncrypted == true: .encrypted
-    // For a code of a failed open, only a file that looks encrypted, or that could not be read, is refused as foreign.
+    // An SQLite or Cocoa code leads to a refusal as foreign only if the file looks encrypted or could not be read.
     case .sqlite, .cocoa: verdict.action == .refuse && evidence == nil ? .encrypted : .unreadable
     case .posix, .named: .unreadable
     }

@@ -38,7 +38,7 @@ extension Verdict {
 }
 
 extension Verdict {
-  /// The lines of the support text: names, each with one value or a list.
+  /// The lines of the support text. Each line is a name with one value or a list of values.
   package func supportLines(_ evidence: StoreEvidence) -> [(
     name: String, parts: [String], isList: Bool
   )] {
@@ -48,9 +48,9 @@ extension Verdict {
   }
 }
 
-/// The lines of a support text, each a name with a value or a list.
+/// The lines of a support text. Each line is a name with one value or a list of values.
 struct SupportText {
-  /// How many lines a list may have; one more line says how many were left out.
+  /// The maximum number of lines of a list. For a longer list, one more line says how many were left out.
   static let listLimit = 24
 
   private(set) var lines: [(name: String, parts: [String], isList: Bool)] = []
@@ -100,7 +100,7 @@ struct SupportText {
     add(
       "Members",
       list: evidence.members.map {
-        "\($0.name): \($0.kind.rawValue), \($0.role.rawValue), \(Self.bytes($0.sizeBytes))"
+        "\($0.name): \($0.kind.rawValue), \($0.role.rawValue), \(counted($0.sizeBytes, "byte"))"
       })
     add("Environment", surroundings(evidence))
     add("Strays", list: evidence.strays)
@@ -123,7 +123,7 @@ struct SupportText {
 
   private func mainFile(_ evidence: StoreEvidence) -> String {
     var parts = [evidence.mainKind?.rawValue ?? "missing"]
-    if let size = evidence.mainSizeBytes { parts.append(Self.bytes(size)) }
+    if let size = evidence.mainSizeBytes { parts.append(counted(size, "byte")) }
     if let code = evidence.openErrno {
       parts.append(code == 0 ? "can be read" : "cannot be read (errno \(code))")
     }
@@ -136,7 +136,7 @@ struct SupportText {
     guard header.isMagicRight else { return "not that of SQLite" }
     let parts = [
       header.pageSize.map { "page size \($0)" },
-      header.pageCount.map { Self.count(Int64($0), "page") },
+      header.pageCount.map { counted($0, "page") },
       header.changeCounter.map { "change counter \($0)" },
       header.schemaFormat.map { "schema format \($0)" },
       header.readVersion.map { "read version \($0)" },
@@ -146,9 +146,10 @@ struct SupportText {
 
   private func log(_ log: StoreEvidence.WAL) -> String {
     let parts = [
-      Self.bytes(log.sizeBytes), log.isHeaderSound.map { $0 ? "header sound" : "header damaged" },
-      log.committedFrames.map { Self.count(Int64($0), "committed frame") },
-      log.lostFrames.map { Self.count(Int64($0), "page") + " that SQLite would drop" },
+      counted(log.sizeBytes, "byte"),
+      log.isHeaderSound.map { $0 ? "header sound" : "header damaged" },
+      log.committedFrames.map { counted($0, "committed frame") },
+      log.lostFrames.map { counted($0, "page") + " that SQLite would drop" },
     ]
     return parts.compactMap(\.self).joined(separator: ", ")
   }
@@ -156,7 +157,7 @@ struct SupportText {
   private func structure(_ structure: StoreEvidence.Structure) -> String {
     var parts = [
       structure.findingCount == 0
-        ? "no damage found" : Self.count(Int64(structure.findingCount), "damaged place")
+        ? "no damage found" : counted(structure.findingCount, "damaged place")
     ]
     if !structure.isComplete { parts.append("not read to the end") }
     if structure.isUnopenable { parts.append("no program can open it") }
@@ -167,7 +168,7 @@ struct SupportText {
   private func surroundings(_ evidence: StoreEvidence) -> String {
     let host = evidence.host
     let parts = [
-      evidence.freeBytes.map { Self.bytes($0) + " free" },
+      evidence.freeBytes.map { counted($0, "byte") + " free" },
       evidence.isUsedElsewhere.map {
         $0
           ? "another process holds a lock" + (evidence.lockHolder.map { " (\($0))" } ?? "")
@@ -233,22 +234,10 @@ struct SupportText {
   }
 
   mutating func add(_ seal: StoreSeal) {
-    let total = seal.files.reduce(Int64(0)) { sum, file in
-      let (next, overflow) = sum.addingReportingOverflow(max(0, file.sizeBytes))
-      return overflow ? .max : next
-    }
     let files = seal.files.filter { $0.kind == .file }
-    add("Kept", "\(Self.count(Int64(files.count), "file")), \(Self.bytes(total))")
+    add("Kept", "\(counted(files.count, "file")), \(counted(seal.sizeBytes, "byte"))")
     add(
       "Seal (SHA-256)",
-      list: files.map { "\($0.sha256 ?? "-") \($0.name) (\(Self.bytes($0.sizeBytes)))" })
+      list: files.map { "\($0.sha256 ?? "-") \($0.name) (\(counted($0.sizeBytes, "byte")))" })
   }
-
-  // MARK: Formatting
-
-  static func count(_ number: Int64, _ noun: String) -> String {
-    number == 1 ? "1 \(noun)" : "\(number) \(noun)s"
-  }
-
-  static func bytes(_ number: Int64) -> String { count(number, "byte") }
 }

@@ -3,16 +3,17 @@ import CLibrary
 import StoreFiles
 import ObjectModel
 import SQLiteFile
+import SafeText
 
 /// Decides from the evidence what is wrong with a store, and what to do.
 ///
 /// The function is pure. An error code about the environment (locks, space, permissions, the device) decides alone:
-/// when the error has one, no evidence in the file leads to a quarantine.
+/// when the error has such a code, no evidence in the file leads to a quarantine.
 package func classify(_ evidence: StoreEvidence, policy: Policy = Policy()) -> Verdict {
   Classifier(evidence: evidence, policy: policy).verdict()
 }
 
-/// Decides what is wrong with a store that was not opened, as on the command line. Only the file counts.
+/// Decides what is wrong with a store that nobody tried to open, for example on the command line. Only the files count.
 package func classifyAtRest(_ evidence: StoreEvidence, policy: Policy = Policy()) -> Verdict {
   Classifier(evidence: evidence, policy: policy).verdictAtRest()
 }
@@ -61,7 +62,8 @@ struct Classifier {
     if structure.isUnopenable || !doubts.isEmpty {
       return guarded(
         quarantine(
-          .corrupt, "the file is damaged in \(structure.findingCount) places", .fileDamaged))
+          .corrupt, "the file is damaged in \(counted(structure.findingCount, "place"))",
+          .fileDamaged))
     }
     guard structure.isComplete else {
       return Verdict(
@@ -106,8 +108,8 @@ struct Classifier {
 
   // MARK: Before any code
 
-  /// The verdict on a set whose opening would lose rows: its main file is empty or missing, so SQLite deletes the log,
-  /// or its log is damaged or belongs to another store. nil for any other set.
+  /// The verdict on a store whose opening would lose rows; nil for any other store. Opening loses rows if the main file
+  /// is empty or missing, because SQLite then deletes the log, or if the log is damaged or belongs to another store.
   private func lossOnOpening() -> Verdict? {
     let leftover: String? =
       if evidence.mayHoldRows(.wal) {
@@ -130,9 +132,9 @@ struct Classifier {
         .storeMainEmpty)
     }
     switch evidence.wal?.loss?.kind {
-    // If no content is left in the log, the opener cannot destroy any.
+    // If the log holds no lost content, opening the store cannot destroy any.
     case .headerDamaged where evidence.wal?.loss?.keptPages != 0:
-      let pages = evidence.wal?.loss?.keptPages.map { " of \($0) pages" } ?? ""
+      let pages = evidence.wal?.loss?.keptPages.map { " of \(counted($0, "page"))" } ?? ""
       return refusal(
         .corrupt,
         "the header of the write-ahead log is damaged; opening would silently drop the newest content\(pages)",
@@ -154,8 +156,8 @@ struct Classifier {
     let id: Verdict.Rule
   }
 
-  /// The rule that decides: SQLite's code, else a final Cocoa code, else the POSIX code, else the outermost Cocoa code
-  /// that is not only a wrapper.
+  /// The rule for the code that decides: SQLite's code; without it, a Cocoa code that never leads to a quarantine; then
+  /// the POSIX code; then the outermost Cocoa code that does not only wrap other errors.
   private func rule(for failure: StoreEvidence.Failure) -> Match? {
     if let code = failure.sqliteCode, let rule = SQLiteRules.rule(for: code) {
       return Match(rule: rule, id: .sqlite(code))
@@ -203,8 +205,8 @@ struct Classifier {
       }
       return refusal(
         .corrupt, "\(rule.reason), and the file is shorter than its header says", id)
-    // A model that does not fit is not a sign of damage: a store of an earlier version, which a migration would have
-    // updated, does not fit either.
+    // Hashes that differ from the model's are no sign of damage: a store of an earlier version that only waits for its
+    // migration has such hashes too.
     case .damage: return damage(rule.reason, id)
     case .notADatabase: return notADatabase(id, rule.reason)
     case .repairable:
@@ -290,8 +292,8 @@ struct Classifier {
 
   // MARK: The file
 
-  /// The verdict on a store that shares no entity with any known version of the app's model, so it is not an earlier
-  /// store of this app: apps without a sandbox all find the same `default.store`. nil for any other store.
+  /// The verdict on a store that shares no entity with any known version of the app's model; nil for any other store.
+  /// Such a store is another app's, because all apps without a sandbox find the same `default.store`.
   private func otherApp() -> Verdict? {
     guard evidence.sharesEntities == false else { return nil }
     // A newer build may have renamed all entities.
@@ -307,7 +309,7 @@ struct Classifier {
       .modelForeign)
   }
 
-  /// The verdict on a store whose hashes follow rules newer than the known ones; nil for any other store.
+  /// The verdict on a store whose hashes follow rules that are newer than the known ones; nil for any other store.
   private func laterRules() -> Verdict? {
     guard let version = evidence.hashesVersion, version > ExpectedModel.knownRules,
       evidence.expectsModel
@@ -317,8 +319,7 @@ struct Classifier {
       .modelNewerRules)
   }
 
-  /// The verdict when the recorded hashes differ from the expected ones; nil when they are equal or one side is
-  /// unknown.
+  /// The verdict when the recorded hashes differ from the expected ones; nil when they are equal or cannot be compared.
   private func mismatch() -> Verdict? {
     if let later = laterRules() { return later }
     guard let comparison = evidence.comparison, !comparison.isEqual else { return nil }
@@ -332,8 +333,8 @@ struct Classifier {
       .modelMismatch)
   }
 
-  /// The verdict on a mismatch when the error itself does not name the model as the cause; nil when the hashes are
-  /// equal or unknown, or the policy ignores a mismatch.
+  /// The verdict when the hashes differ but the error does not name the model as the cause; nil when the hashes are
+  /// equal or unknown, or the policy ignores such a difference.
   private func mismatchAlone() -> Verdict? {
     policy.setsAsideOnMismatchAlone ? mismatch() : nil
   }
@@ -350,7 +351,8 @@ struct Classifier {
       return refusal(
         .hostError, "\(rule.reason), but the hashes recorded in the store do not confirm it", id)
     }
-    // There is nothing to compare with, or only Core Data can compare the entities: its error decides.
+    // No hashes were compared, or only Core Data can compare the entities. Core Data's error decides if the store has
+    // hashes.
     guard evidence.recordedHashes?.isEmpty == false else {
       return refusal(.hostError, "\(rule.reason), but the file could not confirm it", id)
     }
@@ -362,7 +364,8 @@ struct Classifier {
     if let structure = evidence.structure, structure.findingCount > 0 {
       return quarantine(
         .corrupt,
-        "\(reason), and a second check found \(structure.findingCount) faults in the file", id)
+        "\(reason), and a second check found \(counted(structure.findingCount, "fault")) in the file",
+        id)
     }
     if evidence.isCutShort {
       return quarantine(.corrupt, "\(reason), and the file is shorter than its header says", id)
@@ -382,7 +385,7 @@ struct Classifier {
     guard let header = evidence.header else {
       // The file has fewer bytes than the magic number, or could not be read.
       if let size = evidence.mainSizeBytes, size > 0, size < 16, evidence.openErrno == 0 {
-        return quarantine(.foreign, "\(reason): it has only \(size) bytes", id)
+        return quarantine(.foreign, "\(reason): it has only \(counted(size, "byte"))", id)
       }
       return damage(reason, id)
     }
@@ -427,7 +430,7 @@ struct Classifier {
 
   // MARK: Conditions
 
-  /// Turns a quarantine into a milder action when a condition for it is not met.
+  /// Replaces a quarantine with a milder action when a condition for it is not met. Other verdicts stay as they are.
   private func guarded(_ verdict: Verdict) -> Verdict {
     guard verdict.action == .quarantine else { return verdict }
     func held(_ action: Action, _ reason: String, _ rule: Verdict.Rule) -> Verdict {
@@ -472,7 +475,7 @@ struct Classifier {
       }
       if repetition.all >= policy.maximumQuarantines {
         return held(
-          .openInMemory, "this build has set it aside \(repetition.all) times already",
+          .openInMemory, "this build has set it aside \(counted(repetition.all, "time")) already",
           .holdRepeated)
       }
       if repetition.same == 1, repetition.isAllowed == false {

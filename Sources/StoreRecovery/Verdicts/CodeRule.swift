@@ -4,18 +4,17 @@ package struct CodeRule: Sendable, Equatable {
   package enum Treatment: Sendable, Equatable {
     /// The code leads to this action, whatever the file looks like.
     case fixed(Action)
-    /// The file cannot be opened at all: the cause in the evidence decides.
+    /// The file cannot be opened at all. The evidence shows the cause, which decides the action.
     case cannotOpen
-    /// A read returned too few bytes: a fault of the environment, unless the file itself is too short. Never a
-    /// quarantine.
+    /// A read returned too few bytes. The environment is at fault, unless the file itself is too short. Moves nothing.
     case shortRead
     /// The file is damaged, if Lifeboat's own reader confirms it.
     case damage
-    /// The file is not an SQLite file: it is encrypted, or damaged if that is confirmed.
+    /// The file is not an SQLite file. It is encrypted, or it is damaged if the evidence confirms damage.
     case notADatabase
     /// Only derived data is damaged, which a repair on a copy could fix.
     case repairable
-    /// The code alone says nothing. Damage is looked for when the error's text blames the schema.
+    /// The code alone says nothing. Damage is considered only if the error's text blames the schema.
     case statement
     /// The error says that the model does not fit; the hashes are compared.
     case model
@@ -23,7 +22,7 @@ package struct CodeRule: Sendable, Equatable {
     case migration
     /// The app's own migration step failed, or broke a constraint.
     case mapping
-    /// The model does not fit, if the hashes say so; otherwise the host's call was wrong.
+    /// The model does not fit if the hashes say so. Otherwise the host's call was wrong.
     case configuration
     /// The code only wraps other errors; alone it says nothing.
     case wrapper

@@ -2,7 +2,7 @@
 public enum Action: String, Sendable, Codable, CaseIterable {
   /// Nothing prevents opening the store.
   case open
-  /// Try again, with growing pauses and a limit; the store stays as it is.
+  /// Try again, with growing pauses and a limited number of attempts; the store stays as it is.
   case retry
   /// Wait for a condition (unlock, space, another process), then try again; the store stays as it is.
   case wait
@@ -10,8 +10,8 @@ public enum Action: String, Sendable, Codable, CaseIterable {
   case refuse
   /// Set the store aside and begin with a fresh one.
   case quarantine
-  /// Continue without the store, for example with an in-memory one, and show the failure. The failure keeps recurring,
-  /// so the store is no longer moved and stays as it is.
+  /// Continue without the store, for example with an in-memory store, and show the failure. The failure has recurred so
+  /// often that the store is no longer moved.
   case openInMemory
 }
 
@@ -43,12 +43,4 @@ public struct Verdict: Sendable, Codable, Equatable {
   public var reason: String
   /// The rule that decided.
   public var rule: Rule
-
-  /// Creates a verdict from its parts.
-  package init(finding: Finding, action: Action, reason: String, rule: Rule) {
-    self.finding = finding
-    self.action = action
-    self.reason = reason
-    self.rule = rule
-  }
 }

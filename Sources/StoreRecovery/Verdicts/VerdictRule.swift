@@ -1,5 +1,5 @@
 extension Verdict {
-  /// The rule that decided: an error code, or a condition with a name. Names may be added; unknown ones are kept.
+  /// The rule that decided: an error code, or a condition with a name. Names may be added; unknown names are kept.
   public enum Rule: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
     /// SQLite's extended result code, for example `sqlite.11`.
     case sqlite(Int32)
@@ -49,7 +49,7 @@ extension Verdict.Rule {
   package static let storeMainMissing = Self.named("store.mainMissing")
   /// The main file is empty, and its log or journal may hold rows.
   package static let storeMainEmpty = Self.named("store.mainEmpty")
-  /// Opening would drop the log although it holds rows. Once the set is copied, opening is harmless.
+  /// Opening the store would drop its log, which holds rows. Once the files are copied, the store may be opened.
   package static let storeWALDamaged = Self.named("store.walDamaged")
   /// The log and the main file do not belong together.
   package static let storeWALForeign = Self.named("store.walForeign")
@@ -116,11 +116,11 @@ extension Verdict.Rule {
   package static let errorCancelled = Self.named("error.cancelled")
   /// The error has no code that any rule knows.
   package static let errorUnknown = Self.named("error.unknown")
-  /// A store was set aside, and no fresh one could be opened, so the earlier one goes back.
+  /// A store was set aside, and no fresh store could be opened, so the earlier one is moved back.
   package static let freshFailed = Self.named("fresh.failed")
   /// A container could not be made, or a store in it that recovery does not cover failed.
   package static let containerFailed = Self.named("container.failed")
-  /// An earlier store replaces this one, which was not judged.
+  /// The store was not judged. It made room for an earlier store that is restored.
   package static let restoreReplaced = Self.named("restore.replaced")
 }
 

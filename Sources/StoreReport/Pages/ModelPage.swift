@@ -1,15 +1,16 @@
 package import ModelTools
 import Terminal
 
-/// A model as a page: a picture of its entities, and a section for each entity with all of its own properties.
+/// A page that shows a model: a picture of its entities, and a section for each entity, with the properties that the
+/// entity declares itself.
 package struct ModelPage {
-  /// A property of an entity, as the page lists it.
+  /// A property of an entity, in the form in which the page lists it.
   package struct Property {
     /// The property's name.
     package let name: String
     /// The kind of property: `attribute`, `element` (of a composite attribute), `relationship` or `fetched`.
     package let kind: String
-    /// What the property is, as a sentence: its type, its options, its destination.
+    /// A sentence that describes the property: its type, its options, its destination.
     package let sentence: String
 
     /// Creates a property.
@@ -20,7 +21,7 @@ package struct ModelPage {
     }
   }
 
-  /// An entity, as the page shows it.
+  /// An entity, in the form in which the page shows it.
   package struct Entity {
     /// The entity's name.
     package let name: String
@@ -28,9 +29,9 @@ package struct ModelPage {
     package let parent: String?
     /// Whether the entity is abstract, so that it has no objects of its own.
     package let isAbstract: Bool
-    /// What holds for the entity as a whole, such as its class or its version hash.
+    /// Facts about the entity as a whole, for example its class and its version hash.
     package let facts: [(name: String, value: String)]
-    /// The entity's own properties, without inherited ones.
+    /// The properties that the entity declares itself, without inherited properties.
     package let properties: [Property]
 
     /// Creates an entity.
@@ -52,20 +53,21 @@ package struct ModelPage {
   private let entities: [Entity]
   private let diagram: ModelDiagram
 
-  /// The most entities that have a section.
+  /// The maximum number of entities that have a section.
   private static let maxEntities = 500
-  /// The most properties of all entities together, and the most of their facts.
+  /// The maximum total number of properties, and also the maximum total number of facts, of all entities together.
   private static let maxProperties = 5_000
-  /// The most facts of the model, the most problems, and the most facts of one entity.
+  /// The maximum number of facts about the model, of problems of the model, and of facts about one entity. Each of the
+  /// three is limited separately.
   private static let maxFacts = 200
 
   /// Creates a page.
   ///
   /// - Parameters:
   ///   - name: the model's name, for the title.
-  ///   - facts: what holds for the model as a whole.
-  ///   - problems: what is wrong with the model, as sentences.
-  ///   - entities: the entities that the page shows, in its order.
+  ///   - facts: facts about the model as a whole.
+  ///   - problems: sentences about what is wrong with the model.
+  ///   - entities: the entities that the page shows, in the order of the page.
   ///   - diagram: the picture of the entities.
   package init(
     name: String, facts: [(name: String, value: String)], problems: [String], entities: [Entity],
@@ -94,14 +96,9 @@ package struct ModelPage {
       "problems": problems.prefix(Self.maxFacts).map { PageFrame.sentence($0) },
       "svg": diagram.svg, "isDrawn": !diagram.boxes.isEmpty,
     ])
-    if problems.count > Self.maxFacts {
-      content.values["moreProblems"] =
-        "And \(Quantity.count(problems.count - Self.maxFacts)) more problems."
-    }
-    if diagram.leftOutCount > 0 {
-      content.values["leftOut"] =
-        "\(Quantity.count(diagram.leftOutCount, "more entity is", "more entities are")) not drawn."
-    }
+    content.values["moreFacts"] = Self.rest(of: facts.count, "fact")
+    content.values["moreProblems"] = Self.rest(of: problems.count, "problem")
+    content.values["leftOut"] = diagram.leftOut
     var room = Self.maxProperties
     var roomForFacts = Self.maxProperties
     var listed: [[String: Any]] = []
@@ -123,6 +120,11 @@ package struct ModelPage {
     if !diagram.boxes.isEmpty { content.addSection("picture", "Picture") }
     content.addSection("entities", "Entities")
     return try PageFrame.page(title, by: ".", ModelTemplate.text, content)
+  }
+
+  /// A sentence that says how many of `count` facts or problems of the model are left out; nil when all are listed.
+  private static func rest(of count: Int, _ noun: String) -> String? {
+    count > maxFacts ? "And \(Quantity.count(count - maxFacts, "more " + noun))." : nil
   }
 
   private static func context(
@@ -163,7 +165,15 @@ package struct ModelPage {
   }
 }
 
-/// The content of a ``ModelPage``.
+extension ModelDiagram {
+  /// A sentence that says how many entities are not drawn; empty when all entities are drawn.
+  var leftOut: [String] {
+    leftOutCount > 0
+      ? ["\(Quantity.count(leftOutCount, "more entity is", "more entities are")) not drawn."] : []
+  }
+}
+
+/// The template for the content of a ``ModelPage``.
 private enum ModelTemplate {
   static let text = """
     \(PageFrame.contents)
@@ -171,6 +181,7 @@ private enum ModelTemplate {
     <h2 id="facts">The model</h2>
     <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
     {{/facts}}</dl>
+    {{#moreFacts}}<p>{{moreFacts}}</p>{{/moreFacts}}
     {{#hasProblems}}<h3>Problems</h3>
     <ul>
     {{#problems}}<li>\(PageFrame.sentence)</li>
@@ -180,7 +191,7 @@ private enum ModelTemplate {
     </section>
     {{#isDrawn}}<section aria-labelledby="picture">
     <h2 id="picture">Picture</h2>
-    <p class="key">An arrow leads to one object, a fork to many; a hollow triangle points to the parent. <code>?</code> means optional. {{leftOut}}</p>
+    <p class="key">An arrow leads to one object, a fork to many; a hollow triangle points to the parent. <code>?</code> means optional.{{#leftOut}} {{.}}{{/leftOut}}</p>
     <div class="diagram schema" tabindex="0" role="group" aria-label="Diagram of the model">{{{svg}}}</div>
     </section>{{/isDrawn}}
     <section aria-labelledby="entities">

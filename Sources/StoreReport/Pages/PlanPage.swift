@@ -1,13 +1,13 @@
 import ModelTools
 import Terminal
 
-/// The plan for the migration of a store, as a page: the versions, the steps between them, what each step does and
-/// leaves behind, and which step cannot be done, with the reason.
+/// A page that shows the plan for the migration of a store: the versions, and the steps between these versions. For
+/// each step, the page shows what the step does and which data it leaves behind, or why the step cannot be carried out.
 package struct PlanPage {
   /// A step from one version to another.
   package struct Step {
-    /// How a step is done: by a mapping model, or by a mapping that is inferred. `uncertain` means that it is not known
-    /// whether the mapping can be inferred. `refused` means that it cannot be inferred.
+    /// How a step is carried out: by a mapping model, or by a mapping that Core Data infers. `uncertain` means that it
+    /// is unknown whether the mapping can be inferred; `refused` means that the mapping cannot be inferred.
     package enum Way: String, Sendable {
       case mapping, inferred, uncertain, refused
     }
@@ -16,14 +16,14 @@ package struct PlanPage {
     package let from: String
     /// The name of the version after the step.
     package let to: String
-    /// How the step is done.
+    /// How the step is carried out.
     package let way: Way
-    /// What the step does and needs, or why it cannot be done, as clauses.
+    /// Clauses about what the step does and needs, or about why the step cannot be carried out.
     package let lines: [String]
     /// The entities and properties whose data the step leaves behind; empty when none are known.
     package let losses: [String]
-    /// What differs between the two models, as sentences. The first sentence is a summary. Empty when the difference is
-    /// not known.
+    /// Sentences about the differences between the two models. The first sentence is a summary. Empty when the
+    /// differences are unknown.
     package let changes: [String]
 
     /// Creates a step.
@@ -40,11 +40,11 @@ package struct PlanPage {
     }
   }
 
-  /// A mapping model, and how it relates to the versions.
+  /// A mapping model, and the versions that it is for.
   package struct Mapping {
     /// The name of the mapping model's file.
     package let name: String
-    /// Which versions the mapping model is for, as a sentence.
+    /// A sentence that says which versions the mapping model is for.
     package let sentence: String
 
     /// Creates a mapping model.
@@ -57,26 +57,27 @@ package struct PlanPage {
   private let store: String
   private let start: String
   private let target: String
-  /// The steps; empty when the store opens as it is, nil when there is no way.
+  /// The steps. Empty when the store needs no migration, nil when no sequence of steps leads to the target.
   private let steps: [Step]?
-  /// What Core Data would do by itself, in one step from the first version to the last; nil when the plan is that step.
+  /// The single step from the first version to the last that Core Data would do by itself; nil when the plan consists
+  /// of this step.
   package var direct: Step?
-  /// The step that fails when there is no way; nil otherwise.
+  /// The step that cannot be carried out; nil unless no sequence of steps leads to the target.
   package var obstacle: Step?
-  /// Further sentences for the verdict of the page.
+  /// Further sentences for the verdict at the top of the page.
   package var remarks: [String] = []
   /// The mapping models that were found.
   package var mappings: [Mapping] = []
   /// The versions that could not be read, each with the reason.
   package var unread: [(name: String, problem: String)] = []
 
-  /// The most steps that are listed.
+  /// The maximum number of steps that are listed.
   private static let maxSteps = 200
-  /// The most lines of one list.
+  /// The maximum number of lines in one list.
   private static let maxLines = 200
-  /// The most differences that are listed for one step.
+  /// The maximum number of differences between models that are listed for one step.
   private static let maxChanges = 60
-  /// The most lines of the lists of all steps together.
+  /// The maximum total number of lines in the lists of all steps.
   private static let maxListed = 4_000
 
   /// Creates a page.
@@ -85,7 +86,7 @@ package struct PlanPage {
   ///   - store: the store's name, for the title.
   ///   - start: the name of the version that the store has now.
   ///   - target: the name of the version to migrate to.
-  ///   - steps: the steps; empty when the store opens as it is, nil when there is no way.
+  ///   - steps: the steps. Empty when the store needs no migration, nil when no sequence of steps leads to the target.
   package init(store: String, from start: String, to target: String, steps: [Step]?) {
     self.store = store
     self.start = start
@@ -163,15 +164,12 @@ package struct PlanPage {
 
   private func stepList(_ room: inout Int) -> [String: Any]? {
     guard let steps, !steps.isEmpty else { return nil }
-    var context: [String: Any] = [
+    return [
+      "note": PageFrame.cut(steps.count, at: Self.maxSteps),
       "list": steps.prefix(Self.maxSteps).enumerated().map { number, step in
         Self.context(step, number: number + 1, &room)
-      }
+      },
     ]
-    if steps.count > Self.maxSteps {
-      context["note"] = "\(Self.maxSteps) of \(Quantity.count(steps.count)) are shown."
-    }
-    return context
   }
 
   private static func context(
@@ -200,8 +198,8 @@ package struct PlanPage {
     return context
   }
 
-  /// The first sentences, as many as `limit` and `room` allow, then one that says how many are left out. What is shown
-  /// is subtracted from `room`.
+  /// The first sentences of `lines`, at most `limit` and at most `room`. If any are left out, a line with their number
+  /// follows. The number of sentences shown is subtracted from `room`.
   private static func clipped(
     _ lines: [String], at limit: Int = maxLines, _ room: inout Int
   ) -> [[String: Any]] {
@@ -216,32 +214,30 @@ package struct PlanPage {
 
   private var mappingTable: [String: Any]? {
     guard !mappings.isEmpty else { return nil }
-    var context: [String: Any] = [
+    return [
+      "note": PageFrame.cut(mappings.count, at: Self.maxLines),
       "lines": mappings.prefix(Self.maxLines).map { mapping in
         ["name": PageFrame.text(mapping.name), "what": [PageFrame.sentence(mapping.sentence)]]
           as [String: Any]
-      }
+      },
     ]
-    if mappings.count > Self.maxLines {
-      context["note"] = "\(Self.maxLines) of \(Quantity.count(mappings.count)) are shown."
-    }
-    return context
   }
 
   private var unreadTable: [String: Any]? {
     guard !unread.isEmpty else { return nil }
     return [
+      "note": PageFrame.cut(unread.count, at: Self.maxLines),
       "lines": unread.prefix(Self.maxLines).map { version in
         [
           "name": PageFrame.text(version.name),
           "problem": PageFrame.text(version.problem, limit: 600),
         ]
-      }
+      },
     ]
   }
 }
 
-/// The content of a ``PlanPage``.
+/// The template for the content of a ``PlanPage``.
 private enum PlanTemplate {
   private static let step = """
     {{#lines}}<li>\(PageFrame.sentence)</li>
@@ -270,7 +266,7 @@ private enum PlanTemplate {
     </section>{{/flow}}
     {{#steps}}<section aria-labelledby="steps">
     <h2 id="steps">The steps</h2>
-    {{#note}}<p>{{note}}</p>{{/note}}
+    {{#note}}<p>{{.}}</p>{{/note}}
     <ol class="steps">
     {{#list}}<li class="{{way}}"><h3 id="{{id}}">{{title}}</h3>
     <ul>
@@ -296,7 +292,7 @@ private enum PlanTemplate {
     </section>{{/step}}{{/direct}}
     {{#mappings}}<section aria-labelledby="mappings">
     <h2 id="mappings">Mapping models</h2>
-    {{#note}}<p>{{note}}</p>{{/note}}
+    {{#note}}<p>{{.}}</p>{{/note}}
     <table class="stacked" tabindex="0">
     <thead><tr><th scope="col">File</th><th scope="col">What it is for</th></tr></thead>
     <tbody>
@@ -308,6 +304,7 @@ private enum PlanTemplate {
     {{#unread}}<section aria-labelledby="unread">
     <h2 id="unread">Not read</h2>
     <p>These versions could not be read; each of them may be the one that wrote the store.</p>
+    {{#note}}<p>{{.}}</p>{{/note}}
     <table class="stacked" tabindex="0">
     <thead><tr><th scope="col">Version</th><th scope="col">Why</th></tr></thead>
     <tbody>

@@ -5,10 +5,11 @@ package import SQLiteForensics
 package import StoreExtraction
 import Terminal
 
-/// What each page of a database is used for, as an HTML page or as one picture: a map of all pages by use, a lane for
-/// each of the largest b-trees, and the damage marked on both.
+/// A page that shows what each page of a database is used for, as HTML or as a single picture. A map shows the uses of
+/// all database pages, and each of the largest b-trees has a lane that shows where its pages are. Damage is marked in
+/// the map and in the lanes.
 package struct StripPage {
-  /// A run of neighbouring pages of one kind that belong to one b-tree, or to none.
+  /// A run of consecutive database pages that have the same kind and belong to the same b-tree, or to none.
   private struct Run {
     let first: UInt32
     var count: Int
@@ -33,21 +34,21 @@ package struct StripPage {
   private var damageCount = 0
   private var isAllChecked = true
 
-  /// The most lines that a table of the page shows.
+  /// The maximum number of lines that are shown in a table.
   private static let maxLines = 500
 
-  /// Creates the report before it knows any database page.
+  /// Creates the page before any database page was added.
   ///
   /// - Parameters:
-  ///   - names: the store's name for the title, and the argument by which commands name the store.
-  ///   - database: the database; only its page size and its number of pages are used.
+  ///   - names: the store's name for the title, and the argument that stands for the store in commands.
+  ///   - database: the database, of which only the page size and the number of pages are used.
   package init(_ names: (title: String, argument: String), _ database: SQLiteDatabase) {
     (name, argument) = names
     pageSize = database.header.pageSize
     pageCount = database.pageCount
   }
 
-  /// Takes the entry of a database page. Entries must come in the order of page numbers.
+  /// Adds the entry of a database page. The entries must be added in the order of their page numbers.
   package mutating func add(_ entry: PageEntry) {
     strip.add(entry)
     lanes.add(entry)
@@ -69,7 +70,7 @@ package struct StripPage {
     if runs.count < Self.maxLines { runs.append(last) }
   }
 
-  /// Takes the b-trees and the findings of a check. Call this after the last page was added.
+  /// Adds the b-trees, and the findings of a check. Must be called after the last database page was added.
   package mutating func finish(_ owners: [PageOwner], _ check: StoreCheck) {
     keepRun()
     last = nil
@@ -105,7 +106,7 @@ package struct StripPage {
       "Pages of \(name)", by: ". The store was only read.", StripTemplate.text, content)
   }
 
-  /// The numbers of the pages that have findings of damage, in ascending order.
+  /// The numbers of the database pages that have findings of damage, in ascending order.
   private var damagedPages: [UInt32] {
     Set(findings.filter { $0.severity == .damage }.compactMap(\.page)).sorted()
   }
@@ -119,9 +120,10 @@ package struct StripPage {
     var verdict = PageVerdict(
       tone: "bad", sentence: "Damaged: \(Quantity.count(damageCount, "finding"))")
     let pages = damagedPages
+    let isCut = findings.count < findingCount
     if let first = pages.first {
       verdict.more.append(
-        "Damage is on \(Quantity.count(pages.count, "page")): "
+        "Damage is on \(isCut ? "at least " : "")\(Quantity.count(pages.count, "page")): "
           + pages.prefix(12).map { Quantity.count($0) }.joined(separator: ", ")
           + (pages.count > 12 ? " and \(Quantity.count(pages.count - 12)) more." : "."))
       verdict.steps.append(
@@ -179,10 +181,12 @@ package struct StripPage {
       )
       return left == right ? one.offset < other.offset : left > right
     }.map(\.element)
+    let note =
+      sorted.isEmpty
+      ? ["No schema names a b-tree."]
+      : ["The largest b-tree is first."] + PageFrame.cut(owners.count, at: Self.maxLines)
     return [
-      "note": sorted.isEmpty
-        ? "No schema names a b-tree." : "The largest b-tree is first." + Self.cut(owners.count),
-      "hasLines": !sorted.isEmpty,
+      "note": note, "hasLines": !sorted.isEmpty,
       "lines": sorted.prefix(Self.maxLines).map { owner -> [String: Any] in
         [
           "name": PageFrame.text(owner.name),
@@ -199,8 +203,8 @@ package struct StripPage {
 
   private var runTable: [String: Any] {
     [
-      "note": "A line stands for neighbouring pages of one kind that belong to one b-tree."
-        + Self.cut(runCount),
+      "note": ["A line stands for neighbouring pages of one kind that belong to one b-tree."]
+        + PageFrame.cut(runCount, at: Self.maxLines),
       "lines": runs.map { run -> [String: Any] in
         let last = UInt64(run.first) + UInt64(run.count) - 1
         return [
@@ -212,14 +216,9 @@ package struct StripPage {
     ]
   }
 
-  /// A sentence that says how many of `count` lines are shown; empty when all are.
-  private static func cut(_ count: Int) -> String {
-    count > maxLines ? " \(maxLines) of \(Quantity.count(count)) are shown." : ""
-  }
-
   // MARK: - The picture
 
-  /// The map of pages and the lanes of b-trees, as one SVG file.
+  /// The map and the lanes as one SVG file.
   package var svg: String {
     let margin = 20
     var y = 32
@@ -254,7 +253,7 @@ package struct StripPage {
   }
 }
 
-/// The content of a ``StripPage``.
+/// The template for the content of a ``StripPage``.
 private enum StripTemplate {
   static let text = """
     \(PageFrame.verdict)
@@ -281,7 +280,7 @@ private enum StripTemplate {
     </section>{{/lanes}}
     {{#trees}}<section aria-labelledby="trees">
     <h2 id="trees">Trees</h2>
-    <p>{{note}}</p>
+    {{#note}}<p>{{.}}</p>{{/note}}
     {{#hasLines}}<table class="sortable" tabindex="0">
     <thead><tr><th scope="col">Tree</th><th scope="col">Kind</th><th scope="col" class="number">Root</th><th scope="col" class="number">Pages</th><th scope="col" class="number">Overflow</th><th scope="col" class="number">Cells</th><th scope="col" class="number">Free bytes</th><th scope="col">Of</th></tr></thead>
     <tbody>
@@ -292,7 +291,7 @@ private enum StripTemplate {
     </section>{{/trees}}
     {{#runs}}<section aria-labelledby="runs">
     <h2 id="runs">In their order</h2>
-    <p>{{note}}</p>
+    {{#note}}<p>{{.}}</p>{{/note}}
     <table class="sortable" tabindex="0">
     <thead><tr><th scope="col" class="number">From</th><th scope="col" class="number">To</th><th scope="col" class="number">Pages</th><th scope="col">Kind</th><th scope="col">Tree</th></tr></thead>
     <tbody>

@@ -2,14 +2,14 @@ import CoreDataStore
 import StoreExtraction
 import Terminal
 
-/// The events of a timeline, counted by kind and time and by entity, with the rows that each commit of the write-ahead
-/// log changed.
+/// Counts the events of a timeline: by kind, by time and by entity. For each commit of the write-ahead log, counts the
+/// rows that it changed.
 struct TimelineCounts {
-  /// The kinds of events that the histogram counts, in the order of the parts of a bar from below.
+  /// The kinds of events that the histogram counts, in the order of the parts of a bar from bottom to top.
   enum Kind: Int, CaseIterable {
     case insert, update, delete, other, transaction, date
 
-    /// The class of the kind in the style sheet.
+    /// The kind's class in the style sheet.
     var style: String {
       switch self {
       case .insert: "inserts"
@@ -32,7 +32,7 @@ struct TimelineCounts {
     }
   }
 
-  /// The kinds that are changes of a row.
+  /// The kinds of events that are changes of rows.
   static let changes: [Kind] = [.insert, .update, .delete, .other]
 
   private(set) var eventCount = 0
@@ -41,10 +41,11 @@ struct TimelineCounts {
   private(set) var undatedCount = 0
   private(set) var commits = CommitCounts()
   private(set) var remainderCount = 0
-  /// The number of changes to rows of each entity, by kind.
+  /// The number of changes of each kind to rows of each entity.
   private(set) var entities: [ExactText: [Kind: Int]] = [:]
 
-  /// The most entities that are counted by name; a damaged history may have any number of them.
+  /// The maximum number of entities that are counted by name. The limit is needed because a damaged history may name
+  /// any number of entities.
   private static let maxNames = 1_000
   static let otherEntities = "(other entities)"
 
@@ -90,10 +91,11 @@ struct TimelineCounts {
   }
 }
 
-/// How many rows the commits of a write-ahead log added, changed and removed. Neighbouring commits share a group when
-/// there are more commits than a picture has bars.
+/// Counts the rows that the commits of a write-ahead log added, changed and removed. If there are more commits than a
+/// picture has bars, consecutive commits are counted as one group.
 struct CommitCounts {
-  /// Neighbouring commits: the numbers of the first and the last, and how many rows they added, changed and removed.
+  /// A group of consecutive commits: the numbers of its first and last commit, and the numbers of rows that its commits
+  /// added, changed and removed, in this order.
   private struct Group {
     var first: Int
     var last: Int
@@ -103,7 +105,9 @@ struct CommitCounts {
   private var groups: [Group] = []
   private var size = 1
   private(set) var count = 0
-  /// How many rows all commits together added, changed and removed, in this order.
+  /// The number of commits whose changes are unknown, because the state before or after the commit cannot be read.
+  private(set) var unknownCount = 0
+  /// The numbers of rows that all commits together added, changed and removed, in this order.
   private(set) var totals = [0, 0, 0]
 
   private static let maxGroups = 60
@@ -114,6 +118,7 @@ struct CommitCounts {
 
   mutating func add(_ commit: StoreTimeline.LogCommit) {
     count += 1
+    if commit.tables == nil { unknownCount += 1 }
     var counts = [0, 0, 0]
     for table in commit.tables ?? [] {
       counts[0] += table.added
@@ -121,12 +126,7 @@ struct CommitCounts {
       counts[2] += table.removed
     }
     totals = zip(totals, counts).map(+)
-    if (count - 1) % size != 0, let last = groups.indices.last {
-      groups[last].last = commit.number
-      groups[last].counts = zip(groups[last].counts, counts).map(+)
-      return
-    }
-    if groups.count == Self.maxGroups { halve() }
+    if (count - 1) % size == 0, groups.count == Self.maxGroups { halve() }
     if (count - 1) % size != 0, let last = groups.indices.last {
       groups[last].last = commit.number
       groups[last].counts = zip(groups[last].counts, counts).map(+)
@@ -135,7 +135,7 @@ struct CommitCounts {
     }
   }
 
-  /// Joins the groups in pairs, so that each has twice as many commits.
+  /// Joins the groups in pairs, so that each new group has the commits of two old groups.
   private mutating func halve() {
     size *= 2
     groups = stride(from: 0, to: groups.count, by: 2).map { place in
@@ -148,10 +148,10 @@ struct CommitCounts {
     }
   }
 
-  /// How many commits a bar stands for, in words: "commit" or "4 commits".
+  /// The commits that a bar stands for, in words: "commit" or "4 commits".
   var unit: String { size == 1 ? "commit" : "\(size) commits" }
 
-  /// The histogram of rows by commit; nil when no commit changed a row.
+  /// The histogram of changed rows by commit; nil when no commit changed a row.
   var histogram: StackedBars? {
     guard totals != [0, 0, 0] else { return nil }
     return StackedBars(

@@ -4,8 +4,8 @@ import SQLiteFile
 package import StoreExtraction
 import Terminal
 
-/// What happened to a store, as a page: a histogram of its changes over time, what the commits of its write-ahead log
-/// did, and a list of events.
+/// A page that shows what happened to a store: a histogram of changes over time, the rows that each commit of the
+/// write-ahead log changed, and a list of events.
 package struct TimelinePage {
   private let name: String
   private let argument: String
@@ -15,23 +15,23 @@ package struct TimelinePage {
   private let findings: [Finding]
   private let damageCount: Int
   private let hasHistory: Bool
-  /// How the events were selected, in words; empty when all events were asked for.
+  /// Phrases that say how the events were selected; empty when all events were selected.
   package var choice: [String] = []
-  /// Further sentences about the events, for the verdict of the page.
+  /// Further sentences about the events, for the verdict at the top of the page.
   package var notes: [String] = []
 
-  /// The most events that are listed.
+  /// The maximum number of events that are listed.
   package static let maxEvents = 1_000
-  /// The most lines of the other tables.
+  /// The maximum number of lines in each of the other tables.
   private static let maxLines = 200
 
   /// Reads the timeline of a store once, and keeps the counts and the events to list.
   ///
   /// - Parameters:
   ///   - timeline: the timeline of the store.
-  ///   - names: the store's name for the title, and the argument by which commands name the store.
+  ///   - names: the store's name for the title, and the argument that stands for the store in commands.
   ///   - selection: which events are counted and listed.
-  ///   - limit: how many events are listed, at most ``maxEvents``.
+  ///   - limit: the number of events to list, at most ``maxEvents``.
   ///   - isOldestFirst: whether the list begins with the oldest event.
   /// - Throws: the errors that `StoreTimeline` throws while it reads events.
   package init(
@@ -89,11 +89,13 @@ package struct TimelinePage {
         StackedBars.moment(ends.first.rounded(.down)), StackedBars.moment(ends.last.rounded(.down))
       )
       verdict.more.append(
-        first == last ? "All of them have the time \(first)." : "From \(first) to \(last).")
+        first == last
+          ? "The only date from 1980 to 2080 is \(first)."
+          : "The dates from 1980 to 2080 go from \(first) to \(last).")
     }
     if !choice.isEmpty {
       verdict.more.append(
-        "Only the events that were asked for are here: \(choice.joined(separator: ", ")).")
+        "This page has only the events that were asked for: \(choice.joined(separator: ", ")).")
     }
     if !hasHistory {
       verdict.more.append(
@@ -129,7 +131,13 @@ package struct TimelinePage {
     if counts.commits.count > 0 {
       let rows = zip(CommitCounts.parts, counts.commits.totals)
         .map { "\(Quantity.count($1)) \($0.words)" }.joined(separator: ", ")
-      facts.append(("Commits of the log", "\(Quantity.count(counts.commits.count)); rows: \(rows)"))
+      let unknown = counts.commits.unknownCount
+      facts.append(
+        (
+          "Commits of the log",
+          "\(Quantity.count(counts.commits.count)); rows: \(rows)"
+            + (unknown > 0 ? "; not known for \(Quantity.count(unknown, "commit"))" : "")
+        ))
     }
     if counts.remainderCount > 0 {
       facts.append(("Other frames of the log", Quantity.count(counts.remainderCount, "group")))
@@ -138,14 +146,10 @@ package struct TimelinePage {
   }
 
   private var times: [String: Any]? {
-    guard let bars = counts.histogram else {
-      return counts.bins.outOfRange > 0
-        ? ["outOfRange": Quantity.count(counts.bins.outOfRange)] : nil
-    }
-    var context = bars.context(unit: counts.bins.unit, holder: "From")
+    var context = counts.histogram?.context(unit: counts.bins.unit, holder: "From") ?? [:]
     if counts.bins.outOfRange > 0 { context["outOfRange"] = Quantity.count(counts.bins.outOfRange) }
     if counts.undatedCount > 0 { context["undated"] = Quantity.count(counts.undatedCount) }
-    return context
+    return context.isEmpty ? nil : context
   }
 
   private var commits: [String: Any]? {
@@ -161,7 +165,8 @@ package struct TimelinePage {
     let kinds = TimelineCounts.changes.filter { kind in
       kind != .other || all.contains { $0.counts[kind] != nil }
     }
-    var context: [String: Any] = [
+    return [
+      "note": PageFrame.cut(all.count, at: Self.maxLines),
       "holder": "Entity", "columns": kinds.map(\.words),
       "lines": all.prefix(Self.maxLines).map { entity in
         [
@@ -170,10 +175,6 @@ package struct TimelinePage {
         ] as [String: Any]
       },
     ]
-    if all.count > Self.maxLines {
-      context["note"] = "\(Self.maxLines) of \(Quantity.count(all.count)) are shown."
-    }
-    return context
   }
 
   private var list: [String: Any] {
@@ -214,7 +215,7 @@ package struct TimelinePage {
   }
 }
 
-/// The content of a ``TimelinePage``.
+/// The template for the content of a ``TimelinePage``.
 private enum TimelineTemplate {
   static let text = """
     \(PageFrame.verdict)
@@ -242,7 +243,7 @@ private enum TimelineTemplate {
     </section>{{/commits}}
     {{#entities}}<section aria-labelledby="entities">
     <h2 id="entities">By entity</h2>
-    {{#note}}<p>{{note}}</p>{{/note}}
+    {{#note}}<p>{{.}}</p>{{/note}}
     \(PageFrame.countTable)
     </section>{{/entities}}
     {{#events}}<section aria-labelledby="events">

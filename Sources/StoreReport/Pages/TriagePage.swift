@@ -2,19 +2,19 @@ import StoreExtraction
 package import StoreTriage
 import Terminal
 
-/// The cases that triage has found in many inputs, as a page: the number of inputs by day, what helps, and each case
-/// with its builds and its trend. The page holds no value of a row.
+/// A page that shows the cases that triage has found in many inputs: the number of inputs by day, the remedies, and for
+/// each case its builds and its trend. The page holds no value of any row.
 package struct TriagePage {
   private let report: TriageGroups.Report
 
-  /// The most cases that the table lists.
+  /// The maximum number of cases that the table lists.
   package static let maxCases = 500
-  /// The most cases that have a section of their own: the first of the table.
+  /// The maximum number of cases that have a section of their own. These are the first cases in the table.
   package static let maxSections = 20
-  /// The most lines of the other tables.
+  /// The maximum number of lines in each of the other tables.
   private static let maxLines = 100
 
-  /// Creates the page of a report of triage.
+  /// Creates the page for the groups that triage has counted.
   package init(_ report: TriageGroups.Report) { self.report = report }
 
   /// The page as HTML.
@@ -52,7 +52,7 @@ package struct TriagePage {
     }
     if report.otherCount > 0 {
       verdict.more.append(
-        "\(Quantity.count(report.otherCount, "input")) of rarer cases are counted, but not shown.")
+        "Inputs of rarer cases, counted but not shown: \(Quantity.count(report.otherCount)).")
     }
     return verdict
   }
@@ -102,8 +102,8 @@ package struct TriagePage {
     var context = bars.context(unit: bins.unit, holder: "From")
     let undated = report.groups.reduce(0) { $0 + $1.undatedCount }
     if undated > 0 { context["undated"] = Quantity.count(undated) }
-    // The inputs with a date that are not in any bar: rarer cases, days for which there was no room, and unlikely
-    // dates.
+    // The number of dated inputs that no bar counts: inputs of rarer cases, inputs of days for which there is no bar,
+    // and inputs with unlikely dates.
     let shown = bins.bins.reduce(0) { $0 + $1.counts.reduce(0, +) }
     let others = report.inputCount - undated - shown
     if others > 0 { context["others"] = Quantity.count(others) }
@@ -112,7 +112,7 @@ package struct TriagePage {
 
   // MARK: - Tables
 
-  /// Names with their counts, the highest count first; equal counts by name.
+  /// The names with their counts, highest count first. Names with equal counts are sorted by name.
   private static func sorted(_ counts: [String: Int]) -> [(name: String, count: Int)] {
     counts.map { ($0.key, $0.value) }.sorted { one, other in
       one.count == other.count
@@ -153,7 +153,8 @@ package struct TriagePage {
       }
     }
     guard !all.isEmpty else { return nil }
-    var context: [String: Any] = [
+    return [
+      "note": PageFrame.cut(all.count, at: Self.maxLines),
       "holder": "Build", "columns": ["To be looked at", "Inputs"],
       "lines": Self.sorted(all).prefix(Self.maxLines).map { build, count in
         [
@@ -162,20 +163,14 @@ package struct TriagePage {
         ] as [String: Any]
       },
     ]
-    if all.count > Self.maxLines {
-      context["note"] = "\(Self.maxLines) of \(Quantity.count(all.count)) are shown."
-    }
-    return context
   }
 
   private var cases: [String: Any] {
     let shown = report.groups.prefix(Self.maxCases)
-    var note = "The most frequent case is first."
-    if shown.count < report.groups.count {
-      note += " \(shown.count) of \(Quantity.count(report.groups.count)) are shown."
-    }
     return [
-      "note": note, "hasLines": !shown.isEmpty,
+      "note": ["The most frequent case is first."]
+        + PageFrame.cut(report.groups.count, at: Self.maxCases),
+      "hasLines": !shown.isEmpty,
       "lines": shown.enumerated().map { place, group -> [String: Any] in
         [
           "hasSection": place < Self.maxSections, "id": "case\(place + 1)",
@@ -189,7 +184,7 @@ package struct TriagePage {
     ]
   }
 
-  /// The values for the section of one case, with a histogram if its inputs are of several days.
+  /// The values for the section of one case. The section has a histogram if the case's inputs are from several days.
   private static func section(_ group: TriageGroups.Group, number: Int) -> [String: Any] {
     var facts = [("Inputs", Quantity.count(group.count)), ("Id", group.id)]
     if let seen = group.seen { facts.append(("Seen", seen)) }
@@ -216,7 +211,7 @@ package struct TriagePage {
   }
 }
 
-/// The content of a ``TriagePage``.
+/// The template for the content of a ``TriagePage``.
 private enum TriageTemplate {
   static let text = """
     \(PageFrame.verdict)
@@ -245,12 +240,12 @@ private enum TriageTemplate {
     </section>{{/fixes}}
     {{#builds}}<section aria-labelledby="builds">
     <h2 id="builds">By build</h2>
-    {{#note}}<p>{{note}}</p>{{/note}}
+    {{#note}}<p>{{.}}</p>{{/note}}
     \(PageFrame.countTable)
     </section>{{/builds}}
     {{#cases}}<section aria-labelledby="cases">
     <h2 id="cases">Cases</h2>
-    <p>{{note}}</p>
+    {{#note}}<p>{{.}}</p>{{/note}}
     {{#hasLines}}<table class="sortable stacked" tabindex="0">
     <thead><tr><th scope="col" class="number">Inputs</th><th scope="col">Case</th><th scope="col">First seen</th><th scope="col">Last seen</th><th scope="col">Helps</th><th scope="col">Builds</th></tr></thead>
     <tbody>

@@ -3,10 +3,10 @@ import SQLiteFile
 import SQLiteForensics
 import Terminal
 
-/// The pages of a database as a map of squares, from the first page to the last, with crosses where there is damage. In
-/// a large file, a square stands for several neighbouring pages.
+/// A map of the pages of a database, as squares from the first page to the last, with crosses where there is damage. In
+/// a large file, each square stands for several consecutive pages.
 struct PageStrip {
-  /// The uses of pages that the map tells apart, each a group of page kinds.
+  /// The uses of pages that the map distinguishes. Each use comprises several kinds of pages.
   enum Group: String, CaseIterable {
     case damaged, orphan, table, index, overflow, free, other
 
@@ -26,7 +26,7 @@ struct PageStrip {
     var words: String {
       switch self {
       case .damaged: "not readable"
-      case .orphan: "nothing leads there"
+      case .orphan: "pages that nothing leads to"
       case .table: "rows"
       case .index: "index entries"
       case .overflow: "long values"
@@ -46,24 +46,22 @@ struct PageStrip {
   private(set) var pageCount = 0
   private(set) var totals: [Group: Int] = [:]
 
-  /// The most squares of the map.
+  /// The maximum number of squares of the map.
   private static let maxCells = 400
-  /// How many squares a line of the map has.
+  /// The number of squares in a line of the map.
   private static let columns = 50
-  /// The side of a square with its gap, in pixels.
+  /// The width of a square together with the gap next to it, in pixels.
   private static let side = 18
-  /// The pixels at the left, where each line has the number of its first page.
+  /// The width of the left margin, in pixels. In the margin, each line of the map has the number of its first page.
   private static let margin = 68
 
   init() {}
 
-  /// Reads what each page is used for, and marks the findings. The number of pages is counted, because the one in the
-  /// header may be wrong.
+  /// Reads the use of each page, and marks the pages with damage. The pages are counted while they are read, because
+  /// the number of pages in the header may be wrong.
   init(_ database: SQLiteDatabase, _ findings: [Finding]) throws {
-    var strip = PageStrip()
-    _ = try database.listPages { strip.add($0) }
-    strip.mark(findings)
-    self = strip
+    _ = try database.listPages { add($0) }
+    mark(findings)
   }
 
   mutating func add(_ entry: PageEntry) {
@@ -79,7 +77,7 @@ struct PageStrip {
     cells[cell].counts[group, default: 0] += 1
   }
 
-  /// Marks the squares of pages that have findings of damage. Call this after the last page was added.
+  /// Marks the squares whose pages have findings of damage. Must be called after the last page was added.
   mutating func mark(_ findings: [Finding]) {
     for finding in findings where finding.severity == .damage {
       guard let page = finding.page, page >= 1 else { continue }
@@ -88,7 +86,7 @@ struct PageStrip {
     }
   }
 
-  /// Joins the squares in pairs, so that each stands for twice as many pages.
+  /// Joins the squares in pairs, so that each new square stands for the pages of two old squares.
   private mutating func halve() {
     pagesPerCell *= 2
     cells = stride(from: 0, to: cells.count, by: 2).map { place in
@@ -100,7 +98,7 @@ struct PageStrip {
     }
   }
 
-  /// The values for the section that shows the map: picture, scale and legend.
+  /// The values for the section that shows the map: the picture, its scale and its legend.
   var context: [String: Any] {
     [
       "svg": svg, "scale": scale,
@@ -117,7 +115,7 @@ struct PageStrip {
       : "One square stands for \(pagesPerCell) pages and is divided among their uses."
   }
 
-  /// The uses that occur in the file, for the legend.
+  /// The uses that occur in the file, in the order of the legend.
   var groups: [Group] { Group.allCases.filter { totals[$0] != nil } }
 
   // MARK: - The picture
@@ -126,14 +124,11 @@ struct PageStrip {
   var height: Int { max(1, (cells.count + Self.columns - 1) / Self.columns) * Self.side }
 
   private var svg: String {
-    let (width, height) = (Self.width, height)
-    return
-      "<svg viewBox=\"0 0 \(width) \(height)\" width=\"\(width)\" height=\"\(height)\" role=\"img\" aria-labelledby=\"strip-title\">"
-      + "<title id=\"strip-title\">The pages of the file, \(Quantity.count(pageCount)) in all</title>"
-      + body + "</svg>"
+    let title = "The pages of the file, \(Quantity.count(pageCount)) in all"
+    return PictureStyle.svg(Self.width, height, "strip", title: title, body)
   }
 
-  /// The SVG elements inside the `<svg>` element.
+  /// The SVG elements between the tags of the `<svg>` element.
   var body: String {
     var text = ""
     for (place, cell) in cells.enumerated() {
@@ -144,7 +139,7 @@ struct PageStrip {
         text +=
           "<text class=\"label quiet end\" x=\"\(Self.margin - 8)\" y=\"\(y + 13)\">\(Quantity.count(first))</text>"
       }
-      text += "<g><title>\(Self.words(cell, first, pagesPerCell))</title>"
+      text += "<g><title>\(words(cell, first))</title>"
       text += Self.bands(cell, x + 1, y + 1)
       if cell.findingCount > 0 {
         let cross = "M\(x + 4) \(y + 4)l10 10m0 -10l-10 10"
@@ -155,9 +150,9 @@ struct PageStrip {
     return text
   }
 
-  private static func words(_ cell: Cell, _ first: Int, _ pagesPerCell: Int) -> String {
+  private func words(_ cell: Cell, _ first: Int) -> String {
     let used = Group.allCases.filter { cell.counts[$0] != nil }
-    let last = first + pagesPerCell - 1
+    let last = min(first + pagesPerCell - 1, pageCount)
     let pages = first == last ? "page \(first)" : "pages \(first) to \(last)"
     let uses = used.map { group in
       used.count == 1 ? group.words : "\(group.words) \(cell.counts[group] ?? 0)"
@@ -166,12 +161,13 @@ struct PageStrip {
     return "\(pages): \(uses.joined(separator: ", "))\(found)"
   }
 
-  /// The square of a cell, as rectangles: one for each use, as wide as its share of the pages.
+  /// The square of a cell, as one rectangle for each use. The width of a rectangle is proportional to the use's share
+  /// of the cell's pages.
   private static func bands(_ cell: Cell, _ x: Int, _ y: Int) -> String {
     let side = Self.side - 2
     let used = Group.allCases.filter { cell.counts[$0] != nil }
     let total = max(1, cell.counts.values.reduce(0, +))
-    // Each use is at least 2 pixels wide, so that a single page is seen.
+    // Each rectangle is at least 2 pixels wide, so that the use of a single page is visible.
     var widths = used.map { max(2, side * (cell.counts[$0] ?? 0) / total) }
     if let widest = widths.indices.max(by: { widths[$0] < widths[$1] }) {
       widths[widest] += side - widths.reduce(0, +)

@@ -2,11 +2,19 @@ import ModelTools
 
 /// The CSS rules of this target's pictures, for the style sheet of a page and for SVG files.
 enum PictureStyle {
+  /// A picture as an element of an HTML page. `id` is the id of the picture. The title is for screen readers, and its
+  /// id is `id` followed by `-title`.
+  static func svg(_ width: Int, _ height: Int, _ id: String, title: String, _ body: String)
+    -> String
+  {
+    "<svg viewBox=\"0 0 \(width) \(height)\" width=\"\(width)\" height=\"\(height)\" role=\"img\" aria-labelledby=\"\(id)-title\"><title id=\"\(id)-title\">\(PictureText.html(title))</title>\(body)</svg>"
+  }
+
   static func all(_ colours: PictureColours) -> String {
     words(colours) + strip(colours) + bars(colours) + flow(colours)
   }
 
-  /// The rules of labels, headings and axes.
+  /// The CSS rules for labels, headings and axes.
   private static func words(_ colours: PictureColours) -> String {
     """
     .label { font-size: 12px; } .label.quiet { fill: \(colours.quiet); } .label.end { text-anchor: end; }
@@ -16,7 +24,7 @@ enum PictureStyle {
     """
   }
 
-  /// All rules for an SVG file, which has no style sheet of a page: fonts and text colour, then the rules of the
+  /// All CSS rules for an SVG file, which has no page's style sheet: fonts and text colour, then the rules of the
   /// pictures.
   static func alone(_ colours: PictureColours) -> String {
     """
@@ -26,7 +34,7 @@ enum PictureStyle {
     """ + all(colours)
   }
 
-  /// The rules of ``PageStrip`` and ``TreeLanes``.
+  /// The CSS rules for ``PageStrip`` and ``TreeLanes``.
   private static func strip(_ colours: PictureColours) -> String {
     """
     .page.table { fill: \(colours.rows); } .page.index { fill: \(colours.entries); } \
@@ -41,7 +49,7 @@ enum PictureStyle {
     """
   }
 
-  /// The rules of ``StackedBars``.
+  /// The CSS rules for ``StackedBars``.
   private static func bars(_ colours: PictureColours) -> String {
     """
     rect.inserts { fill: \(colours.rows); } rect.updates { fill: \(colours.rest); } \
@@ -52,7 +60,7 @@ enum PictureStyle {
     """
   }
 
-  /// The rules of ``PlanFlow``.
+  /// The CSS rules for ``PlanFlow``.
   private static func flow(_ colours: PictureColours) -> String {
     """
     .place rect { fill: \(colours.same); stroke: \(colours.sameLine); }

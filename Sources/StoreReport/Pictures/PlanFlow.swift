@@ -1,16 +1,16 @@
 import ModelTools
 import Terminal
 
-/// A picture of a migration: the versions as boxes from top to bottom, with the steps between them as arrows.
+/// A picture of a migration: the versions are boxes from top to bottom, and the steps between the versions are arrows.
 struct PlanFlow {
-  /// A box of the picture: a version, with a note below its name.
+  /// A box of the picture: the name of a version, and a note below the name.
   fileprivate struct Place {
     let name: String
     let note: String
     let isEnd: Bool
   }
 
-  /// An arrow from one box to the next: a step, with the lines of text beside it.
+  /// An arrow from one box to the next, which stands for a step, and the lines of text next to the arrow.
   fileprivate struct Arrow {
     let style: String
     let words: [String]
@@ -20,13 +20,13 @@ struct PlanFlow {
 
   private var places: [Place] = []
   private var arrows: [Arrow] = []
-  /// What Core Data does by itself, drawn as an arrow from the first box to the last. Nil when it is not drawn: for a
-  /// plan of one step, or without one.
+  /// The single step that Core Data would do by itself, drawn as an arrow from the first box to the last. Nil when the
+  /// plan has fewer than two steps; the arrow is not drawn then.
   private let direct: PlanPage.Step?
 
-  /// The most steps that are drawn.
+  /// The maximum number of steps that are drawn.
   private static let maxSteps = 30
-  /// The most lines of text beside an arrow.
+  /// The maximum number of lines of text beside an arrow.
   fileprivate static let maxLines = 4
   private static let (left, boxWidth, boxHeight, margin) = (70, 380, 46, 12)
   private static let (width, line) = (900, 18)
@@ -43,7 +43,8 @@ struct PlanFlow {
         places.append(Place(name: target, note: "the target", isEnd: true))
         return
       }
-      // Only the failing step is known. One arrow stands for all steps before it, and one for all steps after it.
+      // Only the step that fails is known. One arrow stands for all steps before this step, and one for all steps after
+      // it.
       if obstacle.from != start {
         arrows.append(Arrow(style: "inferred", words: ["possible"]))
         places.append(
@@ -82,11 +83,9 @@ struct PlanFlow {
   var svg: String {
     let height =
       places.count * Self.boxHeight + arrows.reduce(0) { $0 + gap($1) } + 2 * Self.margin
-    var text =
-      "<svg viewBox=\"0 0 \(Self.width) \(height)\" width=\"\(Self.width)\" height=\"\(height)\" role=\"img\" aria-labelledby=\"flow-title\">"
-    text +=
-      "<title id=\"flow-title\">The versions from top to bottom, and the steps between them; "
-      + "the lists below say the same</title>"
+    let title =
+      "The versions from top to bottom, and the steps between them; the lists below say the same"
+    var text = ""
     var y = Self.margin
     for (number, place) in places.enumerated() {
       text += box(place, y)
@@ -96,7 +95,7 @@ struct PlanFlow {
       y += gap(arrows[number])
     }
     if let direct { text += arc(direct, height) }
-    return text + "</svg>"
+    return PictureStyle.svg(Self.width, height, "flow", title: title, text)
   }
 
   private func box(_ place: Place, _ y: Int) -> String {
@@ -129,7 +128,7 @@ struct PlanFlow {
       let isLoss = arrow.isLoss && number == arrow.words.count - 1
       let style =
         number == 0 ? "label strong" : isLoss ? "label loss" : "label"
-      // Only HTML pages use backticks: they mark code. The picture leaves them out.
+      // Backticks mark code in HTML pages. The picture has no such markup, so the backticks are removed.
       let plain = String(decoding: words.utf8.filter { $0 != UInt8(ascii: "`") }, as: UTF8.self)
       let shown = PictureText.html(PictureText.clipped(plain, to: number == 0 || isLoss ? 76 : 92))
       text += "<text class=\"\(style)\" x=\"\(x + 22)\" y=\"\(line)\">\(shown)</text>"
@@ -138,7 +137,7 @@ struct PlanFlow {
     return text
   }
 
-  /// The arrow of ``direct``, in a curve past all boxes between the first and the last.
+  /// The arrow of ``direct``: a curve from the first box to the last that passes all other boxes.
   private func arc(_ direct: PlanPage.Step, _ height: Int) -> String {
     let top = Self.margin + Self.boxHeight / 2
     let bottom = height - Self.margin - Self.boxHeight / 2
@@ -167,7 +166,8 @@ struct PlanFlow {
 }
 
 extension PlanFlow.Arrow {
-  /// The arrow of a step. Its text starts with the step's number, and ends with what the step leaves behind.
+  /// The arrow of a step. Its text begins with the number of the step, and ends with the names of what the step leaves
+  /// behind.
   fileprivate init(_ step: PlanPage.Step, number: Int? = nil) {
     var words = step.lines
     if step.way == .refused { words.insert("cannot be done", at: 0) }
@@ -178,7 +178,7 @@ extension PlanFlow.Arrow {
       words = words.prefix(limit - 1) + ["and \(Quantity.count(rest)) more, below"]
     }
     if !step.losses.isEmpty {
-      // The names of losses that fit into the line.
+      // Counts the names of losses that fit into the line.
       var shown = 1
       var length = step.losses[0].utf8.count
       while shown < step.losses.count, length + step.losses[shown].utf8.count < 48 {

@@ -2,53 +2,31 @@ import CoreDataStore
 import ModelTools
 import Terminal
 
-/// A histogram whose bars are stacks of parts, as an SVG picture and as a table.
+/// A histogram in which each bar is a stack of parts. It can be shown as an SVG picture and as a table.
 struct StackedBars {
-  /// What a part of each bar counts.
+  /// A part that each bar has, and what the part counts.
   struct Part {
-    /// The class of the part in the style sheet.
+    /// The part's class in the style sheet.
     let style: String
     let words: String
   }
 
-  /// The id of the picture in the page, unique there; the `<title>` element has the id with `-title`.
+  /// The id of the picture, which is unique in the page.
   let id: String
   let title: String
-  /// The parts of each bar, from below.
+  /// The parts of each bar, from bottom to top.
   let parts: [Part]
-  /// The bars from left to right: the label of a bar, and its counts in the order of ``parts``.
+  /// The bars from left to right, each as a label, and the counts of its parts in the order of ``parts``.
   let bars: [(label: String, counts: [Int])]
-  /// Whether the labels are times in ISO 8601. The axis then shows only their days, or days and minutes.
-  let isOfTime: Bool
-
-  /// Makes a histogram of counted events, without parts that are zero in all bars; nil when there is no event.
-  init?(id: String, title: String, parts: [Part], of bins: TimeBins) {
-    let all = bins.bins
-    guard !all.isEmpty else { return nil }
-    let used = parts.indices.filter { part in all.contains { $0.counts[part] > 0 } }
-    self.init(
-      id: id, title: title, parts: used.map { parts[$0] },
-      bars: all.map { bin in (Self.moment(bin.start), used.map { bin.counts[$0] }) })
-  }
-
-  /// Makes a histogram of these bars.
-  init(
-    id: String, title: String, parts: [Part], bars: [(label: String, counts: [Int])],
-    isOfTime: Bool = true
-  ) {
-    self.id = id
-    self.title = title
-    self.parts = parts
-    self.bars = bars
-    self.isOfTime = isOfTime
-  }
+  /// Whether the labels are times in ISO 8601. The axis then shows only the day, or the day and the time to the minute.
+  var isOfTime = true
 
   /// The values for a template: the picture, its legend, and the numbers for ``PageFrame/countTable``.
   ///
   /// - Parameters:
-  ///   - unit: the span of time or the group that a bar stands for, in words.
-  ///   - holder: the heading of the labels in the table.
-  /// - Returns: the values that the template names.
+  ///   - unit: what a bar stands for, in words: a span of time, or a group.
+  ///   - holder: the heading of the table column that has the labels.
+  /// - Returns: the values for the template.
   func context(unit: String, holder: String) -> [String: Any] {
     [
       "svg": svg, "unit": unit, "chips": parts.map { ["class": $0.style, "name": $0.words] },
@@ -62,16 +40,17 @@ struct StackedBars {
   }
 
   private static let width = 900
-  /// In pixels: the width of the numbers at the left, the room above the highest bar, the height of that bar, and the
-  /// room for the labels below.
+  /// Sizes in pixels: the width of the numbers at the left, the height of the space above the highest bar, the height
+  /// of the highest bar, and the height of the space for the labels below the bars.
   private static let (margin, top, height, foot) = (64, 16, 160, 24)
-  /// The least width of a label, in pixels.
+  /// The minimum width of a label, in pixels.
   private static let labelWidth = 150.0
 
-  /// The time at which a bar begins, in ISO 8601; empty for a time that the calendar does not have.
+  /// The time at which a bar begins, in ISO 8601; empty for a time outside the range of ISO 8601.
   static func moment(_ seconds: Double) -> String { ReferenceDate(seconds: seconds).iso8601 ?? "" }
 
-  /// The number at the top of the axis: the highest bar, rounded up to one significant digit (437 becomes 500).
+  /// The number at the top of the axis: the count of the highest bar, rounded up to one significant digit; for example,
+  /// 437 becomes 500.
   private var ceiling: Int {
     let highest = max(1, bars.map { $0.counts.reduce(0, +) }.max() ?? 1)
     var unit = 1
@@ -82,13 +61,9 @@ struct StackedBars {
 
   /// The picture as an `<svg>` element.
   var svg: String {
-    let (width, height) = (Self.width, Self.top + Self.height + Self.foot)
-    var text =
-      "<svg viewBox=\"0 0 \(width) \(height)\" width=\"\(width)\" height=\"\(height)\" role=\"img\" aria-labelledby=\"\(id)-title\">"
-    text += "<title id=\"\(id)-title\">\(PictureText.html(title))</title>"
     let bottom = Self.top + Self.height
-    let plot = width - Self.margin
-    text += grid(bottom, plot)
+    let plot = Self.width - Self.margin
+    var text = grid(bottom, plot)
     let step = Double(plot) / Double(max(1, bars.count))
     let scale = Double(Self.height) / Double(ceiling)
     for (place, bar) in bars.enumerated() where bar.counts.contains(where: { $0 > 0 }) {
@@ -96,7 +71,7 @@ struct StackedBars {
       text += "<g><title>\(PictureText.html(words(bar)))</title>"
       var y = Double(bottom)
       for (part, count) in zip(parts, bar.counts) where count > 0 {
-        // A part that is not zero is at least 2 pixels high, so that it is seen.
+        // A part whose count is not zero is at least 2 pixels high, so that it is visible.
         let tall = max(2, Double(count) * scale)
         y -= tall
         text +=
@@ -105,7 +80,8 @@ struct StackedBars {
       text += "</g>"
     }
     text += "<path class=\"axis\" d=\"M\(Self.margin) \(bottom)h\(plot)\"/>"
-    return text + labels(step, bottom) + "</svg>"
+    text += labels(step, bottom)
+    return PictureStyle.svg(Self.width, bottom + Self.foot, id, title: title, text)
   }
 
   private func words(_ bar: (label: String, counts: [Int])) -> String {
@@ -125,7 +101,8 @@ struct StackedBars {
       + "<text class=\"label quiet end\" x=\"\(Self.margin - 8)\" y=\"\(bottom + 4)\">0</text>"
   }
 
-  /// The labels below the axis, as many as there is room for. Each starts where its bar starts.
+  /// The labels below the axis. If not all labels fit, every second, third or further bar has a label. A label begins
+  /// at the left edge of its bar.
   private func labels(_ step: Double, _ bottom: Int) -> String {
     let every = max(1, Int((Self.labelWidth / step).rounded(.up)))
     var text = ""
@@ -138,7 +115,8 @@ struct StackedBars {
     return text
   }
 
-  /// A label of a time, without the time of day when all labels are midnight, and without seconds.
+  /// The shortened text of a label that is a time. It has no seconds and, when all labels are at midnight, no time of
+  /// day.
   private func short(_ label: String) -> String {
     guard isOfTime else { return label }
     let isOfDays = bars.allSatisfy { $0.label.utf8.dropFirst(10).starts(with: "T00:00:00Z".utf8) }
@@ -151,5 +129,18 @@ struct StackedBars {
   private static func rounded(_ number: Double) -> String {
     let tenths = Int((number * 10).rounded())
     return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+  }
+}
+
+extension StackedBars {
+  /// Makes a histogram from events counted by time. Parts that are zero in all bars are left out. Returns nil when
+  /// there are no events.
+  init?(id: String, title: String, parts: [Part], of bins: TimeBins) {
+    let all = bins.bins
+    guard !all.isEmpty else { return nil }
+    let used = parts.indices.filter { part in all.contains { $0.counts[part] > 0 } }
+    self.init(
+      id: id, title: title, parts: used.map { parts[$0] },
+      bars: all.map { bin in (Self.moment(bin.start), used.map { bin.counts[$0] }) })
   }
 }

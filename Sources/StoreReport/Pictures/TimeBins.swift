@@ -1,34 +1,36 @@
 import CoreDataStore
 
-/// Events counted by time, in at most as many spans as a picture has bars. The spans become longer as the time between
-/// the first and the last event grows.
+/// Counts events by time, in a number of spans that does not exceed the number of bars in a picture. The longer the
+/// time between the first and the last event, the longer the spans.
 struct TimeBins {
-  /// A span of time: its start in seconds since 2001, and the number of its events by kind.
+  /// A span of time: the time at which it starts, in seconds since 2001, and the numbers of its events by kind.
   struct Bin {
     let start: Double
     let counts: [Int]
   }
 
-  /// The counts by kind of each span that has events, by the span's number.
+  /// The numbers of events of each kind in each span, keyed by the number of the span. A span without events has no
+  /// entry.
   private var counts: [Int: [Int]] = [:]
   private var lowest = Int.max
   private var highest = Int.min
   private var level = 0
   private let kindCount: Int
-  /// The first and the last date that was counted, in seconds since 2001; nil when there was none.
+  /// The first and the last of the counted dates, in seconds since 2001; nil when no date was counted.
   private(set) var ends: (first: Double, last: Double)?
-  /// How many events have a date that is not counted, because it is zero or not in 1980 to 2080.
+  /// The number of events that are not counted because their date is zero or outside the years 1980 to 2080.
   private(set) var outOfRange = 0
 
   private static let maxBins = 60
-  /// 1980 to 2080, in seconds since 2001. Apps use other dates as markers, or the bytes are damaged.
+  /// The years 1980 to 2080, in seconds since 2001. A date outside these years is probably damaged, or a marker that
+  /// the app has set.
   private static let likely: ClosedRange<Double> = -662_688_000...2_492_985_600
-  /// How long a span is: a number of seconds, or of months of the calendar.
+  /// The length of a span: a number of seconds, or a number of calendar months.
   private enum Span {
     case seconds(Double)
     case months(Int)
 
-    /// The number of the span that holds a date.
+    /// The number of the span that contains a date.
     func place(of date: Double) -> Int {
       switch self {
       case .seconds(let length): return Int((date / length).rounded(.down))
@@ -38,7 +40,7 @@ struct TimeBins {
       }
     }
 
-    /// The start of the span with this number, in seconds since 2001.
+    /// The start of the span that has the number `place`, in seconds since 2001.
     func start(of place: Int) -> Double {
       switch self {
       case .seconds(let length): return Double(place) * length
@@ -57,23 +59,23 @@ struct TimeBins {
 
   /// The start of a month of the Gregorian calendar in UTC, in seconds since 2001.
   private static func seconds(year: Int, month: Int) -> Double {
-    // Years start in March, so that leap days come last.
+    // In this computation, years start in March, so that the leap day is the last day of a year.
     let shifted = month <= 2 ? year - 1 : year
     let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400
     let ofYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5
-    // In this count of days, 2001-01-01 is day 730,791.
+    // Counted in this way, 2001-01-01 is day 730,791.
     return Double(days + ofYear - 730_791) * 86_400
   }
 
-  /// Creates bins for a number of kinds of events. With `areOfDays`, no span is shorter than a day.
+  /// Creates an empty count for `kinds` kinds of events. If `areOfDays` is true, no span is shorter than a day.
   init(kinds: Int, areOfDays: Bool = false) {
     kindCount = kinds
     if areOfDays { level = Self.spans.firstIndex { $0.unit == "day" } ?? 0 }
   }
 
-  /// Counts `count` events of a kind at a date, in seconds since 2001.
+  /// Counts `count` events of one kind that have the same date. The date is in seconds since 2001.
   mutating func add(_ seconds: Double, kind: Int, count: Int = 1) {
-    // Zero is the reference date itself: a date that nobody has set.
+    // Zero is the reference date itself. It most likely means that the date was never set.
     guard Self.likely.contains(seconds), seconds != 0 else {
       outOfRange += count
       return
@@ -86,7 +88,8 @@ struct TimeBins {
     while highest - lowest >= Self.maxBins, level + 1 < Self.spans.count { widen() }
   }
 
-  /// Takes the next longer span. Each span lies within one of the next longer spans.
+  /// Changes to the next longer kind of span. Each span of the shorter kind lies within a single span of the longer
+  /// kind.
   private mutating func widen() {
     let (old, new) = (Self.spans[level].span, Self.spans[level + 1].span)
     level += 1
@@ -100,10 +103,10 @@ struct TimeBins {
     highest = wider.keys.max() ?? highest
   }
 
-  /// The length of a span, in words, such as "ten minutes".
+  /// The length of a span in words, for example "ten minutes".
   var unit: String { Self.spans[level].unit }
 
-  /// All spans from the first to the last event, with those that have no event.
+  /// All spans from the first to the last event, including those without events.
   var bins: [Bin] {
     guard lowest <= highest else { return [] }
     let nothing = Array(repeating: 0, count: kindCount)

@@ -5,14 +5,15 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// A picture of where the pages of each b-tree are in the file: a lane for each of the largest b-trees. The more pages
-/// of a stretch belong to the b-tree, the darker the stretch is.
+/// A picture that shows where in the file the pages of each b-tree are. Each of the largest b-trees has a lane, which
+/// is divided into stretches of the file. The more pages of a stretch belong to the b-tree, the darker the stretch.
 struct TreeLanes {
-  /// What a page belongs to: the lane that counts it.
+  /// What a page belongs to. Each value has a lane that counts its pages.
   private enum Place: Hashable {
     case tree(ExactText)
     case free
-    /// Not a b-tree and not the freelist: pointer maps, orphans, and pages that cannot be read.
+    /// The page belongs neither to a b-tree nor to the freelist: a pointer map, an orphan, or a page that cannot be
+    /// read.
     case outside
   }
 
@@ -29,9 +30,9 @@ struct TreeLanes {
   private var pageCount = 0
   private var indexes: Set<ExactText> = []
 
-  /// The most b-trees that have a lane of their own.
+  /// The maximum number of b-trees that have a lane of their own.
   private static let maxLanes = 16
-  /// The most stretches of a lane; each stands for the same number of pages.
+  /// The maximum number of stretches in a lane. All stretches stand for the same number of pages.
   private static let maxBins = 120
   /// The width of a lane, in pixels.
   private static let track = 600
@@ -53,7 +54,7 @@ struct TreeLanes {
     lanes[place] = lane
   }
 
-  /// Takes the b-trees and the findings. Call this after the last page was added.
+  /// Adds the b-trees and the findings. Must be called after the last page was added.
   mutating func finish(_ owners: [PageOwner], _ findings: [Finding]) {
     indexes = Set(owners.filter(\.isIndex).map { ExactText($0.name) })
     for finding in findings where finding.severity == .damage {
@@ -62,7 +63,7 @@ struct TreeLanes {
     }
   }
 
-  /// Joins the stretches in pairs, so that each stands for twice as many pages.
+  /// Joins the stretches in pairs, so that each new stretch stands for the pages of two old stretches.
   private mutating func halve() {
     pagesPerBin *= 2
     for (place, lane) in lanes {
@@ -83,7 +84,8 @@ struct TreeLanes {
     let lane: Lane
   }
 
-  /// The lines from top to bottom: the largest b-trees, all other b-trees together, free pages, and pages of no b-tree.
+  /// The lines from top to bottom: the largest b-trees, all other b-trees together, free pages, and pages that belong
+  /// to no b-tree.
   private var lines: [Line] {
     var trees: [(name: String, lane: Lane)] = []
     for (place, lane) in lanes {
@@ -139,14 +141,11 @@ struct TreeLanes {
   }
 
   var svg: String {
-    let (width, height) = (Self.width, height)
-    return
-      "<svg viewBox=\"0 0 \(width) \(height)\" width=\"\(width)\" height=\"\(height)\" role=\"img\" aria-labelledby=\"lanes-title\">"
-      + "<title id=\"lanes-title\">Where the pages of each tree are; the table below has their numbers</title>"
-      + body + "</svg>"
+    let title = "Where the pages of each tree are; the table below has their numbers"
+    return PictureStyle.svg(Self.width, height, "lanes", title: title, body)
   }
 
-  /// The SVG elements inside the `<svg>` element.
+  /// The SVG elements between the tags of the `<svg>` element.
   var body: String {
     var text = ""
     var y = 0
@@ -189,8 +188,8 @@ struct TreeLanes {
     return text
   }
 
-  /// The stretches of a lane as SVG paths, by how full they are: 1 is up to a quarter of the pages, 4 more than three
-  /// quarters.
+  /// The stretches of a lane as SVG paths, grouped by the share of the stretch's pages that belong to the lane, in
+  /// quarters. Part 1 means up to a quarter of the pages; part 4 means more than three quarters.
   private func paths(_ lane: Lane, _ y: Int) -> [(part: Int, path: String)] {
     let step = step
     var paths: [Int: String] = [:]

@@ -1,7 +1,8 @@
 public import Foundation
 import StoreRecovery
 
-/// What an app asks its user before a bundle leaves the device: it says what is in the bundle and who can read it.
+/// The text with which an app asks its user before a bundle leaves the device. The text says what is in the bundle and
+/// who can read the bundle.
 ///
 /// The text comes in English, German, French, Spanish, Norwegian (Bokmål), Japanese and Simplified Chinese.
 public struct ConsentText: Sendable, Equatable {
@@ -11,7 +12,7 @@ public struct ConsentText: Sendable, Equatable {
   public let title: String
   /// The paragraphs: why the app asks, what is in the file, who can read the file, and that the user decides.
   public let paragraphs: [String]
-  /// The title of the button that sends the file, and of the one that does not.
+  /// The titles of two buttons: `send` sends the file, and `keep` does not.
   public let buttons: (send: String, keep: String)
 
   /// Whether two texts have the same language and the same words.
@@ -26,8 +27,8 @@ extension BundleRequest {
   ///
   /// - Parameters:
   ///   - app: the name of the app; empty when it has none.
-  ///   - languages: the user's languages as BCP 47 tags, most preferred first. The text is English if it has none of
-  ///     them.
+  ///   - languages: the user's languages as BCP 47 tags, most preferred first. The text is in English if it does not
+  ///     exist in any of these languages.
   /// - Returns: the text.
   public func consentText(
     app: String, preferring languages: [String] = Locale.preferredLanguages

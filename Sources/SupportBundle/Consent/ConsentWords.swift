@@ -18,10 +18,10 @@ struct ConsentWords {
   let sealed: String
   /// Who can read a bundle that is not encrypted.
   let open: String
-  /// That the user decides.
+  /// A sentence which says that the user decides.
   let choice: String
   let buttons: (send: String, keep: String)
-  /// What stands between two sentences.
+  /// The text between two sentences.
   var joint = " "
 
   static let all: [String: ConsentWords] = [

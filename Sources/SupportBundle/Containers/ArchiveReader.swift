@@ -1,10 +1,10 @@
-/// A file in an archive, as the archive announces it.
+/// An entry of an archive: a file, folder or link, with the name and size that the archive announces.
 protocol ArchiveEntry {
-  /// The name, checked as `ZipNames` does; a folder's name ends with `/`.
+  /// The name, which `ZipNames` has checked. A folder's name ends with `/`.
   var name: String { get }
   /// The announced size in bytes.
   var size: UInt64 { get }
-  /// Whether the entry is a link or a sparse file, whose bytes are not the content of a file.
+  /// Whether the entry is a link or a sparse file. The bytes of such an entry are not the content of a file.
   var isLink: Bool { get }
 }
 
@@ -12,20 +12,21 @@ extension ArchiveEntry {
   var isFolder: Bool { ZipNames.isFolder(name) }
 }
 
-/// An archive of files that may have been made to do harm.
+/// A reader of an archive. The archive may have been made to do harm.
 protocol ArchiveReader {
   associatedtype Entry: ArchiveEntry
   /// The path that was opened.
   var path: String { get }
   /// The size of the archive in bytes.
   var size: UInt64 { get }
-  /// All entries, with different names.
+  /// All entries. No two have the same name.
   var entries: [Entry] { get }
 
-  /// Returns the first bytes of an entry, at most `count`, without a look at the rest.
+  /// Returns the first bytes of an entry, at most `count`, without reading the rest.
   func lead(of entry: Entry, count: Int) throws(BundleError) -> [UInt8]
 
-  /// Hands the bytes of an entry to `sink`, in pieces. There are never more bytes than announced.
+  /// Calls `sink` with the bytes of an entry, piece by piece. The pieces together never have more bytes than the
+  /// entry's announced size.
   func unpack(_ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void) throws
 }
 

@@ -8,26 +8,28 @@ import StoreFiles
 
 /// Unpacks from one archive, and from archives nested in it, the entries that may hold stores and models.
 ///
-/// Nested archives count toward the same limits, and become folders of their names.
+/// A nested archive becomes a folder with the archive's name. The limits apply to the total over all these archives.
 struct ArchiveUnpacking {
-  /// What was passed over, such as nested archives that cannot be opened: the paths in the outermost archive, and the
-  /// reasons.
+  /// The parts of the archives that were passed over, for example nested archives that cannot be opened. Each part has
+  /// its path in the outermost archive, and a reason.
   private(set) var passedOver: [StoreFinder.PassedOver] = []
   private let making: OutputTree.Making
   private var folder: PrivateFolder?
   private let sizeLimit: UInt64
   private var total: UInt64 = 0
   private var fileCount = 0
-  /// How many entries may still be judged by their first bytes. Each of them costs a read.
+  /// The number of entries whose first bytes may be read from now on. The number is limited because each such entry
+  /// costs a read.
   private var leadsLeft = UnpackedArchive.entryLimit
 
   /// Archives that are nested deeper than this are not opened; the outermost archive has depth 0.
   private static let deepest = 3
-  /// The fewest bytes of an archive. An empty zip archive has 22 (APPNOTE 4.3.16), a gzip file at least 18 (RFC 1952).
+  /// The minimum size of an archive in bytes. An empty zip archive has 22 bytes (APPNOTE 4.3.16), a gzip file has at
+  /// least 18 (RFC 1952).
   private static let minArchiveBytes: UInt64 = 18
 
   /// - Parameters:
-  ///   - file: the outermost archive, by whose size the output is limited.
+  ///   - file: the outermost archive. Its size limits how many bytes may be unpacked.
   ///   - making: called for each file and folder, as in ``OutputTree``.
   init(of file: InputFile, _ making: @escaping OutputTree.Making) {
     self.making = making
@@ -36,7 +38,8 @@ struct ArchiveUnpacking {
       UnpackedArchive.byteLimit, overflow ? .max : max(grown, UnpackedArchive.freeBytes))
   }
 
-  /// The folder with what was unpacked. It is made at the first call, and is empty if nothing was unpacked.
+  /// Returns the folder with the unpacked files. The first call makes the folder, which is empty if nothing was
+  /// unpacked.
   mutating func madeFolder() throws(BundleError) -> PrivateFolder {
     if let folder { return folder }
     let made = try PrivateFolder(in: FileManager.default.temporaryDirectory.path, making: making)
@@ -44,15 +47,16 @@ struct ArchiveUnpacking {
     return made
   }
 
-  /// Unpacks an archive. Before its own files are made, the announced sizes and kinds of all wanted entries are
+  /// Unpacks an archive. Before the first file is written, the announced sizes and the kinds of all wanted entries are
   /// checked.
   ///
   /// - Parameters:
   ///   - file: the archive.
-  ///   - store: the path of the one store that is wanted; nil for all of them.
-  ///   - isDecrypted: whether the file was encrypted, so that it may be a store itself.
+  ///   - store: the path of the only store that is wanted; nil for all stores.
+  ///   - isDecrypted: whether `file` is the decrypted content of an encrypted file. If so, `file` may be a store itself
+  ///     instead of an archive.
   ///   - place: the path of this archive in the outermost archive; empty for the outermost archive itself.
-  ///   - depth: in how many archives this archive is nested.
+  ///   - depth: the number of archives in which this archive is nested.
   /// - Returns: false for a gzip file that holds neither a tar archive nor a store.
   /// - Throws: an error that says what is wrong with the archive.
   mutating func unpack(
@@ -80,8 +84,8 @@ struct ArchiveUnpacking {
     return true
   }
 
-  /// Unpacks a store that was compressed or encrypted alone, under its name without `.gz` or `.age`. Returns false when
-  /// the content is not a store.
+  /// Unpacks a store that was compressed or encrypted on its own. The unpacked file has the name without `.gz` or
+  /// `.age`. Returns false when the content is not a store.
   private mutating func unpack(
     single store: InputFile, _ lead: [UInt8], at place: [String]
   ) throws -> Bool {
@@ -117,7 +121,7 @@ struct ArchiveUnpacking {
       if let store { return leads.archives.isEmpty && Self.isMember(entry.name, of: store) }
       return UnpackedArchive.isWanted(entry.name) || leads.stores.contains(Array(entry.name.utf8))
     }
-    // The bytes of a link are not the file that it leads to, and nothing outside of the archive is read for it.
+    // A link's bytes are not those of its target. The target is not read, because it may be outside of the archive.
     if let link = wanted.first(where: \.isLink) {
       throw BundleError(
         .unsupported, "a link or a sparse file stands where a file of a store or model is expected",
@@ -156,8 +160,8 @@ struct ArchiveUnpacking {
 
   // MARK: - Archives in archives
 
-  /// Unpacks a nested archive. An archive that cannot be unpacked is passed over with a reason. The error is thrown
-  /// only when one store is wanted, or when files were made already.
+  /// Unpacks a nested archive. A nested archive that cannot be unpacked is passed over with a reason. Throws an error
+  /// instead if only one store is wanted, or if some of the nested archive's files were made already.
   private mutating func unpack<Reader: ArchiveReader>(
     _ entry: Reader.Entry, _ isEncrypted: Bool, in reader: Reader, only store: String?,
     at place: [String], depth: Int
@@ -178,7 +182,7 @@ struct ArchiveUnpacking {
       let output = try ExclusiveOutput(unnamed: "archive")
       try reader.unpack(entry) { try output.append($0) }
       let inner = store.flatMap { PathText.dropping(prefix: entry.name + "/", from: $0) }
-      // A gzip file of something else, such as a text, is passed over without a reason.
+      // A gzip file with other content, such as a text, is passed over without a message.
       _ = try unpack(
         output.input(named: PathText.joined(reader.path, entry.name)), only: inner, at: place,
         depth: depth)
@@ -197,7 +201,8 @@ struct ArchiveUnpacking {
 
   // MARK: - Limits
 
-  /// Compares announced sizes with the limits, before the first byte is written.
+  /// Adds a number of files and their announced sizes to the totals. Throws if a total exceeds its limit. Called before
+  /// any of these files is written.
   private mutating func count(
     _ files: Int, _ sizes: [UInt64], of path: String
   ) throws(BundleError) {
@@ -231,7 +236,8 @@ struct ArchiveUnpacking {
 
   // MARK: - What entries are
 
-  /// Whether the file `name` belongs to the set of the store whose main file is `store`. Both are paths in the archive.
+  /// Whether the file `name` is the main file `store`, or a file that belongs to the same store, for example its log.
+  /// Both parameters are paths in the archive.
   private static func isMember(_ name: String, of store: String) -> Bool {
     let parts = PathText.components(of: store)
     let inner =
@@ -240,21 +246,22 @@ struct ArchiveUnpacking {
     return inner.flatMap { StoreSet.role(ofMember: $0, mainName: parts[parts.count - 1]) } != nil
   }
 
-  /// What the first bytes of entries show, whatever the names of the entries are.
+  /// The stores and archives among the entries, recognized by their first bytes, whatever their names are.
   private struct Leads<Reader: ArchiveReader> {
     /// The names of stores, and of the logs and journals beside them.
     private(set) var stores: Set<[UInt8]> = []
-    /// The archives, and whether they are encrypted.
+    /// The archives, each with the information whether it is encrypted.
     private(set) var archives: [(entry: Reader.Entry, isEncrypted: Bool)] = []
-    /// How many entries were looked into.
+    /// The number of entries whose first bytes were read.
     private(set) var count = 0
-    /// Whether the limit was reached, and more entries are left.
+    /// Whether the first bytes of some entries were not read because the limit was reached.
     private(set) var isCut = false
 
     /// - Parameters:
     ///   - reader: the archive.
-    ///   - store: the path of the one store that is wanted, or of an archive that holds it; nil for all.
-    ///   - limit: the most entries that are looked into.
+    ///   - store: the path of the only store that is wanted, or of an archive that holds this store; nil for all
+    ///     stores.
+    ///   - limit: the maximum number of entries whose first bytes are read.
     init(of reader: Reader, only store: String?, limit: Int) {
       for entry in reader.entries
       where !entry.isFolder && !entry.isLink && entry.size >= minArchiveBytes

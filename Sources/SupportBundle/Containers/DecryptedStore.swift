@@ -8,7 +8,8 @@ import SafeText
 package import StoreExtraction
 package import StoreFiles
 
-/// A decrypted copy of a store that SQLCipher has encrypted, in a private folder that is removed with this object.
+/// A decrypted copy of a store that SQLCipher has encrypted. The copy is in a private folder, which is removed when
+/// this object is deallocated.
 package final class DecryptedStore {
   private let folder: PrivateFolder
   /// The path of the decrypted main file.
@@ -19,11 +20,11 @@ package final class DecryptedStore {
   package let evidence: StoreSet
   /// How the store is encrypted.
   package let format: CipherFormat
-  /// Pages that do not match their authentication codes, in the main file, the log and the journal.
+  /// A finding for each page of the main file, the log and the journal that does not match its authentication code.
   package private(set) var findings = FindingList()
 
-  /// Whether a file that the key does not open is an unencrypted database after all. It is one if it is empty, if it
-  /// begins like a database and does not look encrypted, or if it has lost its first page.
+  /// Whether a file that the key does not open is in fact an unencrypted database. This is assumed in three cases: the
+  /// file is empty, it begins like a database and does not look encrypted, or its first page is lost.
   private static func isPlain(_ path: String) throws(SQLiteFileError) -> Bool {
     let file = try ByteFile(path)
     guard file.size > 0 else { return true }
@@ -32,7 +33,7 @@ package final class DecryptedStore {
     return try !Entropy.looksEncrypted(file)
   }
 
-  /// Decrypts a store, as ``init(_:_:making:)`` does; returns nil for a store that is not encrypted.
+  /// Decrypts a store with ``init(_:_:making:)``. Returns nil for a store that is not encrypted.
   package static func ifEncrypted(
     _ path: String, _ key: CipherKey, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }
   ) throws -> DecryptedStore? {
@@ -82,8 +83,8 @@ package final class DecryptedStore {
 }
 
 extension StoreInspection {
-  /// Adds to the inspection of a decrypted copy what its evidence is: the encrypted files, and what decryption found in
-  /// them.
+  /// Adds two things to the inspection of a decrypted copy: the encrypted files as its evidence, and the findings from
+  /// their decryption.
   package mutating func setEncrypted(_ store: DecryptedStore, takesHashes: Bool) throws {
     try setEncrypted(
       store.evidence,

@@ -8,7 +8,7 @@ enum ForeignArchive: String, CaseIterable {
   private var magic: [UInt8] {
     switch self {
     case .xz: [0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00]
-    // The byte after these three is the level. The digits of pi follow.
+    // The fourth byte is the compression level. The digits of pi follow.
     case .bzip2: [0x42, 0x5A, 0x68]
     case .zstd: [0x28, 0xB5, 0x2F, 0xFD]
     case .sevenZip: [0x37, 0x7A, 0xBC, 0xAF, 0x27, 0x1C]
@@ -18,7 +18,7 @@ enum ForeignArchive: String, CaseIterable {
 
   private static let pi: [UInt8] = [0x31, 0x41, 0x59, 0x26, 0x53, 0x59]
 
-  /// Finds the format of a file with these first bytes; nil for any other file.
+  /// Recognizes the format of a file by its first bytes; nil for a file in any other format.
   init?(lead: [UInt8]) {
     let found = Self.allCases.first { lead.starts(with: $0.magic) }
     guard let found, found != .bzip2 || lead.dropFirst(4).starts(with: Self.pi) else { return nil }

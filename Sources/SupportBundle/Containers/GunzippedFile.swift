@@ -2,17 +2,18 @@
 struct GunzippedFile {
   private let file: InputFile
   private var offset: UInt64 = 0
-  /// Bytes that are read and not yet unpacked.
+  /// Bytes that were read, but are not decompressed yet.
   private var piece: ArraySlice<UInt8> = []
 
-  /// Whether these first bytes of a file are those of a gzip file with deflated content.
+  /// Whether a file that begins with these bytes is a gzip file with deflated content.
   static func isGzip(_ lead: some Sequence<UInt8>) -> Bool {
     lead.starts(with: [0x1f, 0x8b, 0x08])
   }
 
   /// Decompresses all members of a gzip file.
   ///
-  /// - Throws: `bundle.tooLarge` beyond `limit` bytes; `bundle.badData` and `bundle.truncated` for a damaged file.
+  /// - Throws: `bundle.tooLarge` for more than `limit` decompressed bytes; `bundle.badData` and `bundle.truncated` for
+  ///   a damaged file.
   static func open(_ file: InputFile, limit: UInt64) throws(BundleError) -> InputFile {
     let output = try ExclusiveOutput(unnamed: "archive")
     var gunzipped = GunzippedFile(file: file)
@@ -52,7 +53,7 @@ struct GunzippedFile {
     }
   }
 
-  /// The bytes that are not decompressed yet: at least three of them, unless the file has fewer.
+  /// The next bytes to decompress. There are at least three, except at the end of the file.
   private mutating func lead() throws(BundleError) -> ArraySlice<UInt8> {
     while piece.count < 3, offset < file.size {
       var buffer = [UInt8](repeating: 0, count: ZipFormat.window)

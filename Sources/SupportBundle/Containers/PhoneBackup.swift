@@ -7,25 +7,28 @@ import SafeText
 package import StoreExtraction
 import StoreFiles
 
-/// A backup of an iPhone or iPad that is not encrypted, as Finder and iTunes make it. Its files are named by hashes.
-/// `Manifest.db` says of each file to which domain it belongs, such as that of an app, and which path it had.
+/// An unencrypted backup of an iPhone or iPad, as Finder and iTunes make it. The names of its files are hashes.
+/// `Manifest.db` lists for each file its domain, for example the domain of an app, and the path that the file had on
+/// the phone.
 ///
 /// The table `Files` has four columns: `fileID`, the SHA-1 of `domain-path` in hexadecimal; `domain`; `relativePath`;
-/// and `flags`, which is 1 for a file. The file itself is in a folder named by the first two digits of its id.
+/// and `flags`, which is 1 for a file. The file itself is in a folder whose name is the first two digits of the file's
+/// id.
 package struct PhoneBackup {
   /// A store in the backup.
   package struct Store: Sendable {
-    /// The domain and the path within it: `AppDomain-org.example.Notes/Library/Notes.sqlite`.
+    /// The domain of the store, and the path of its main file within the domain, joined by `/`:
+    /// `AppDomain-org.example.Notes/Library/Notes.sqlite`.
     package let name: String
-    /// The files of the store set. Each has a name of the same form as ``name``, and a place, the path of its file in
-    /// the backup.
-    let members: [(name: String, place: String)]
-    /// The names of files of the store set that are in the list but cannot be read. The shared memory is not among them,
-    /// because SQLite makes it anew.
+    /// The files of the store set. The `name` of each has the same form as ``name``, and its `place` is the path of the
+    /// file in the backup.
+    package let members: [(name: String, place: String)]
+    /// The names of files of the store set that are in the backup's list but cannot be read. The shared-memory file is
+    /// never among them, because SQLite makes it anew.
     let lost: [String]
   }
 
-  /// What a file of the list turned out to be.
+  /// What a file in the backup's list turned out to be.
   private enum Judgement {
     case store(Store)
     case passedOver(StoreFinder.PassedOver)
@@ -34,19 +37,19 @@ package struct PhoneBackup {
 
   /// The path of the backup's folder.
   package let path: String
-  /// The ids of the files, by domain and path.
+  /// The id of each file. The key is the file's domain and path.
   private let files: [ExactText: String]
-  /// The external files of stores, by the support folder in which their `_EXTERNAL_DATA` is.
+  /// The names of files with external data. The key is the support folder that contains their `_EXTERNAL_DATA` folder.
   private let external: [ExactText: [String]]
   /// Problems of the list, `Manifest.db`.
   private let listProblems: [StoreFinder.PassedOver]
 
-  /// The most files of a backup that are looked at.
+  /// The maximum number of files that are read from the backup's list.
   static let fileLimit = 4_000_000
   private static let manifestName = "Manifest.db"
 
-  /// Whether a folder is a phone's backup. It has `Manifest.db`, and either a property list of the backup beside it or
-  /// a table `Files` with a column `fileID` in it.
+  /// Whether a folder is a phone's backup. Such a folder contains `Manifest.db`. In addition, the folder contains a
+  /// property list that backups have, or `Manifest.db` has a table `Files` with a column `fileID`.
   package static func isBackup(_ path: String) -> Bool {
     func isFile(_ name: String) -> Bool {
       ((try? FileStatus.of(PathText.joined(path, name))) ?? nil)?.kind == .file
@@ -59,8 +62,8 @@ package struct PhoneBackup {
       ?? false
   }
 
-  /// Splits a path that leads into a backup into the backup's path and the name of a store. The name is nil when the
-  /// path is a backup itself. Returns nil for any other path.
+  /// Splits a path that leads into a backup. Returns the backup's path and the name of a store in the backup. The name
+  /// is nil when the path is the backup itself. Returns nil for any other path.
   package static func split(_ path: String) -> (backup: String, name: String?)? {
     let whole = PathText.withoutTrailingSlashes(path)
     if isBackup(whole) { return (whole, nil) }
@@ -82,7 +85,7 @@ package struct PhoneBackup {
   /// - Throws: ``BundleError`` with `backup.encrypted`, or `backup.badManifest` for a list that cannot be read.
   package init(_ path: String) throws { try self.init(path, fileLimit: Self.fileLimit) }
 
-  /// Reads at most `fileLimit` files of the list of a backup.
+  /// Reads the list of a backup, up to `fileLimit` files.
   init(_ path: String, fileLimit: Int) throws {
     self.path = path
     let manifest = PathText.joined(path, Self.manifestName)
@@ -161,8 +164,8 @@ package struct PhoneBackup {
 
   // MARK: - Stores
 
-  /// Returns all stores by name. `passedOver` has the files that may be stores, or parts of one, but cannot be read as
-  /// a store. The first bytes of each file in the list are read.
+  /// Returns all stores, sorted by name. `passedOver` has the problems of the backup's list, and the files that may be
+  /// a store or a part of a store, but cannot be read. The first bytes of each file in the list are read.
   package func contents() -> (stores: [Store], passedOver: [StoreFinder.PassedOver]) {
     var stores: [Store] = []
     var passedOver = listProblems
@@ -178,7 +181,8 @@ package struct PhoneBackup {
     return (stores, passedOver)
   }
 
-  /// The store with this name; nil when the list has no file of this name, or the file is not a store.
+  /// Returns the store whose main file has the given name; nil when the backup's list has no file of this name, or when
+  /// the file is not a store.
   package func store(named name: String) -> Store? {
     var known = ExactText(name)
     if files[known] == nil {
@@ -189,7 +193,7 @@ package struct PhoneBackup {
     return store
   }
 
-  /// Problems of the list, and the files of a store that are in it but cannot be read.
+  /// Problems of the backup's list, and files of the store that are in the list but cannot be read.
   package func problems(of store: Store) -> [StoreFinder.PassedOver] {
     listProblems + lostFiles(of: store)
   }
@@ -254,7 +258,7 @@ package struct PhoneBackup {
     }
   }
 
-  /// The size in bytes of a file; 0 when the list does not have it, nil when it cannot be read.
+  /// The size in bytes of a file; 0 when the list does not have the file, nil when the file cannot be read.
   private func size(of name: String) -> Int64? {
     guard let place = place(of: name) else { return 0 }
     return try? ByteFile(place).size
@@ -265,7 +269,7 @@ package struct PhoneBackup {
       && bytes.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
   }
 
-  /// Whether `Manifest.plist` says that the backup is encrypted; false when it cannot be read.
+  /// Whether `Manifest.plist` says that the backup is encrypted; false when `Manifest.plist` cannot be read.
   private static func isEncrypted(_ path: String) -> Bool {
     guard let file = try? ByteFile(PathText.joined(path, "Manifest.plist")), file.size < 16 << 20,
       let bytes = try? file.bytes(at: 0, count: Int(file.size)),
@@ -288,7 +292,8 @@ package struct PhoneBackup {
   }
 }
 
-/// The files of one store of a backup under their own names, in a private folder that is removed with this object.
+/// Copies of the files of one store in a backup, under the names that the files had on the phone. The copies are in a
+/// private folder, which is removed when this object is deallocated.
 package final class UnpackedBackup {
   private let folder: PrivateFolder
   /// The path of the store's main file.

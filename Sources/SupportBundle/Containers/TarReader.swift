@@ -9,7 +9,7 @@ struct TarReader: ArchiveReader {
     let name: String
     let size: UInt64
     let isLink: Bool
-    /// Where the bytes of the entry start, in bytes from the start of the archive.
+    /// The offset of the entry's bytes, in bytes from the start of the archive.
     let offset: UInt64
   }
 
@@ -19,11 +19,11 @@ struct TarReader: ArchiveReader {
   private let file: InputFile
 
   static let blockLength = 512
-  /// The most bytes of an extended header, which holds a name and a few numbers.
+  /// The maximum size of an extended header in bytes. Such a header has a name and a few numbers.
   private static let extensionLimit: UInt64 = 1 << 20
   private static let entryLimit = 100_000
 
-  /// Whether these first bytes of a file are those of a tar archive.
+  /// Whether a file that begins with these bytes is a tar archive.
   static func isTar(_ lead: [UInt8]) -> Bool {
     lead.count >= blockLength && TarHeader(lead[..<blockLength]) != nil
   }
@@ -64,7 +64,8 @@ struct TarReader: ArchiveReader {
         throw BundleError(.tooLarge, "the archive has more than \(entryLimit) headers")
       }
       let start = offset + UInt64(blockLength)
-      // The size in a pax header is that of the next file, not of a header that stands before the file.
+      // The size in a pax header is the size of the next file. It does not apply to another extended header before that
+      // file.
       let length =
         header.isExtension ? header.size : header.hasBytes ? longSize ?? header.size : 0
       guard length <= file.size - start else {
@@ -117,8 +118,8 @@ struct TarReader: ArchiveReader {
     return try names.add(bytes)
   }
 
-  /// Removes the `./` with which most programs begin a name. A folder's name ends with one slash. Empty for the root
-  /// folder of the archive.
+  /// Returns the name without the `./` that most programs write first. The result ends with one slash for a folder, and
+  /// is empty for the root folder of the archive.
   private static func plain(_ name: [UInt8], isFolder: Bool) -> [UInt8] {
     var rest = name[...]
     while rest.starts(with: Array("./".utf8)) { rest = rest.dropFirst(2) }
@@ -159,14 +160,15 @@ private struct TarHeader {
   let kind: UInt8
 
   var isFolder: Bool { kind == UInt8(ascii: "5") }
-  /// Whether the entry is a hard link, a symbolic link or a sparse file of GNU, whose bytes are not the content of a
-  /// file.
+  /// Whether the entry is a hard link, a symbolic link or a sparse file of GNU. The bytes of such an entry are not the
+  /// content of a file.
   var isLink: Bool { [UInt8(ascii: "1"), UInt8(ascii: "2"), UInt8(ascii: "S")].contains(kind) }
   /// Whether the header describes entries after it, and is not an entry itself.
   var isExtension: Bool {
     [UInt8(ascii: "x"), UInt8(ascii: "g"), UInt8(ascii: "L"), UInt8(ascii: "K")].contains(kind)
   }
-  /// Whether bytes follow the header. None follow a link, a folder or a device, whatever its size field says.
+  /// Whether bytes follow the header. No bytes follow the header of a link, a folder or a device, whatever its size
+  /// field says.
   var hasBytes: Bool { !(UInt8(ascii: "1")...UInt8(ascii: "6")).contains(kind) }
 
   /// Reads a header. Nil when the block has no magic number, or does not match its checksum.
@@ -206,7 +208,7 @@ private struct TarHeader {
   }
 }
 
-/// What an extended header of pax says of the entry after it: lines of `length key=value`.
+/// What an extended header of pax says of the entry after it. The header has lines of the form `length key=value`.
 private struct PaxRecords {
   private(set) var path: [UInt8]?
   private(set) var size: UInt64?

@@ -5,22 +5,24 @@ import SafeText
 package import StoreExtraction
 import StoreFiles
 
-/// The parts of an archive that hold stores and models, in a private folder that is removed when this object is released.
+/// The parts of an archive that hold stores and models, unpacked into a private folder. The folder is removed when this
+/// object is deallocated.
 ///
-/// The archive is zip or tar: a support bundle, a zipped app (`.ipa`), a packed container or folder of models. A gzip
-/// file holds a tar archive or one store. An encrypted file may also be one store. Only stores with their logs and
-/// external data, models and recorded hashes are unpacked. The archive is evidence, so nothing is written near it.
+/// The archive is zip or tar: a support bundle, a zipped app (`.ipa`), the packed container of an app, or a packed
+/// folder of models. A gzip file holds a tar archive or one store. An encrypted file holds an archive or one store.
+/// Three things are unpacked: stores with their logs and external data, models, and recorded version hashes. The
+/// archive is evidence, so nothing is written near it.
 package final class UnpackedArchive {
-  /// The most bytes that are unpacked: 8 GiB.
+  /// The maximum number of bytes that are unpacked: 8 GiB.
   package static let byteLimit: UInt64 = 8 << 30
-  /// The most entries that are unpacked: 10,000.
+  /// The maximum number of entries that are unpacked: 10,000.
   package static let entryLimit = 10_000
 
   /// The folder with the unpacked parts, under their names in the archive.
   package var folder: URL { URL(fileURLWithPath: privateFolder.path, isDirectory: true) }
 
-  /// Whether a file is a zip, tar or gzip file, or has a format that `ForeignArchive` recognizes, which is refused
-  /// later. False when the file cannot be read.
+  /// Whether a file is a zip, tar or gzip file, or an archive in a format that `ForeignArchive` recognizes. An archive
+  /// in such a foreign format cannot be unpacked. Returns false when the file cannot be read.
   package static func isArchive(_ path: String) -> Bool {
     guard let file = try? InputFile(path: path, followsLink: true),
       let lead = try? lead(of: file)
@@ -28,34 +30,35 @@ package final class UnpackedArchive {
     return isArchive(lead: lead)
   }
 
-  /// Whether a file is a zip, tar or gzip file, or has a format that `ForeignArchive` recognizes, which is refused
-  /// later. `lead` is the start of the file: at least ``leadBytes``, or all of a shorter file.
+  /// Whether a file is a zip, tar or gzip file, or an archive in a format that `ForeignArchive` recognizes. An archive
+  /// in such a foreign format cannot be unpacked. `lead` is the start of the file: at least ``leadBytes``, or all of a
+  /// shorter file.
   package static func isArchive(lead: [UInt8]) -> Bool {
     isZip(lead: lead) || TarReader.isTar(lead) || GunzippedFile.isGzip(lead)
       || ForeignArchive(lead: lead) != nil
   }
 
-  /// How many first bytes of a file are enough to recognize an archive.
+  /// The number of bytes at the start of a file that are enough to recognize an archive.
   package static let leadBytes = TarReader.blockLength
 
-  /// The name that an entry of an archive has in ``folder``: bytes that no name may hold are escaped.
+  /// The name that an entry of an archive has in ``folder``: bytes that are not allowed in a name are escaped.
   package static func escaped(_ name: String) -> String {
     String(decoding: ZipNames.escaped(Array(name.utf8)), as: UTF8.self)
   }
 
-  /// Whether a file is an archive, or an encrypted file, which may be an archive or a store.
+  /// Whether a file is an archive, or is encrypted. An encrypted file may hold an archive or a store.
   package static func mayHoldStore(_ path: String) -> Bool {
     isArchive(path) || BundleFile.isEncrypted(path)
   }
 
-  /// Whether a file is an archive, or an encrypted file, which may be an archive or a store. `lead` is the start of the
-  /// file: at least ``leadBytes``, or all of a shorter file.
+  /// Whether a file is an archive, or is encrypted. An encrypted file may hold an archive or a store. `lead` is the
+  /// start of the file: at least ``leadBytes``, or all of a shorter file.
   @Sendable package static func mayHoldStore(lead: [UInt8]) -> Bool {
     AgeFile.isEncrypted(lead) || isArchive(lead: lead)
   }
 
-  /// Splits a path that leads into an archive, as in `Crew.zip/Documents/Notes.sqlite`, into the archive's path and the
-  /// name of a store in it. Returns nil for any other path.
+  /// Splits a path that leads into an archive, for example `Crew.zip/Documents/Notes.sqlite`. Returns the archive's
+  /// path and the name of a store in the archive. Returns nil for any other path.
   package static func split(_ path: String) -> (archive: String, name: String)? {
     let whole = PathText.withoutTrailingSlashes(path)
     guard ((try? FileStatus.of(whole)) ?? nil) == nil else { return nil }
@@ -72,14 +75,15 @@ package final class UnpackedArchive {
     return nil
   }
 
-  /// Whether a file that is open starts like a zip archive.
+  /// Whether an open file starts like a zip archive.
   package static func isZip(_ file: BundleFile) throws(BundleError) -> Bool {
     isZip(lead: try lead(of: file.file))
   }
 
   /// Opens a support bundle; returns nil for any other file.
   ///
-  /// - Throws: ``BundleError`` for a damaged zip archive, and for a bundle with a name that is not allowed.
+  /// - Throws: ``BundleError`` for a damaged zip archive, and for a bundle in which an entry has a name that is not
+  ///   allowed.
   package static func bundle(in file: BundleFile) throws(BundleError) -> ZipReader? {
     func opened(_ reader: ZipReader) -> ZipReader? {
       reader.entry(named: BundleManifest.entryName) == nil ? nil : reader
@@ -88,7 +92,7 @@ package final class UnpackedArchive {
     do {
       return opened(try ZipReader(file))
     } catch  where error.code == .badName || error.code == .duplicateName {
-      // Such a name is an error in a bundle only. Any other archive may have it.
+      // An entry name that is not allowed is an error only in a bundle. Any other archive may have such a name.
       guard try opened(ZipReader(file.file, escapesNames: true)) == nil else { throw error }
       return nil
     }
@@ -103,12 +107,14 @@ package final class UnpackedArchive {
     try file.bytes(at: 0, count: Int(min(file.size, UInt64(TarReader.blockLength))))
   }
 
-  /// What was passed over, such as nested archives that cannot be opened: the paths in the archive, and the reasons.
+  /// The parts of the archive that were passed over, for example nested archives that cannot be opened. Each part has
+  /// its path in the archive, and a reason.
   package let passedOver: [StoreFinder.PassedOver]
 
-  /// Unpacks what may hold a store or a model. With `name`, unpacks only the files of the store whose main file has
-  /// this name. A nested archive becomes a folder of its name. `making` is called with the path of each folder and file
-  /// and a closure that creates it and returns whether it exists afterwards.
+  /// Unpacks the entries that may hold a store or a model. If `name` is not nil, unpacks only the files of the store
+  /// whose main file has this name. A nested archive becomes a folder with the archive's name. For each folder and file
+  /// to create, `making` is called with its path and a closure. The closure creates the folder or file, and returns
+  /// whether it exists afterwards.
   ///
   /// - Throws: ``BundleError`` about the archive or the private folder.
   package init(
@@ -129,16 +135,18 @@ package final class UnpackedArchive {
 
   // MARK: - Limits
 
-  /// The most bytes of a JSON file or a property list, which is read as a whole.
+  /// The maximum size in bytes of a JSON file or a property list. Such a file is read as a whole.
   static let recordLimit: UInt64 = 4 << 20
-  /// The most bytes of one model, which is read as a whole. Real models have less than a quarter of this.
+  /// The maximum size in bytes of one model. A model is read as a whole. Real models have less than a quarter of this
+  /// size.
   static let modelLimit: UInt64 = 16 << 20
-  /// How many bytes may be unpacked for each byte of the archive. A store that compresses better is almost empty.
+  /// The maximum number of bytes that are unpacked for each byte of the archive. A store that would grow by a larger
+  /// factor is almost empty.
   static let growthLimit: UInt64 = 20
-  /// How many bytes may be unpacked from any archive, however small it is.
+  /// The number of bytes that may be unpacked from any archive, whatever its size.
   static let freeBytes: UInt64 = 1 << 20
 
-  /// The most bytes of an entry with this name.
+  /// The maximum size in bytes of an entry with this name.
   static func limit(of name: String) -> UInt64 {
     let last = PathText.lastComponent(of: name)
     if PathText.isSame(name, hashesName) || isIn(last, [".xccurrentversion", "VersionInfo.plist"]) {
@@ -152,12 +160,12 @@ package final class UnpackedArchive {
 
   // MARK: - Parts
 
-  /// The name of the entry with the version hashes in a bundle.
+  /// The name of the entry of a bundle in which the version hashes are.
   package static let hashesName = "hashes.json"
 
-  /// Whether an entry's name shows a store, a part of one, a model or version hashes. A store may have any name, so
-  /// everything below `store/` counts, which is where a bundle has it. In all other folders, only names with the usual
-  /// extensions count.
+  /// Whether an entry's name says that the entry is a store, a part of a store, a model or version hashes. A bundle has
+  /// its store in `store/`. The store may have any name, so everything in this folder counts. In all other folders,
+  /// only the usual names and extensions count.
   static func isWanted(_ name: String) -> Bool {
     let parts = PathText.components(of: name)
     guard let first = parts.first, let last = parts.last else { return false }

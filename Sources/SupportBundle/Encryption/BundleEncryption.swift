@@ -1,26 +1,26 @@
 package import AgeFiles
 import Crypto
 
-/// Whom a bundle is encrypted to, and how.
+/// The people for whom a bundle is encrypted, and the form of the encrypted file.
 package struct BundleEncryption: Sendable {
   let recipients: AgeRecipients
   let isArmored: Bool
 
-  /// Chooses encryption in the format of age. With `isArmored`, the result is text.
+  /// Chooses encryption in the format of age. If `isArmored` is true, the encrypted bundle is text, otherwise binary.
   package init(to recipients: AgeRecipients, isArmored: Bool = false) {
     self.recipients = recipients
     self.isArmored = isArmored
   }
 
-  /// The size in bytes that an archive of `plainBytes` has once it is encrypted.
+  /// The encrypted size in bytes of an archive that has `plainBytes` bytes.
   func size(of plainBytes: UInt64) -> UInt64 {
     AgeFile.size(of: plainBytes, to: recipients, isArmored: isArmored)
   }
 
-  /// Encrypts a finished archive. The result is opened again and compared with the archive before it gets its name.
+  /// Encrypts a finished archive. Before the result gets its name, it is decrypted again and compared with the archive.
   ///
   /// - Returns: the size of the result in bytes, and the temporary name if it could not be removed.
-  /// - Throws: ``BundleError``; nothing is left behind then.
+  /// - Throws: ``BundleError``. After an error, nothing is left behind.
   func write(
     _ plain: InputFile, to path: String, calls: OutputCalls, isCancelled: () -> Bool,
     making: (String, () -> Bool) -> Void

@@ -2,7 +2,7 @@ package import AgeFiles
 
 /// A bundle that is open for reading. An encrypted bundle is decrypted first, into a file without a name.
 package final class BundleFile: Sendable {
-  /// The path as it was given.
+  /// The path of the bundle, as the caller gave it.
   package let path: String
   /// Whether the file at the path is encrypted.
   package let isEncrypted: Bool
@@ -47,14 +47,14 @@ package final class BundleFile: Sendable {
   }
 }
 
-/// A file that is read from its start to its end.
+/// Reads a file piece by piece, from its start to its end.
 final class SequentialInput {
   private let file: InputFile
   private var offset: UInt64 = 0
 
   init(_ file: InputFile) { self.file = file }
 
-  /// The next bytes: as many as asked, fewer only at the end.
+  /// Returns the next `count` bytes; fewer only at the end of the file.
   func next(_ count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     let read = try file.read(at: offset, into: &bytes, count: count)
@@ -65,7 +65,8 @@ final class SequentialInput {
 }
 
 extension BundleError {
-  /// Runs a body. An error of encryption in it becomes an error about the file at `path`.
+  /// Runs `body`. If `body` throws an error that is not a `BundleError`, throws a `BundleError` about the file at
+  /// `path` instead.
   static func catching<T>(_ path: String, _ body: () throws -> T) throws(BundleError) -> T {
     do {
       return try body()

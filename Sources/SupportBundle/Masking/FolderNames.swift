@@ -1,18 +1,18 @@
 import Foundation
 import SafeText
 
-/// Removes folders from texts, because their paths hold the names of users.
+/// Removes the paths of folders from texts, because such paths often contain a user's name.
 struct FolderNames {
-  /// The paths of folders, without a trailing slash, the longest first. Paths below these folders are shown, relative
-  /// to the folder.
+  /// The shown folders: a path below one of these folders is shown relative to that folder. The folders are stored
+  /// without a trailing slash, the longest path first.
   private var shown: [[UInt8]] = []
-  /// The shown folders, the home folder, and all folders above these. A path that begins with one of them is hidden as
-  /// a whole, even if the folder's name has spaces.
+  /// The shown folders, the home folder, and all parents of these folders. If a path begins with one of these folders
+  /// and is not below a shown folder, the whole path is hidden, even if the folder's name has spaces.
   private var hidden: [[UInt8]] = []
 
   init() { hide(NSHomeDirectory()) }
 
-  /// From now on, paths below `folder` are shown relative to it.
+  /// Adds a shown folder: paths below `folder` are shown relative to it.
   mutating func add(_ folder: String) {
     var path = PathText.withoutTrailingSlashes(folder)
     guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count > 1 else { return }
@@ -37,7 +37,8 @@ struct FolderNames {
     hidden.sort { $0.count > $1.count }
   }
 
-  /// Returns `text` without the shown folders, and with `…` in place of other absolute paths.
+  /// Returns `text` with each path below a shown folder made relative, and with `…` in place of each other absolute
+  /// path.
   func without(_ text: String) -> String {
     let bytes = Array(text.utf8)
     guard bytes.contains(UInt8(ascii: "/")) else { return text }
@@ -65,7 +66,7 @@ struct FolderNames {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// The longest of `folders` with which the path at `index` begins; nil when it begins with none.
+  /// The longest of `folders` with which the path at `index` begins; nil when the path begins with none of them.
   private func known(_ folders: [[UInt8]], _ bytes: [UInt8], _ index: Int) -> [UInt8]? {
     folders.first { folder in
       let end = index + folder.count
@@ -74,7 +75,8 @@ struct FolderNames {
     }
   }
 
-  /// Whether the name before `end` goes on at `end`. A dot that nothing follows ends a sentence, not a name.
+  /// Whether the name that stands before `end` continues at `end`. A dot before a space or at the end of the text ends
+  /// a sentence and is not part of a name.
   private static func continuesName(_ bytes: [UInt8], _ end: Int) -> Bool {
     let byte = bytes[end]
     if byte == UInt8(ascii: ".") {

@@ -1,7 +1,8 @@
 import SafeText
 import StoreExtraction
 
-/// Replaces names that a user may have chosen by `name-1`, `name-2`, …: one token for each name in a whole bundle.
+/// Replaces names with the tokens `name-1`, `name-2`, …, because a user may have chosen the names. A name has the same
+/// token everywhere in a bundle.
 struct NameTokens {
   /// What a name refers to.
   enum Kind: String, CaseIterable {
@@ -16,27 +17,29 @@ struct NameTokens {
     case other = "other texts"
   }
 
-  /// The number of each name. The keys are bytes, because two names that look alike may be two files.
+  /// The number in the token of each name. The keys are the bytes of the names, because Swift takes some strings with
+  /// different bytes for equal, and names with different bytes may belong to different files.
   private var numbers: [[UInt8]: Int] = [:]
   private var kinds: [Kind] = []
-  /// The different lengths of the names in bytes, the longest first.
+  /// The distinct lengths of all names, in bytes, in descending order.
   private(set) var lengths: [Int] = []
-  /// The numbers of the names that the store itself has. The other names are in the record of an incident only.
+  /// The numbers of the names that are in the store itself. All other names are only in the record of an incident.
   private var numbersOfStore: Set<Int> = []
-  /// Whether the names that get a token now are of the store itself, and not of an incident's record.
+  /// Whether the names that are passed to ``token(for:_:)`` now are in the store itself, and not in an incident's
+  /// record.
   var isOfStore = false
-  /// The largest number of the tokens that were in use before. New numbers are larger.
+  /// The largest number in a token that was in use before this object was made. New tokens have larger numbers.
   private let highest: Int
 
   /// Makes an empty list of tokens.
   ///
-  /// - Parameter highest: the largest number of the tokens that are in use already.
+  /// - Parameter highest: the largest number in a token that is in use already.
   init(after highest: Int = 0) { self.highest = highest }
 
   /// The names that have a token, as bytes, in no order.
   var names: [[UInt8]] { Array(numbers.keys) }
 
-  /// Returns the token of a name, a new one for a new name.
+  /// Returns the token of a name. A new name gets a new token.
   mutating func token(for text: String, _ kind: Kind) -> String {
     let number = number(of: Array(text.utf8), kind)
     if isOfStore { numbersOfStore.insert(number) }
@@ -55,7 +58,7 @@ struct NameTokens {
     return number
   }
 
-  /// The token of a name; nil when it has none.
+  /// The token of a name; nil when the name has no token.
   func token(of bytes: ArraySlice<UInt8>) -> String? {
     numbers[Array(bytes)].map { "name-\($0)" }
   }
@@ -67,7 +70,7 @@ struct NameTokens {
     }
   }
 
-  /// The largest number of a token in a text; 0 without one.
+  /// The largest number of all tokens in a text; 0 when the text has no token.
   static func highest(in text: [UInt8]) -> Int {
     var highest = 0
     let lead = Array("name-".utf8)
@@ -75,16 +78,18 @@ struct NameTokens {
     while let start = text[place...].firstIndex(of: lead[0]) {
       place = start + 1
       guard text[start...].starts(with: lead) else { continue }
-      // A longer number is not that of a token: no bundle has so many names.
+      // Fifteen digits are enough: no bundle has so many names.
       let digits = text[(start + lead.count)...].prefix(while: NameForm.isDigit).prefix(15)
       highest = max(highest, Int(String(decoding: digits, as: UTF8.self)) ?? 0)
     }
     return highest
   }
 
-  /// Sentences for the manifest, which list the tokens by kind. `besideFiles` says whether the store's own files are in
-  /// the bundle. If so, names that the store has are left out of the records only, because the store's files still have
-  /// them. The sentences say this.
+  /// Describes the tokens for the manifest, by kind.
+  ///
+  /// - Parameter besideFiles: whether the bundle contains the store's own files, in which the names are not replaced.
+  ///   If true, the sentences say that the names in the store are left out of the bundle's records only.
+  /// - Returns: one sentence for each kind of name that has tokens.
   func sentences(besideFiles: Bool) -> [String] {
     Kind.allCases.flatMap { kind in
       let all = kinds.indices.filter { kinds[$0] == kind }.map { highest + $0 + 1 }
@@ -119,7 +124,7 @@ struct NameTokens {
   }
 }
 
-/// The usual forms of names and numbers that frameworks write.
+/// Tests for the usual forms of names and numbers that frameworks write.
 enum NameForm {
   /// Whether the text is ASCII letters, digits, `_` and `$`, without a leading digit, and not too long
   /// (``isSober(_:)``).
@@ -128,9 +133,9 @@ enum NameForm {
     return text.utf8.allSatisfy { Script.isLetter($0) || isDigit($0) || "_$".utf8.contains($0) }
   }
 
-  /// Whether a name is too short to be prose and has no number as long as a telephone number: at most 64 bytes, five
-  /// words joined by `_` and six digits in a row. Core Data combines names into longer ones that begin with `Z_`; these
-  /// may have 128 bytes and ten words.
+  /// Whether a name is too short to be prose, and has no number with the length of a telephone number. The name may
+  /// have at most 64 bytes, five words joined by `_`, and six digits in a row. Core Data combines names into longer
+  /// names that begin with `Z_`. Such a combined name may have 128 bytes and ten words.
   private static func isSober(_ text: String) -> Bool {
     let isJoined = text.utf8.starts(with: "Z_".utf8)
     guard text.utf8.count <= (isJoined ? 128 : 64) else { return false }
@@ -159,8 +164,8 @@ enum NameForm {
       && words.allSatisfy { isKey(String(decoding: $0, as: UTF8.self)) }
   }
 
-  /// Whether the text may be the name of a verdict's rule: `open`, or lower-case letters, a dot, and letters, digits
-  /// and dots, at most 48 bytes.
+  /// Whether the text may be the name of the rule behind a verdict. Such a name is `open`, or lower-case letters, a
+  /// dot, and then letters, digits and dots; it has at most 48 bytes.
   static func isRule(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     if bytes.elementsEqual("open".utf8) { return true }
@@ -173,14 +178,15 @@ enum NameForm {
       }
   }
 
-  /// Whether the text has only ASCII letters, digits and `_.-+:`, as versions, bundle ids and keys do; 1 to 128 bytes.
+  /// Whether the text has 1 to 128 bytes, all of which are ASCII letters, digits and `_.-+:`. Versions, bundle ids and
+  /// keys have this form.
   static func isDotted(_ text: String) -> Bool {
     (1...128).contains(text.utf8.count)
       && text.utf8.allSatisfy { Script.isLetter($0) || isDigit($0) || "_.-+:".utf8.contains($0) }
   }
 
   /// Whether the text may be a name that Xcode gives to a version of a model, such as `Notes 2`: a name without spaces,
-  /// and perhaps a space and a number.
+  /// optionally followed by a space and a number.
   static func isVersionName(_ text: String) -> Bool {
     guard let space = text.utf8.lastIndex(of: 0x20) else { return isDotted(text) }
     let number = text.utf8[text.utf8.index(after: space)...]
@@ -194,7 +200,7 @@ enum NameForm {
       && parts.allSatisfy { $0.allSatisfy(isHexadecimal) }
   }
 
-  /// Whether the text is 16 to 64 bytes in hexadecimal digits.
+  /// Whether the text consists of the hexadecimal digits of 16 to 64 bytes.
   static func isHexadecimal(_ text: String) -> Bool {
     (32...128).contains(text.utf8.count) && text.utf8.count % 2 == 0
       && text.utf8.allSatisfy(isHexadecimal)
@@ -213,8 +219,7 @@ enum NameForm {
   }
 
   /// Whether the text looks like a file name that a developer chose: one to three parts with dots between them, each of
-  /// 1 to 24 ASCII letters and digits. In an app for documents the user chooses the name, which mostly has several
-  /// words.
+  /// 1 to 24 ASCII letters and digits. A user who names a document mostly chooses a name of several words.
   static func isPlainFileName(_ text: String) -> Bool {
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     return (1...3).contains(parts.count) && isSober(text)

@@ -12,7 +12,7 @@ enum Quoted {
     return result + "\""
   }
 
-  /// An entry name for `BundleError.entry`; its bytes may not be UTF-8.
+  /// The name of an entry as text for `BundleError.entry`. The bytes need not be UTF-8.
   static func name(_ bytes: some Collection<UInt8>) -> String {
     String(decoding: bytes.prefix(ZipNames.maxBytes), as: UTF8.self)
   }

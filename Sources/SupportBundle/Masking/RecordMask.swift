@@ -5,25 +5,25 @@ import SQLiteFile
 import SQLiteForensics
 import SafeText
 
-/// Decides for each text in a record whether it may be passed on, before the record becomes JSON.
+/// Decides which texts in a record may be passed on. This is done before the record is written as JSON.
 ///
-/// A text without a rule is not passed on. When a record gets a new text, that text becomes a token until a rule is
-/// added for it.
+/// If no rule allows a text, a token replaces the text. So a text that a new version adds to a record stays hidden
+/// until someone adds a rule for it.
 struct RecordMask {
   private enum Rule {
     /// A word that Lifeboat defines, or a value of a type with only a few values.
     case word
-    /// A sentence by Lifeboat or the host, which may contain names and paths.
+    /// A sentence by Lifeboat or the host app. It may contain names and paths.
     case sentence
     /// A text that is shown if it has a usual form. Otherwise it becomes a token of this kind.
     case form(NameTokens.Kind, @Sendable (String) -> Bool)
     /// The path or name of the store's main file.
     case store
-    /// The name of a member of the store set.
+    /// The name of a file of the store set.
     case member
     /// A folder of the store.
     case folder
-    /// The reason why something cannot be read, which may quote its content.
+    /// The reason why a part of the store cannot be read. It may quote the content of that part.
     case quoting
   }
 
@@ -41,14 +41,14 @@ struct RecordMask {
 
   mutating func add(folder: String) { folders.add(folder) }
 
-  /// Notes that the records masked from now on are of the store itself, and not of an incident.
+  /// Declares that all records that are masked after this call describe the store itself, not an incident.
   mutating func beginStore() { tokens.isOfStore = true }
 
   // MARK: - Records
 
-  /// Masks the texts of `record`, so that they may be passed on. `key` is the key of `record` in the record that
-  /// contains it; empty for a record that is not part of another. Names are masked first, and then the sentences that
-  /// contain them.
+  /// Returns `record` with masked texts, so that it may be passed on. If `record` is a part of another record, `key` is
+  /// its key in that record; otherwise `key` is empty. Names are masked before sentences, because sentences may contain
+  /// the names.
   mutating func masked(_ record: JSONValue, _ key: String) -> JSONValue {
     let named = walk(record, "", key, isSentences: false)
     return walk(named, "", key, isSentences: true)
@@ -102,15 +102,15 @@ struct RecordMask {
 
   // MARK: - Names
 
-  /// Returns the text if it has a usual form, else its token.
+  /// Returns the text if it has a usual form, otherwise the token of the text.
   mutating func name(
     _ text: String, _ kind: NameTokens.Kind, _ isUsual: (String) -> Bool
   ) -> String {
     isUsual(text) ? text : tokens.token(for: text, kind)
   }
 
-  /// Returns the name of a table, column or other part of the schema, or its token. A text that is not known to be a
-  /// name becomes a token.
+  /// Returns the name of a part of the schema, for example a table or column, or returns a token if the name is
+  /// unusual. If `isName` is false, the text is not known to be a name, and always becomes a token.
   mutating func schemaName(_ text: String, isName: Bool) -> String {
     isName && NameForm.isIdentifier(text) ? text : tokens.token(for: text, .schema)
   }
@@ -122,8 +122,8 @@ struct RecordMask {
     self.name(name, .store, NameForm.isPlainFileName)
   }
 
-  /// The name of a member of the store set, with tokens in place of unusual parts. Names that SQLite and Core Data
-  /// derive from the main file's name stay readable. In the folder of external data, only UUIDs stay readable.
+  /// The name of a file of the store set, with tokens in place of unusual parts. Names that SQLite and Core Data derive
+  /// from the main file's name stay readable. In the folder of external data, only UUIDs stay readable.
   mutating func member(_ name: String) -> String {
     let parts = PathText.components(of: name)
     let main = storeFile()
@@ -158,10 +158,11 @@ struct RecordMask {
 
   // MARK: - Sentences
 
-  /// What replaces a text that may quote the store.
+  /// The text that replaces any text that may quote the store.
   static let leftOut = "left out: the text may quote the store"
 
-  /// Returns `text` without folders, and with tokens for the names that have one. Only whole words are replaced.
+  /// Returns `text` without the paths of folders, and with tokens in place of names that have a token. A name is
+  /// replaced only where it stands as a whole word.
   func sentence(_ text: String) -> String {
     var bytes = Array(folders.without(text).utf8)
     if hidesRowIDs { bytes = Self.withoutRowIDs(bytes) }
@@ -207,8 +208,8 @@ struct RecordMask {
 
   private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-  /// The token of the longest name that begins at `index`, and the name's length in bytes. Nil when no name begins
-  /// there. The longest one counts, because one name may be a part of another.
+  /// The token of the longest name that begins at `index`, and the name's length in bytes. Nil when no name with a
+  /// token begins there. The longest name counts, because a name may be a part of another.
   private func token(in text: [UInt8], at index: Int) -> (String, count: Int)? {
     guard index == 0 || !Self.joins(text[index - 1], text[index]) else { return nil }
     for count in tokens.lengths {
@@ -221,7 +222,8 @@ struct RecordMask {
     return nil
   }
 
-  /// Whether two bytes belong to one word. Letters beyond ASCII may follow each other without forming one word.
+  /// Whether two adjacent bytes belong to the same word. Only ASCII letters and digits form words here, because other
+  /// scripts may write words without spaces.
   private static func joins(_ one: UInt8, _ other: UInt8) -> Bool {
     isWord(one) && isWord(other)
   }
@@ -230,14 +232,14 @@ struct RecordMask {
     (byte >= 0x30 && byte <= 0x39) || ((0x61...0x7a).contains(byte | 0x20) && byte < 0x80)
   }
 
-  /// Whether the message of a finding with this id contains only fixed text and numbers, as for bytes, pages and
-  /// records. Messages about schemas, models and entities quote names from the file.
+  /// Whether the message of a finding with this id contains only fixed text and numbers. This is true for messages
+  /// about bytes, pages and records. Messages about schemas, models and entities quote names from the file.
   static func quotesNothing(_ id: String) -> Bool {
     guard let dot = id.utf8.firstIndex(of: UInt8(ascii: ".")) else { return false }
     return families.contains(String(id[..<dot])) || exceptions.contains(.init(rawValue: id))
   }
 
-  /// Whether the message with this id names files beside the store, which may have no tokens.
+  /// Whether a message with this id names files beside the store. The names of such files may have no tokens.
   private static func namesFiles(_ id: String) -> Bool {
     id == Finding.ID.storeFilesUnread.rawValue
   }
@@ -253,7 +255,7 @@ struct RecordMask {
 
   // MARK: - Rules
 
-  /// The keys of objects whose own keys are names of entities.
+  /// The keys of JSON objects in which every key is the name of an entity.
   private static let mapsOfEntities: Set<String> = [
     "versionHashes", "hashes", "recordedHashes", "expectedHashes",
   ]
@@ -269,8 +271,7 @@ struct RecordMask {
   private static let version = Rule.form(.version, NameForm.isVersionName)
   private static let dotted = Rule.form(.other, NameForm.isDotted)
 
-  /// The rules by key. A rule that applies in one kind of object only has the object's key before its own, such as
-  /// `app.name`.
+  /// The rule for each key. If a rule applies only within one object, the object's key comes first, as in `app.name`.
   private static let rules: [String: Rule] = [
     // Keys of all records.
     "schema": .word, "kind": .word, "role": .word, "severity": .word, "id": dotted,

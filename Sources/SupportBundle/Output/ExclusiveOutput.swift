@@ -7,31 +7,35 @@ import SafeText
 /// A new file that gets its name only when it is complete, and never replaces another file.
 ///
 /// The bytes go to a temporary file in the same folder, created exclusively with mode 0600. `commit` syncs the file,
-/// links it to the final name and syncs the folder. Until then nothing has the final name. If the object is released
-/// before `commit`, the temporary file is removed.
+/// gives it the final name with a hard link, and syncs the folder. Before that, no file has the final name. If the
+/// object is deallocated before `commit`, the temporary file is removed.
 final class ExclusiveOutput {
   let path: String
   let temporaryPath: String
-  /// The output's folder. It is kept open, so that replacing it under its path has no effect.
+  /// An open descriptor of the folder of the output. So the output stays in this folder, even if the folder's path
+  /// later leads to another folder.
   private let folder: Int32
   private let name: String
   private let temporaryName: String
   private let calls: OutputCalls
   /// The open file; negative when it is closed.
   private(set) var descriptor: Int32
-  /// Where the next `append` writes, in bytes from the start.
+  /// The number of bytes that were appended, which is the offset of the next `append`.
   private(set) var size: UInt64 = 0
   private let isUnnamed: Bool
-  /// Whether the file has its final name, or needs none.
+  /// Whether nothing remains to be done about the temporary name, because the file has its final name, was discarded,
+  /// or has no name at all.
   private var isNamed = false
-  /// The status of the temporary file, by which it is recognized before it is removed.
+  /// The status of the temporary file when it was created. Before the temporary name is removed, the status shows
+  /// whether the name still belongs to this file.
   private var identity: FileStatus?
 
-  /// Creates the temporary file. `making` is called with its path, which a kill would leave behind, and a closure that
-  /// creates it and returns whether it exists afterwards.
+  /// Creates the temporary file. `making` is called with the file's path and a closure that creates the file and
+  /// returns whether it exists afterwards. If the caller records the path, it can remove the file after the process was
+  /// killed.
   ///
-  /// With `isUnnamed`, the name of the temporary file is removed at once. The file exists for this object only, and
-  /// nothing is left of it whatever happens to the process. It cannot be committed.
+  /// If `isUnnamed` is true, the name of the temporary file is removed at once. Then only this object can use the file,
+  /// and the file vanishes however the process ends. Such a file cannot be committed.
   init(
     path: String, isUnnamed: Bool = false, calls: OutputCalls,
     making: (String, () -> Bool) -> Void
@@ -56,7 +60,8 @@ final class ExclusiveOutput {
     var opened: Int32 = -1
     var error: Int32 = 0
     var isNamed = false
-    // Sixteen random hexadecimal digits do not collide. The retries are for a cloned machine that repeats its numbers.
+    // Sixteen random hexadecimal digits do not collide by chance. The retries are for cloned machines, which may get
+    // the same random numbers.
     for _ in 0..<4 {
       let random = String(UInt64.random(in: .min ... .max), radix: 16)
       temporary = ".lifeboat-" + random + ".partial"
@@ -83,7 +88,7 @@ final class ExclusiveOutput {
     }
   }
 
-  /// Makes a file in the system's temporary folder that never has a name. Errors give a path that contains `what`.
+  /// Makes a file without a name in the system's temporary folder. The path in errors contains `what`.
   convenience init(unnamed what: String) throws(BundleError) {
     let place = FileManager.default.temporaryDirectory.path
     let name = "lifeboat-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16) + "-" + what
@@ -95,7 +100,7 @@ final class ExclusiveOutput {
   private static func openFolder(_ path: String) -> Int32 {
     let opened = SystemCalls.openFolder(following: path)
     #if os(Linux)
-      // A folder that may be written but not read is opened with O_PATH, which Swift does not import.
+      // A folder that the user may write to but not read is opened with O_PATH. Swift does not import this constant.
       if opened < 0, errno == EACCES { return SystemCalls.open(path, 0x20_0000 | O_DIRECTORY) }
     #endif
     return opened
@@ -131,7 +136,7 @@ final class ExclusiveOutput {
     var done = 0
     while done < bytes.count {
       guard let position = off_t(exactly: offset &+ UInt64(done)) else {
-        throw BundleError(.writeFailed, "the output is too large for the system", path: path)
+        throw BundleError(.writeFailed, "the output is larger than a file can be here", path: path)
       }
       let rest = bytes.dropFirst(done)
       let written = unsafe rest.withUnsafeBytes { raw in
@@ -146,7 +151,7 @@ final class ExclusiveOutput {
     }
   }
 
-  /// Opens what was written so far, to be read back. Errors give `path`, or the path of the output.
+  /// Opens the file to read back what was written so far. Errors name `path`, or the output's path if `path` is nil.
   func input(named path: String? = nil) throws(BundleError) -> InputFile {
     guard descriptor >= 0 else {
       throw BundleError(.misuse, "the output was closed before it was read back", path: self.path)
@@ -163,8 +168,8 @@ final class ExclusiveOutput {
 
   // MARK: - End
 
-  /// Makes the bytes durable and gives the file its final name. Returns the temporary path if it could not be removed,
-  /// which does no harm: it is a second name of the same file.
+  /// Makes the bytes durable and gives the file its final name. Returns the temporary path if the temporary name could
+  /// not be removed, otherwise nil. A remaining temporary name does no harm: it is a second name of the same file.
   func commit() throws(BundleError) -> String? {
     guard descriptor >= 0, !isUnnamed else {
       throw BundleError(.misuse, "the output was closed before its end", path: path)
@@ -189,7 +194,8 @@ final class ExclusiveOutput {
     }
   }
 
-  /// Removes the temporary name if it still belongs to the file made here. Returns whether the file no longer has it.
+  /// Removes the temporary name if it still belongs to the file that this object made. Returns whether the file no
+  /// longer has that name.
   private func removeTemporaryName() -> Bool {
     let end = calls.remove(folder, temporaryName) { name in
       identity.map { FileStatus.found(name, in: folder)?.isSameFile(as: $0) == true } == true
@@ -204,14 +210,14 @@ final class ExclusiveOutput {
     descriptor = -1
   }
 
-  /// Gives the file its final name. Returns whether the temporary one still exists.
+  /// Gives the file its final name. Returns whether the temporary name still exists.
   private func giveName() throws(BundleError) -> Bool {
     if SystemCalls.retrying({ calls.link(folder, temporaryName, name) }) == 0 { return true }
     let error = errno
     guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK, EACCES].contains(error) else {
       throw namingError(error)
     }
-    // The volume has no hard links, such as FAT and some network shares.
+    // The volume does not support hard links. FAT and some network shares do not.
     guard SystemCalls.retrying({ calls.rename(folder, temporaryName, name) }) == 0 else {
       throw namingError(errno)
     }

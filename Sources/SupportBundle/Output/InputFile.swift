@@ -1,7 +1,8 @@
 import CLibrary
 import SafeFiles
 
-/// A regular file, open for reading only and read by position, so that no reader disturbs another.
+/// A regular file that is open for reading only. Each read states its own offset, so several readers can use the file
+/// at the same time.
 final class InputFile: Sendable {
   let path: String
   /// The size in bytes when the file was opened.
@@ -11,19 +12,19 @@ final class InputFile: Sendable {
   // With O_NONBLOCK opening a pipe does not block; it has no effect on regular files.
   private static let flags = O_RDONLY | O_NONBLOCK
 
-  /// Opens `path`. With `followsLink` false a symbolic link as last component is refused.
+  /// Opens `path`. If `followsLink` is false and the last component is a symbolic link, the path is refused.
   convenience init(path: String, followsLink: Bool) throws(BundleError) {
     try SystemPath.check(path)
     let flags = Self.flags | (followsLink ? 0 : O_NOFOLLOW)
     try self.init(path: path) { SystemCalls.open(path, flags) }
   }
 
-  /// Opens the file `name` in an open folder. A link is refused. Errors give `path`.
+  /// Opens the file `name` in an open folder. A link is refused. Errors name `path`.
   convenience init(name: String, in folder: Int32, path: String) throws(BundleError) {
     try self.init(path: path) { SystemCalls.openForReading(name, in: folder) }
   }
 
-  /// Opens the file behind a descriptor, which the caller keeps and closes. The file gets a descriptor of its own.
+  /// Opens the file of an open descriptor. The new object duplicates the descriptor; the caller closes the original.
   convenience init(descriptor: Int32, path: String) throws(BundleError) {
     try self.init(path: path) { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
   }
@@ -51,8 +52,8 @@ final class InputFile: Sendable {
     _ = close(descriptor)
   }
 
-  /// Fills `buffer` from `offset` on. Returns how many bytes were read: fewer than requested only at the end of the
-  /// file.
+  /// Reads up to `count` bytes at `offset` into the start of `buffer`. Returns the number of bytes read, which is
+  /// smaller than requested only at the end of the file.
   func read(at offset: UInt64, into buffer: inout [UInt8], count: Int) throws(BundleError) -> Int {
     let wanted = min(count, buffer.count)
     guard let position = Int64(exactly: offset), position <= .max - Int64(wanted) else { return 0 }
@@ -67,7 +68,7 @@ final class InputFile: Sendable {
     return done
   }
 
-  /// Reads exactly `count` bytes from `offset` on. Throws `bundle.truncated` if the file ends earlier.
+  /// Reads exactly `count` bytes, starting at `offset`. Throws `bundle.truncated` if the file ends earlier.
   func bytes(at offset: UInt64, count: Int) throws(BundleError) -> [UInt8] {
     let available = size > offset ? size - offset : 0
     guard count >= 0, UInt64(count) <= available else {
@@ -103,7 +104,7 @@ final class InputFile: Sendable {
 
 /// Checks paths, and makes errors of failed system calls.
 enum SystemPath {
-  /// Throws for an empty path, and for a path with a NUL byte, at which a C string ends.
+  /// Throws for an empty path, and for a path with a NUL byte, because a C string would end there.
   static func check(_ path: String) throws(BundleError) {
     if path.isEmpty { throw BundleError(.inputMissing, "the path is empty", path: path) }
     if path.utf8.contains(0) {

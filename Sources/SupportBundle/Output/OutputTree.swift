@@ -2,35 +2,38 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// Files and folders that a run creates below one open folder, and that it can remove again.
+/// Creates files and folders within one open folder, and can remove them later.
 ///
-/// Everything is created exclusively and relative to open descriptors, so that a link that replaces one of these
-/// folders is never followed. Only what this object has created is removed, and only if its name still belongs to it.
+/// Each file or folder is created exclusively and relative to an open descriptor of its parent. So a link that replaces
+/// a parent folder is never followed. A file or folder is removed only if this object has created it and its name still
+/// belongs to it.
 package final class OutputTree {
-  /// Called with the path of each thing to create and a closure that creates it and returns whether it exists
-  /// afterwards.
+  /// Called with the path of each file or folder to create, and a closure that creates it. The closure returns whether
+  /// the file or folder exists afterwards.
   package typealias Making = (_ path: String, _ make: () -> Bool) -> Void
 
   private struct Made {
     let parts: [String]
     let status: FileStatus
-    /// A descriptor that keeps the inode number from being reused; -1 when too many are open already.
+    /// A descriptor of the file or folder. It is kept open so that the inode number is not reused; -1 when too many are
+    /// open already.
     let held: Int32
   }
 
-  /// How many of the created files and folders are kept open.
+  /// The maximum number of created files and folders that are kept open.
   private static let heldLimit = 128
 
-  /// The folder that all names are relative to.
+  /// The path of the open folder, to which all names are relative.
   package let path: String
   private let descriptor: Int32
   private let making: Making
   private var made: [Made] = []
-  /// The indexes of the folders in `made`, by name.
+  /// The index in `made` of each created folder. The key is the folder's path, as one array of bytes for each path
+  /// component.
   private var folders: [[[UInt8]]: Int] = [:]
 
-  /// Opens `folder`, in which files and folders will be created; its path may contain links. `making` is called for
-  /// each new file or folder, so that the caller can note it before it exists.
+  /// Opens `folder`, in which files and folders will be created. The path of `folder` may contain links. `making` is
+  /// called for each new file or folder before it exists, so that the caller can record its path.
   package init(in folder: String, making: @escaping Making) throws(BundleError) {
     try SystemPath.check(folder)
     path = folder
@@ -46,7 +49,8 @@ package final class OutputTree {
     if descriptor >= 0 { _ = close(descriptor) }
   }
 
-  /// Makes a folder that does not exist yet, directly below the open folder or below a folder that this tree has made.
+  /// Makes the folder `parts`, which must not exist yet. The elements of `parts` are the components of its path,
+  /// relative to the open folder. The parent is the open folder, or a folder that this tree has made.
   package func makeFolder(_ parts: [String], mode: UInt32) throws(BundleError) {
     let (parent, name) = try self.parent(of: parts)
     defer { release(parent) }
@@ -60,7 +64,7 @@ package final class OutputTree {
     try note(opened, parts)
   }
 
-  /// Makes the parent folders of the last of `parts`, except those that this tree has made already.
+  /// Makes the folders that contain the file or folder `parts`, except those that this tree has made already.
   package func makeFolders(above parts: [String], mode: UInt32) throws(BundleError) {
     for count in 1..<max(parts.count, 1) {
       let above = Array(parts[..<count])
@@ -68,7 +72,8 @@ package final class OutputTree {
     }
   }
 
-  /// Makes a file that does not exist yet. The caller closes the returned descriptor, which is open for writing.
+  /// Makes the file `parts`, which must not exist yet. The elements of `parts` are the components of its path, relative
+  /// to the open folder. Returns a descriptor for writing, which the caller closes.
   package func makeFile(_ parts: [String], mode: UInt32) throws(BundleError) -> Int32 {
     let (parent, name) = try self.parent(of: parts)
     defer { release(parent) }
@@ -92,8 +97,8 @@ package final class OutputTree {
     }
   }
 
-  /// Removes what this tree has made, the last first. Files that other programs put into these folders stay, and so do
-  /// the folders with these files.
+  /// Removes all files and folders that this tree has made, in reverse order. Files of other programs in these folders
+  /// stay, and so do the folders that contain them.
   package func discard() {
     for item in made.reversed() {
       guard let (parent, name) = try? self.parent(of: item.parts) else { continue }
@@ -115,8 +120,8 @@ package final class OutputTree {
 
   // MARK: - Paths
 
-  /// Opens the folder that contains a name, and returns it with the last part of the name. Every folder above must have
-  /// been made by this tree.
+  /// Opens the folder that contains the file or folder `parts`. Returns the descriptor of this folder, and the last
+  /// element of `parts`. This tree must have made each folder that the other elements name.
   private func parent(of parts: [String]) throws(BundleError) -> (Int32, String) {
     guard let last = parts.last, parts.allSatisfy({ PathText.isPlainName($0) }) else {
       throw BundleError(
@@ -168,7 +173,8 @@ package final class OutputTree {
     made.append(Made(parts: parts, status: status, held: held))
   }
 
-  /// Creates something with `call` and returns its result: 0 or more on success, with `errno` kept.
+  /// Creates a file or folder with `call`, and returns the result of `call`: 0 or more on success. `errno` stays as
+  /// `call` left it.
   private func make(_ parts: [String], _ call: () -> Int32) -> Int32 {
     var result: Int32 = -1
     var code: Int32 = 0
@@ -197,7 +203,8 @@ package final class OutputTree {
   }
 }
 
-/// A private folder in the system's temporary folder, for this user only. It is removed when this object is released.
+/// A folder with a random name that only this user can open. The folder and its files are removed when this object is
+/// deallocated.
 package final class PrivateFolder {
   /// The path of the folder.
   package var path: String { PathText.joined(tree.path, name) }
@@ -215,7 +222,8 @@ package final class PrivateFolder {
 
   deinit { tree.discard() }
 
-  /// Makes a file in the folder, and the folders above it. The caller closes its descriptor.
+  /// Makes a file in the folder, and the subfolders that contain the file. Returns a descriptor for writing, which the
+  /// caller closes.
   package func makeFile(_ parts: [String]) throws(BundleError) -> Int32 {
     try tree.makeFolders(above: [name] + parts, mode: 0o700)
     return try tree.makeFile([name] + parts, mode: 0o600)

@@ -2,12 +2,13 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// A folder that stays open. Files below it are read from this folder even if its path leads to another folder later.
+/// A folder that stays open. Its files are read from this folder even if the folder's path later leads to another
+/// folder.
 final class SourceFolder: Sendable {
   let path: String
   private let descriptor: Int32
 
-  /// Opens the folder; its path may contain links.
+  /// Opens the folder. The path may contain links.
   init(_ path: String) throws(BundleError) {
     try SystemPath.check(path)
     self.path = path

@@ -5,9 +5,9 @@ import StoreExtraction
 
 extension AllowList {
   /// Throws for a permission that names an entity, table or attribute which the store does not have. Without this
-  /// check, a typing error would only show in the finished bundle, when it is too late to ask again.
+  /// check, a typing error would show only in the finished bundle, when nobody can correct it any more.
   ///
-  /// - Throws: `bundle.unknownName`, and `SQLiteFileError` when the device fails.
+  /// - Throws: `bundle.unknownName`, and `SQLiteFileError` when the store cannot be read.
   package func check(against store: CoreDataStore) throws {
     var attributes: [ExactText: Set<ExactText>] = [:]
     for table in store.plainTables {

@@ -11,13 +11,13 @@ import StoreExtraction
 /// Folder.*
 /// ```
 ///
-/// `Note.title` allows the values of an attribute, in rows of the entity and of its descendants. `Folder.*` allows the
-/// values of all attributes. In a file that is not a Core Data store, the names are those of tables and columns. A name
-/// with a dot or with quotes stands in double quotes, as in SQL: `"v1.notes"."a ""title"""`. All other values are
-/// redacted.
+/// `Note.title` allows the values of the attribute `title` in rows of the entity `Note` and of its subentities.
+/// `Folder.*` allows the values of all attributes of `Folder`. In a file that is not a Core Data store, the names are
+/// those of tables and columns. A name with a dot or a quotation mark is written in double quotes, as in SQL:
+/// `"v1.notes"."a ""title"""`. All other values are redacted.
 package struct AllowList: Sendable, Equatable {
-  /// A permission: an entity or table, and an attribute or column. The attribute is nil in a permission for all of
-  /// them.
+  /// A permission: an entity or table, and an attribute or column. The attribute is nil in a permission for all
+  /// attributes.
   struct Permission: Sendable, Hashable {
     let entity: ExactText
     let attribute: ExactText?
@@ -27,7 +27,7 @@ package struct AllowList: Sendable, Equatable {
       self.attribute = attribute.map { ExactText($0) }
     }
 
-    /// Reads a line; nil when it is not a permission.
+    /// Reads a line; nil when the line is not a permission.
     init?(_ line: String) {
       var rest = Array(line.utf8)[...]
       guard !rest.starts(with: "*.".utf8), let entity = Self.takeName(from: &rest),
@@ -41,12 +41,13 @@ package struct AllowList: Sendable, Equatable {
       }
     }
 
-    /// The permission as a message names it.
+    /// The name of the permission in messages.
     var name: String { entity.text + "." + (attribute?.text ?? "*") }
 
     private static let quote = UInt8(ascii: "\"")
 
-    /// Removes a name from the start of a line and returns it: up to the next dot, or in quotes. Nil without a name.
+    /// Removes a name from the start of a line and returns the name. The name is in quotes, or ends at the next dot.
+    /// Nil when the line does not start with a name.
     private static func takeName(from line: inout ArraySlice<UInt8>) -> String? {
       var name: [UInt8] = []
       if line.first == quote {
@@ -70,7 +71,7 @@ package struct AllowList: Sendable, Equatable {
 
   /// The first line of every allow-list.
   static let firstLine = "lifeboat-allow 1"
-  /// The most bytes of an allow-list: 1 MiB.
+  /// The maximum size of an allow-list: 1 MiB.
   static let maxBytes = 1 << 20
 
   /// The list that allows nothing.
@@ -119,7 +120,7 @@ package struct AllowList: Sendable, Equatable {
     }
   }
 
-  /// A line without the blanks around it, and without the carriage return of Windows.
+  /// A line without the spaces and tabs around it, and without the carriage return that Windows writes at its end.
   private static func trimmed(_ line: Substring.UTF8View) -> String {
     let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0d }
     let start = line.drop(while: isBlank)
@@ -127,8 +128,8 @@ package struct AllowList: Sendable, Equatable {
     return String(decoding: start[..<end], as: UTF8.self)
   }
 
-  /// Whether the values of an attribute are allowed in rows of an entity. `entities` has the entity and its ancestors;
-  /// a permission for any of these counts.
+  /// Whether the values of an attribute are allowed in rows of an entity. `entities` contains the entity and all
+  /// entities from which it inherits. A permission for any of them is enough.
   package func allows(_ attribute: String, of entities: [String]) -> Bool {
     entities.contains {
       permissions.contains(Permission(entity: $0, attribute: attribute))

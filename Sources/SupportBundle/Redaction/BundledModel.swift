@@ -1,21 +1,22 @@
 import ModelTools
 import ObjectModel
 
-/// A model reduced to what may leave the machine: what the app's code says of its data, and nothing that could be data.
+/// A model reduced to the parts that may leave the machine. These describe the structure of the app's data. Parts that
+/// could contain data are left out.
 ///
-/// Every part that is kept is named in this file, so a new part of ``ManagedObjectModel`` stays out until someone adds
-/// it. Default values, user info and everything with predicates are left out: validation rules, fetched properties,
-/// templates, partial indexes. A derivation is kept if it has no literal. A free text is kept if it has the form of one
-/// or a few identifiers.
+/// Every part that is kept is named in this file, so a new part of ``ManagedObjectModel`` is left out until someone
+/// adds it here. Default values and user info are left out. So is everything with predicates: validation rules, fetched
+/// properties, fetch request templates, partial indexes. A derivation is kept if it has no string literal. A free text
+/// is kept if it has the form of one or a few identifiers.
 struct BundledModel {
   /// The model as the `contents` of an `.xcdatamodel`.
   let contents: [UInt8]
-  /// How many entities have a different version hash than in the full model, because a part that counts in the hash was
-  /// left out or cannot be expressed in ``contents``.
+  /// The number of entities with another version hash than in the full model. Such an entity lost a part that the hash
+  /// covers: the part was left out, or cannot be expressed in ``contents``.
   let changedHashCount: Int
 
-  /// Reduces a model. Nil when a name does not have a usual form, because a made-up model could carry anything in its
-  /// names.
+  /// Reduces a model. Nil when a name in the model does not have a usual form, because a forged model could have
+  /// anything in its names.
   init?(_ model: ManagedObjectModel) {
     guard model.entityNames.allSatisfy(Self.isName) else { return nil }
     var entities: [Entity] = []

@@ -5,26 +5,26 @@ import RowText
 import SQLiteFile
 import StoreExtraction
 
-/// How the rows of a store go into a bundle.
+/// How the values of rows are written into a bundle.
 package enum Redaction: Sendable, Equatable {
-  /// A token replaces each value that is not allowed.
+  /// A token replaces each value that the allow-list does not name.
   case values(except: AllowList)
-  /// Rows go in as they are.
+  /// All values are written unchanged.
   case none
 }
 
-/// Writes rows as JSON lines, with tokens for values that are not allowed. Entities, primary keys and relationships of
-/// a Core Data store are written as they are, because Core Data counts its keys itself. In any other file a key is a
-/// value.
+/// Writes rows as JSON lines, with tokens in place of values that are not allowed. Entities, primary keys and
+/// relationships of a Core Data store are written unchanged, because Core Data assigns the keys itself. In any other
+/// file, keys are redacted like other values.
 struct RedactedRows {
   private let allowed: AllowList
   private let numbers: NumberForm
   private let descriptor: Int32
   private let names: WrittenNames
-  /// How many columns have too many different numbers to be ranked.
+  /// The number of columns whose numbers got no ranks, because the column has too many different numbers.
   private(set) var overfullCount = 0
 
-  /// Gives names the form in which they are written: a name that a user may have chosen becomes a token.
+  /// Decides how names are written. A name that a user may have chosen becomes a token.
   private final class WrittenNames {
     var mask: RecordMask
 
@@ -35,10 +35,10 @@ struct RedactedRows {
   }
 
   /// - Parameters:
-  ///   - allowed: the values that are written as they are.
+  ///   - allowed: the values that are written unchanged.
   ///   - numbers: what the token of a number tells about the number.
-  ///   - mask: gives tokens to names that a user may have chosen.
-  ///   - descriptor: an open file descriptor; it is not closed.
+  ///   - mask: replaces names that a user may have chosen with tokens.
+  ///   - descriptor: the open file descriptor to write to. It is not closed.
   init(
     allowing allowed: AllowList, _ numbers: NumberForm, _ mask: RecordMask, to descriptor: Int32
   ) {
@@ -48,10 +48,10 @@ struct RedactedRows {
     names = WrittenNames(mask)
   }
 
-  /// The mask, with the tokens of the names that were written.
+  /// The mask with all tokens that it has given to names so far.
   var mask: RecordMask { names.mask }
 
-  /// Writes the rows of the given entities and tables; nil writes the rows of all.
+  /// Writes the rows of the given entities and tables. If `entities` is nil, writes all rows.
   mutating func write(_ store: CoreDataStore, of entities: [String]?) throws {
     let tables = ExactText.named(entities, among: store.plainTables, \.name)
     var ranks: NumberRanks?
@@ -62,7 +62,7 @@ struct RedactedRows {
     var output = OutputBuffer(descriptor: descriptor)
     let entityNames = Set(store.entityNames.values.map { ExactText($0) })
     for table in tables {
-      // A permission for an entity is not meant for a table of the same name.
+      // A permission for an entity does not apply to a table of the same name.
       let columns = columns(of: table, isAllowed: !entityNames.contains(ExactText(table.name)))
       let lead = Array(
         "{\"table\":\(JSONLiteral.string(names.other(table.name))),\"values\":{".utf8)
@@ -96,9 +96,9 @@ struct RedactedRows {
 
   /// A column of a table that does not belong to an entity.
   private struct Column {
-    /// What is written before the value: the column's name as a key of JSON.
+    /// The bytes before each value: the column's name as a JSON key.
     let lead: [UInt8]
-    /// The column as the tokens need it; nil when the values are allowed.
+    /// The column for which the tokens of the values are made; nil when the values are allowed and need no tokens.
     let hidden: HiddenColumn?
   }
 
@@ -122,8 +122,8 @@ struct RedactedRows {
 
   // MARK: - Ranks
 
-  /// Ranks the numbers of all columns. All rows are read once for this before they are written, because a rank depends
-  /// on all numbers of its column.
+  /// Ranks the numbers of all columns. This reads all rows once before any is written, because the rank of a number
+  /// depends on all numbers in its column.
   private func ranks(of store: CoreDataStore, _ entities: [String]?, _ tables: [Table]) throws
     -> NumberRanks
   {

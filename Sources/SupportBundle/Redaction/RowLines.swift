@@ -6,33 +6,34 @@ import RowText
 import SQLiteFile
 import SafeText
 
-/// Writes the rows of a bundle again, as JSON lines, with tokens for the values that are still in them. Tokens that are
-/// in the rows already are kept.
+/// Copies the rows of a bundle as JSON lines, with tokens in place of values that are not allowed. Existing tokens are
+/// kept.
 ///
-/// The type of a value is told from its JSON. A text in the form of a date or a UUID counts as a date or a UUID.
+/// The type of a value is derived from its JSON. A text in the form of a date or a UUID counts as a date or a UUID.
 package struct RowLines {
   /// The error for rows that cannot be read.
   static let unreadable = BundleError(
     .badRecord, "the rows of the bundle are not in the form that this version reads",
     entry: StoreBundle.rowsName)
-  /// The most bytes of one row: 64 MiB.
+  /// The maximum size of one row: 64 MiB.
   private static let maxLineBytes = 64 << 20
 
   private let tokens = ValueTokens()
   private let allowed: AllowList
   private let entities: Set<ExactText>?
   private let lineage: (String) -> [String]
-  /// The names of the entities of the model, and of those that rows had so far. In the file, the rows of tables come
-  /// after those of entities.
+  /// The names of all entities that the model has, and of all entities that rows had so far. In the file, the rows of
+  /// entities come before the rows of other tables, so the names are complete when the first such table is read.
   private var entityNames: Set<ExactText>
 
-  /// How many values became tokens.
+  /// The number of values that were replaced by tokens.
   private(set) var tokenCount = 0
-  /// How many rows were dropped, because their entity or table is not wanted.
+  /// The number of rows that were dropped because their entity or table is not wanted.
   private(set) var droppedRowCount = 0
-  /// Whether some values were tokens before this run.
+  /// Whether some values in the original bundle were tokens already.
   private(set) var hasOlderTokens = false
-  /// The names of attributes and columns that the rows have, by the name of their entity or table.
+  /// The names of the attributes or columns in the rows of each entity or table. The key is the name of the entity or
+  /// table.
   private(set) var names: [ExactText: Set<ExactText>] = [:]
   /// The tokens for names that a user may have chosen.
   private(set) var nameTokens: NameTokens
@@ -40,8 +41,8 @@ package struct RowLines {
   /// - Parameters:
   ///   - entities: the entities and tables whose rows are kept; nil for all.
   ///   - allowed: the values that are kept.
-  ///   - model: says which entities are ancestors of others; nil without one.
-  ///   - nameTokens: gives tokens to names that a user may have chosen.
+  ///   - model: says which entities inherit from which; nil when the bundle has no model.
+  ///   - nameTokens: the tokens for names that a user may have chosen.
   init(
     of entities: [String]?, allowing allowed: AllowList, _ model: ManagedObjectModel?,
     _ nameTokens: NameTokens
@@ -83,13 +84,13 @@ package struct RowLines {
 
   // MARK: - Rows
 
-  /// A row as the lines of a bundle have it.
+  /// A row, read from one line of a bundle's rows.
   private struct Row {
-    /// What the row belongs to: `entity` or `table`.
+    /// Whether the row belongs to an entity or a table: `entity` or `table`.
     let kind: String
     /// The name of the entity or table; nil for a row of an unknown entity.
     let name: String?
-    /// The primary key; nil for a row without one.
+    /// The primary key; nil for a row without a primary key.
     let key: Int64?
     let values: [(name: String, value: JSONValue)]
 
@@ -109,14 +110,14 @@ package struct RowLines {
       switch members["values"] {
       case .object(let values)?:
         self.values = values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-      // A table's row without the names of columns, as SQLite stores it.
+      // A row of a table may be a list of values without the names of columns.
       case .array(let values)?: self.values = values.enumerated().map { ("c\($0)", $1) }
       default: throw RowLines.unreadable
       }
     }
   }
 
-  /// Writes a row with tokens. A row of an entity or table that is not wanted is dropped.
+  /// Reads a row from a line, and writes it with tokens. A row of an entity or table that is not wanted is dropped.
   mutating func append(_ line: ArraySlice<UInt8>, to output: inout OutputBuffer) throws {
     guard !line.isEmpty else { return }
     let row = try Row(line)
@@ -130,7 +131,7 @@ package struct RowLines {
     }
     let lineage = row.name.map(lineage) ?? []
     if row.kind == "entity", let rowName { entityNames.insert(rowName) }
-    // A permission for an entity is not meant for a table of the same name.
+    // A permission for an entity does not apply to a table of the same name.
     let mayShow = row.kind == "entity" || rowName.map { !entityNames.contains($0) } ?? true
     output.append("{\"\(row.kind)\":")
     append(name: row.name, row.kind == "entity" ? .entity : .schema, to: &output)
@@ -150,7 +151,7 @@ package struct RowLines {
     output.append("}}\n")
   }
 
-  /// Writes a name, or the token of one that a user may have chosen.
+  /// Writes a name, or the token of the name if a user may have chosen it.
   private mutating func append(
     name: String?, _ kind: NameTokens.Kind, to output: inout OutputBuffer
   ) {
@@ -185,8 +186,9 @@ package struct RowLines {
     }
   }
 
-  /// Reads a line with `decode`, which returns nil for JSON that it cannot read. Rows have `9e999` and `-9e999` for
-  /// infinite numbers, which Foundation does not read; `decode` then gets `{"infinite":1}` and `{"infinite":-1}`.
+  /// Reads a line with `decode`, which returns nil for JSON that it cannot read. In a line, infinite numbers have the
+  /// forms `9e999` and `-9e999`, which Foundation cannot read. If `decode` returns nil, it is called again with a line
+  /// in which `{"infinite":1}` and `{"infinite":-1}` replace these numbers.
   package static func read<Row>(
     _ line: ArraySlice<UInt8>, _ decode: (Data) -> Row?
   ) -> Row? {
@@ -219,7 +221,7 @@ package struct RowLines {
     return result[...]
   }
 
-  /// The infinite number that ``read(_:_:)`` has replaced by this value; nil for any other value.
+  /// The infinite number that ``read(_:_:)`` has replaced with this value; nil for any other value.
   private static func infinity(_ value: JSONValue) -> Double? {
     guard case .object(let members) = value, members.count == 1,
       case .integer(let sign)? = members["infinite"]
@@ -261,14 +263,15 @@ package struct RowLines {
 
   // MARK: - Tokens
 
-  /// The kinds of tokens. Each has the members that may stand beside the token, in the order in which they are written.
+  /// The kinds of tokens. `more` has the other members that a token of this kind may have in its JSON object, in the
+  /// order in which they are written.
   private static let kinds: [(kind: String, more: [String])] = [
     ("text", ["length", "script"]), ("integer", ["range", "rank"]), ("real", ["range", "rank"]),
     ("data", ["bytes"]), ("file", ["bytes"]), ("boolean", []), ("uuid", []), ("date", []),
   ]
 
-  /// Writes a token as it is. Returns false, and writes nothing, for anything else. The scan of the finished bundle
-  /// checks what is in the token.
+  /// Writes `members` unchanged if they are a token. Otherwise writes nothing and returns false. What the token
+  /// contains is checked later, by the scan of the finished bundle.
   private func append(token members: [String: JSONValue], to output: inout OutputBuffer) -> Bool {
     guard let (kind, more) = Self.kinds.first(where: { members[$0.kind] != nil }),
       case .string(let token)? = members[kind],
@@ -324,7 +327,7 @@ package struct RowLines {
 }
 
 extension PropertyValue {
-  /// Makes a value of a text in JSON: a date or a UUID if the text has exactly this form, else the text itself.
+  /// Makes a value from a text in JSON: a date or a UUID if the text has exactly such a form, otherwise a string.
   fileprivate init(_ text: String) {
     let bytes = Array(text.utf8)
     if bytes.count == 36, let uuid = UUID(uuidString: text), text == uuid.uuidString {

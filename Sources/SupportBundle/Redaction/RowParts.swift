@@ -1,13 +1,13 @@
 import RowText
 
-/// Counts and selects the rows of a bundle by the entity or table that they belong to, which the start of each line
-/// names.
+/// Counts and selects the rows of a bundle by entity or table. The start of each line names the entity or table of its
+/// row.
 enum RowParts {
-  /// The rows of one entity or table, counted.
+  /// The counts for the rows of one entity or table.
   struct Part {
-    /// How many rows the entity or table has.
+    /// The number of rows.
     var rowCount = 0
-    /// How many bytes the lines of these rows have, with their line feeds.
+    /// The number of bytes in the lines of these rows, including line feeds.
     var byteCount = 0
   }
 
@@ -23,7 +23,7 @@ enum RowParts {
     return Array(parts.values)
   }
 
-  /// Copies the first `limit` rows of each entity or table. `dropped` is how many rows were left out.
+  /// Copies the first `limit` rows of each entity or table. `dropped` is the number of rows that were left out.
   static func first(_ limit: Int, of rows: InputFile) throws -> (rows: InputFile, dropped: Int) {
     let made = try ExclusiveOutput(unnamed: StoreBundle.rowsName)
     var output = OutputBuffer(descriptor: made.descriptor)
@@ -44,8 +44,8 @@ enum RowParts {
     return (try made.input(), dropped)
   }
 
-  /// The most rows to keep of each part so that all parts together have at most `byteCount` bytes. It assumes that the
-  /// rows of a part are equally long.
+  /// The maximum number of rows of each part for which all parts together have at most `byteCount` bytes. The
+  /// computation assumes that all rows of a part have the same length.
   static func rowsPerPart(_ parts: [Part], within byteCount: Double) -> Int {
     func size(_ limit: Int) -> Double {
       parts.reduce(0) { sum, part in
@@ -60,8 +60,8 @@ enum RowParts {
     return fits
   }
 
-  /// A line up to the end of the name in it, as in `{"entity":"Note"`, which identifies the row's part. Empty for a
-  /// line of another form; these lines count as one part.
+  /// The start of a line up to the name of the entity or table, for example `{"entity":"Note"`. This start identifies
+  /// the part to which the row belongs. Empty for a line of another form; all such lines count as one part.
   private static func name(of line: ArraySlice<UInt8>) -> [UInt8] {
     var quotes = 0
     var isEscaped = false

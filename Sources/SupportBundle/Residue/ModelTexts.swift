@@ -1,8 +1,8 @@
 import ObjectModel
 
 /// The texts of a model that are not names: default values, user info, and the constants of its predicates and
-/// expressions. They are searched for wherever a model may have them, because what a bundle's model leaves out must not
-/// be in any other entry of the bundle either.
+/// expressions. All of them are searched for, whatever part of the model they are in: a text that is left out of a
+/// bundle's model must not be in any other entry of the bundle either.
 enum ModelTexts {
   /// All texts of a model that are not names.
   static func all(of model: ManagedObjectModel) -> [String] {
@@ -36,7 +36,7 @@ enum ModelTexts {
     }
     texts += Self.texts(of: attribute.derivation?.expression)
     texts += Self.texts(of: attribute.derivation?.filterPredicate)
-    // Each element of a composite has texts of its own.
+    // The elements of a composite attribute have texts, too.
     return texts + attribute.elements.flatMap { Self.texts(of: $0) }
   }
 

@@ -4,10 +4,11 @@ import SafeText
 import StoreFiles
 import StoreRecovery
 
-/// Names that a user may have chosen, unless they look like names in a program. Records describe what has these names,
-/// but must not contain them.
+/// Finds the names that a user may have chosen. Names that look like names in a program do not count. Records of a
+/// bundle must not contain the names that are found.
 enum NamedTexts {
-  /// Calls `body` with each name until `body` returns false. Returns whether `body` never returned false.
+  /// Calls `body` with each such name in a store and in an incident, until `body` returns false. Returns false if
+  /// `body` has returned false.
   static func forEach(
     of store: CoreDataStore?, _ incident: Incident?, _ body: (String) -> Bool
   ) -> Bool {
@@ -46,8 +47,8 @@ enum NamedTexts {
       + (incident.model.map { $0.differing + $0.onlyInStore + $0.onlyInModel } ?? [])
   }
 
-  /// Whether a name has only ASCII letters, digits and the signs `_$.+:-`, which programs use. A version may have a
-  /// space before its number.
+  /// Whether a name looks like one in a program: it has only ASCII letters, digits and the signs `_$.+:-`. A version
+  /// may have a space before its number.
   private static func isOrdinary(_ name: String) -> Bool {
     var bytes = Array(name.utf8)[...]
     if let space = bytes.lastIndex(of: 0x20), space + 1 < bytes.count,

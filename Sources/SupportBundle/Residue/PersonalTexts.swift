@@ -1,10 +1,10 @@
 import CLibrary
 import Foundation
 
-/// Finds personal texts by their form: e-mail addresses, telephone numbers and keys. It also finds the names of this
-/// machine, its user and the home folder.
+/// Finds personal texts by their form: e-mail addresses, telephone numbers and keys. It also finds the name of this
+/// machine, the name of its user, and the path of the home folder.
 struct PersonalTexts {
-  /// What a found text is.
+  /// The kind of a text that was found. The raw value is for messages.
   enum Kind: String, Sendable, CaseIterable {
     case home = "the home folder"
     case user = "the name of the user"
@@ -14,15 +14,17 @@ struct PersonalTexts {
     case key = "a key or token"
   }
 
-  /// The names of this machine that are searched for, unless they are public words.
+  /// The name of this machine, the name of its user, and the path of the home folder. A text among these is missing if
+  /// it is too short, or if it consists of public words.
   private var own: [(kind: Kind, text: [UInt8])] = []
 
-  /// Takes the names of this process's user and machine.
+  /// Prepares a search for the name of this machine, the name of the user who runs this process, and the path of the
+  /// user's home folder.
   init(_ words: PublicWords) {
     self.init(home: NSHomeDirectory(), user: NSUserName(), host: Self.hostName, words)
   }
 
-  /// The machine's own name. It does not come from Foundation, which would look the name up on the network.
+  /// The machine's own name. It is not taken from Foundation, because Foundation would look it up on the network.
   private static var hostName: String {
     var bytes = [CChar](repeating: 0, count: 256)
     guard unsafe gethostname(&bytes, bytes.count - 1) == 0 else { return "" }
@@ -30,7 +32,7 @@ struct PersonalTexts {
   }
 
   init(home: String, user: String, host: String, _ words: PublicWords) {
-    // Of the name of a machine, only the part before the first dot is searched for.
+    // Only the part of the machine's name before the first dot is searched for.
     let machine = host.utf8.prefix { $0 != UInt8(ascii: ".") }
     for (kind, text, least) in [
       (Kind.home, Array(home.utf8), 6), (.user, Array(user.utf8), 3), (.host, Array(machine), 4),
@@ -78,8 +80,8 @@ struct PersonalTexts {
     isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "-") || byte >= 0x80
   }
 
-  /// Whether there is an e-mail address, `name@host.tld`: something before the `@`, and after it a host with a dot and
-  /// an ending of letters.
+  /// Whether the bytes contain an e-mail address, `name@host.tld`: at least one character before the `@`, and after it
+  /// a host name with a dot and an ending of letters.
   private static func hasMail(_ bytes: [UInt8]) -> Bool {
     for (place, byte) in bytes.enumerated() where byte == UInt8(ascii: "@") {
       guard place > 0, isHost(bytes[place - 1]) || "._+".utf8.contains(bytes[place - 1]) else {
@@ -95,8 +97,8 @@ struct PersonalTexts {
     return false
   }
 
-  /// Whether there is a telephone number: a plus and 8 to 15 digits (E.164), with spaces, dashes, dots, slashes and
-  /// parentheses between the digits.
+  /// Whether the bytes contain a telephone number: a plus and 8 to 15 digits (E.164). Spaces, dashes, dots, slashes and
+  /// parentheses may be between the digits.
   private static func hasPhone(_ bytes: [UInt8]) -> Bool {
     for (place, byte) in bytes.enumerated() where byte == UInt8(ascii: "+") {
       if place > 0, PublicWords.isWord(bytes[place - 1]) || bytes[place - 1] == UInt8(ascii: "/") {
@@ -113,7 +115,8 @@ struct PersonalTexts {
     return false
   }
 
-  /// The texts that keys of well-known services begin with, and how many characters follow at least.
+  /// For each known kind of key: the text with which such a key begins, and the minimum number of characters after that
+  /// text.
   private static let leads: [(lead: String, least: Int)] = [
     ("AGE-SECRET-KEY-1", 40), ("-----BEGIN", 10), ("ghp_", 30), ("gho_", 30),
     ("github_pat_", 30), ("glpat-", 18), ("xoxb-", 20), ("xoxp-", 20), ("AKIA", 16), ("ASIA", 16),
@@ -121,8 +124,8 @@ struct PersonalTexts {
     ("npm_", 36), ("Bearer ", 20), ("hf_", 30),
   ]
 
-  /// Whether there is a JSON Web Token (RFC 7519): two JSON objects in base64, joined by a dot. One object alone is not
-  /// enough, because other base64 may begin like one.
+  /// Whether the bytes contain a JSON Web Token (RFC 7519): two JSON objects in base64, joined by a dot. One object
+  /// alone is not enough, because other data in base64 may begin like a JSON object.
   private static func hasWebToken(_ bytes: [UInt8]) -> Bool {
     let lead = Array("eyJ".utf8)
     var place = 0

@@ -6,15 +6,15 @@ import StoreExtraction
 import StoreFiles
 import StoreRecovery
 
-/// The words that a bundle may hold although a row may hold them, too: the words of Lifeboat's own sentences, and the
-/// names in the code of the app. A short text that consists of these words only may come from Lifeboat, from the app or
-/// from a row.
+/// The words that may be in a bundle even if they are also in a row: the words of Lifeboat's own sentences, and the
+/// names in the app's code. If a short text consists of these words only, nobody can tell whether it comes from
+/// Lifeboat, the app or a row.
 struct PublicWords {
   private var words: Set<String>
-  /// Whole texts that a bundle holds by design: digests, the UUID of the store, statements of its schema.
+  /// Whole texts that a bundle has by design: digests, the UUID of the store, and the statements of the store's schema.
   private var texts: Set<[UInt8]> = []
 
-  /// Takes the words of Lifeboat's own sentences only.
+  /// Makes a value with the words of Lifeboat's own sentences.
   init() {
     words = Set(
       Self.vocabulary.utf8.split(separator: 0x20).map { String(decoding: $0, as: UTF8.self) })
@@ -37,8 +37,8 @@ struct PublicWords {
     if let model = store.model { add(model) }
   }
 
-  /// Adds the app's name, version and build and the id from an incident's record, and the digests of the bundle's
-  /// entries.
+  /// Adds the digests of the bundle's entries. From an incident's record, adds the incident's id and the app's name,
+  /// version and build.
   mutating func add(_ manifest: BundleManifest, _ incident: Incident?) {
     for entry in manifest.entries { texts.insert(Array(entry.sha256.utf8)) }
     guard let incident else { return }
@@ -47,7 +47,7 @@ struct PublicWords {
     }
   }
 
-  /// Adds the names of a model, and of the entities, tables and attributes that rows have.
+  /// Adds the names in a model, and the names that occur in rows: of entities or tables, and of attributes or columns.
   mutating func add(_ model: ManagedObjectModel?, _ names: [ExactText: Set<ExactText>]) {
     for (name, attributes) in names {
       add(name: name.text)
@@ -73,11 +73,11 @@ struct PublicWords {
     for word in Self.words(of: Array(name.utf8)) { words.insert(word) }
   }
 
-  /// A text of more words than this does not consist of public words by chance.
+  /// The maximum number of words in a public text. A longer text is assumed not to consist of public words by chance.
   private static let maxCount = 4
 
-  /// Whether a text is public: a whole text that a bundle holds by design, or at most four public words. A number of up
-  /// to four digits counts as a public word, because dates consist of such numbers.
+  /// Whether a text is public: it is one of ``texts``, or it has at most four words and every word is public. A number
+  /// of up to four digits counts as a public word, because dates consist of such numbers.
   func hold(_ text: [UInt8]) -> Bool {
     if texts.contains(text) { return true }
     let found = Self.words(of: text)
@@ -88,7 +88,7 @@ struct PublicWords {
       }
   }
 
-  /// The words of a text: its runs of ASCII letters, digits and non-ASCII bytes, in lower case.
+  /// The words of a text in lower case. A word is a sequence of ASCII letters, digits and non-ASCII bytes.
   private static func words(of text: [UInt8]) -> [String] {
     text.split { !isWord($0) }.map { String(decoding: $0, as: UTF8.self).lowercased() }
   }

@@ -8,12 +8,12 @@ import StoreFiles
 import StoreRecovery
 
 /// Searches a finished bundle for what must not be in it: texts of the store, and personal texts. The search does not
-/// rely on how these texts were kept out.
+/// rely on the code that kept these texts out.
 ///
-/// Every entry is decompressed and searched in all forms of ``TextForm``. Two kinds of entries are not searched,
-/// because their values were requested: the store's own files, and rows without redaction. Redacted rows have to
-/// consist of tokens (``TokenRows``). Two kinds of texts of the store cannot be found: those of at most six bytes, and
-/// those of up to four words that are all in Lifeboat's own sentences or in the app's names (``PublicWords``).
+/// Every entry is decompressed and searched for these texts in every form of ``TextForm``. Two kinds of entries are not
+/// searched, because the values in them were requested: the store's own files, and rows without redaction. Redacted
+/// rows must consist of tokens (``TokenRows``). Two kinds of texts of the store cannot be found: texts of at most six
+/// bytes, and texts of at most four words that are all ``PublicWords``.
 package struct ResidueScan {
   private let store: CoreDataStore?
   private let incident: Incident?
@@ -21,21 +21,24 @@ package struct ResidueScan {
   private let redaction: Redaction
   private let nameTokens: NameTokens
   private var words = PublicWords()
-  /// Gives the lines of the rows that a stricter copy of a bundle was made from; nil when there is a store.
+  /// Calls `body` with each row of the original bundle, when the searched bundle is a copy with less content; nil for
+  /// any other bundle.
   private var lines: ((_ body: (ArraySlice<UInt8>) throws -> Void) throws -> Void)?
 
-  /// How many bytes are searched at a time. The last `overlapBytes` of them are searched again with the next ones.
+  /// The number of bytes that are searched at a time. The last `overlapBytes` of them are searched a second time,
+  /// together with the bytes after them.
   private static let pieceBytes = 1 << 20
   private static let overlapBytes = 1 << 10
 
   /// Prepares to search.
   ///
   /// - Parameters:
-  ///   - store: the store that the bundle is about; nil when it could not be read.
-  ///   - contents: the kind of bundle that was asked for.
-  ///   - redaction: how the values of rows had to be redacted.
-  ///   - incident: the incident that the bundle is about; nil without one.
-  ///   - nameTokens: the tokens for names in rows, by which the names of an allow-list are recognized.
+  ///   - store: the store that the bundle is about; nil when the store could not be read.
+  ///   - contents: how much of the user's data the bundle was to hold.
+  ///   - redaction: how the values of rows were to be redacted.
+  ///   - incident: the incident that the bundle is about; nil for a bundle that is not about an incident.
+  ///   - nameTokens: the tokens that replaced names in rows. They are needed to match the names in the allow-list with
+  ///     the names in the rows.
   init(
     _ store: CoreDataStore?, _ contents: BundleManifest.Contents, _ redaction: Redaction,
     incident: Incident? = nil, nameTokens: NameTokens = NameTokens()
@@ -48,15 +51,15 @@ package struct ResidueScan {
     if let store { words.add(store) }
   }
 
-  /// Prepares to search a stricter copy of a bundle.
+  /// Prepares to search a copy of a bundle that contains less than the original.
   ///
   /// - Parameters:
-  ///   - contents: the kind of bundle that was asked for.
-  ///   - redaction: how the values of rows had to be redacted.
+  ///   - contents: how much of the user's data the copy was to hold.
+  ///   - redaction: how the values of rows were to be redacted.
   ///   - model: the model in the bundle.
-  ///   - names: the attributes or columns that the rows have, by entity or table.
-  ///   - nameTokens: the tokens that now replace some of these names. The replaced names are searched for, too.
-  ///   - lines: calls a closure with each row of the first bundle, whose texts are searched for.
+  ///   - names: the names of the attributes or columns in the rows of each entity or table.
+  ///   - nameTokens: the tokens that replace some of these names in the copy. The replaced names are searched for, too.
+  ///   - lines: calls a closure with each row of the original bundle. The texts of these rows are searched for.
   init(
     copying contents: BundleManifest.Contents, _ redaction: Redaction, _ model: ManagedObjectModel?,
     _ names: [ExactText: Set<ExactText>], nameTokens: NameTokens? = nil,
@@ -69,8 +72,8 @@ package struct ResidueScan {
 
   /// Searches a bundle.
   ///
-  /// - Throws: `bundle.residue` with the entry and the kind of what was found, never the text itself; the errors of
-  ///   reading.
+  /// - Throws: `bundle.residue` with the entry and the kind of text that was found, but not the text itself; the errors
+  ///   of reading.
   package func check(_ bundle: PackedBundle) throws {
     try check(try ZipReader(bundle.file))
   }
@@ -83,7 +86,7 @@ package struct ResidueScan {
 
   private func search(_ reader: ZipReader) throws {
     let texts = SecretTexts()
-    // A bundle that holds the values themselves is not searched for them.
+    // If the values were requested, the bundle is not searched for them.
     if !givesValues {
       try forEachText { text, _ in
         if text.count >= SecretTexts.leastBytes { texts.note(SecretTexts.start(of: text)) }
@@ -110,8 +113,8 @@ package struct ResidueScan {
     try judge(texts)
   }
 
-  /// The manifest of a bundle with the store's files, without the entries for these files: the files are in the bundle,
-  /// and so are their names. Nil for any other entry.
+  /// For the manifest of a bundle with the store's files, returns the manifest without its entries for these files,
+  /// because the bundle may contain their names. Returns nil for any other entry.
   private func withoutFileNames(
     _ entry: ZipReader.Entry, of reader: ZipReader
   ) throws -> [UInt8]? {
@@ -134,7 +137,8 @@ package struct ResidueScan {
     }
   }
 
-  /// Compares the candidates with the texts of the store, and throws for the first text that is in the bundle.
+  /// Compares the places where the bundle may contain a text of the store with the texts themselves. Throws if one of
+  /// these texts is in the bundle.
   private func judge(_ texts: SecretTexts) throws {
     guard !texts.isFull else {
       throw BundleError(
@@ -171,7 +175,7 @@ package struct ResidueScan {
           || nameTokens.token(of: Array(attribute.text.utf8)[...]) == name
       }
     }
-    // Two threads read the lines of a block; the first one also compares dates.
+    // Two threads read the lines of a block. The first thread also compares dates.
     let dates = try unshiftedDates()
     let checks = [LineCheck(rows, dates: dates), LineCheck(rows, dates: [:])]
     func check(_ lines: ArraySlice<UInt8>) throws {
@@ -200,12 +204,12 @@ package struct ResidueScan {
     }
   }
 
-  /// Reads lines that have to be rows of tokens. Only one thread at a time uses it.
+  /// Checks that lines are rows of tokens. Only one thread at a time uses an object of this class.
   private final class LineCheck: @unchecked Sendable {
     private var rows: TokenRows
     private let dates: [String: String]
     private var compared = 0
-    /// Whether each line was a row of tokens, with other dates than the store's.
+    /// Whether every line so far was a row of tokens, in which no compared date was a date of the store.
     private(set) var isClean = true
 
     init(_ rows: TokenRows, dates: [String: String]) {
@@ -230,12 +234,12 @@ package struct ResidueScan {
 
   // MARK: - Dates
 
-  /// How many rows have their dates compared with the store's. More are not needed, because all dates are shifted by
-  /// the same time.
+  /// The number of rows whose dates are compared with the dates in the store. No more rows are needed, because all
+  /// dates in a bundle are shifted by the same time.
   private static let datedRows = 200
 
-  /// The true dates of the first rows of the store, as ISO 8601. A key is the entity, the primary key and the
-  /// attribute, with spaces between them.
+  /// The unshifted dates in the first rows of the store, as ISO 8601. The key of each has the entity, the primary key
+  /// and the attribute, with spaces between them.
   private func unshiftedDates() throws -> [String: String] {
     guard let store, store.kind != .sqlite else { return [:] }
     var dates: [String: String] = [:]
@@ -281,7 +285,7 @@ package struct ResidueScan {
 
   // MARK: - Texts of the store
 
-  /// What a text of the store is, for messages.
+  /// Where a text of the store comes from, in words for messages.
   private enum Source: String {
     case row = "a text of a row"
     case schema = "a literal or comment of the schema"
@@ -290,10 +294,10 @@ package struct ResidueScan {
     case model = "a default value, user info or predicate of the model"
   }
 
-  /// Calls `body` with the texts of the store until `body` returns false: names that a user may have chosen, literals
-  /// and comments of the schema, default values, user info and predicates of the model, texts of rows, and values of
-  /// metadata keys that are not Core Data's. For a copy of a bundle, the texts are the replaced names and the texts of
-  /// the first bundle's rows.
+  /// Calls `body` with the texts of the store until `body` returns false. The texts are names that a user may have
+  /// chosen; literals and comments of the schema; default values, user info and predicates of the model; texts of rows;
+  /// and values of metadata keys that are not Core Data's. If the searched bundle is a copy of another bundle, the
+  /// texts are the replaced names and the texts in the original bundle's rows.
   private func forEachText(_ body: @escaping (_ text: [UInt8], _ source: Source) -> Bool) throws {
     if let lines {
       for name in nameTokens.names where !body(name, .name) { return }
@@ -313,7 +317,7 @@ package struct ResidueScan {
     for table in store.database.schema.tables where !Self.isOfCoreData(table.name) {
       let rows = TextRows { body($0, .row) }
       do { try store.database.read(table, by: rows) } catch {
-        // A row that cannot be read could not be packed either.
+        // Rows that are too damaged to be read could not be packed either. Only a failed system call is an error.
         guard error.code != .io else { throw error }
       }
       if !rows.wantsMore { return }
@@ -321,8 +325,8 @@ package struct ResidueScan {
     for text in try Self.metadataTexts(store) where !body(Array(text.utf8), .metadata) { return }
   }
 
-  /// Calls `body` with the string values in lines of JSON until `body` returns false. Names of members, of entities and
-  /// of external files are left out.
+  /// Calls `body` with the string values in lines of JSON until `body` returns false. The keys of JSON objects are left
+  /// out, and so are the names of entities and of external files.
   private func forEachText(
     of lines: ((ArraySlice<UInt8>) throws -> Void) throws -> Void,
     _ body: @escaping (_ text: [UInt8], _ source: Source) -> Bool
@@ -333,7 +337,8 @@ package struct ResidueScan {
       case let text as String: if !body(Array(text.utf8), .row) { throw Enough() }
       case let list as [Any]: try list.forEach(take)
       case let object as [String: Any]:
-        // These are names of entities, and of external files, which are UUIDs that Core Data makes.
+        // The values of these two members are names of entities and of external files. Core Data makes the names of
+        // external files from UUIDs.
         for (name, value) in object where name != "entity" && name != "external" { try take(value) }
       default: break
       }
@@ -348,17 +353,17 @@ package struct ResidueScan {
     } catch is Enough {}
   }
 
-  /// Whether a table is one of Core Data's own. Its texts are names of entities, metadata or the model, which are not
-  /// searched for as texts of rows.
+  /// Whether a table is one of Core Data's own. The texts in such a table are names of entities, metadata or the model.
+  /// They are not searched for as texts of rows.
   private static func isOfCoreData(_ table: String) -> Bool {
     ["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"].contains { SQLName.isSame(table, $0) }
   }
 
-  /// The texts between single quotes in a statement, and the texts of its comments.
+  /// The texts between single quotes in a statement, and the texts of the statement's comments.
   private static func literals(_ sql: [UInt8]) -> [[UInt8]] {
     var literals: [[UInt8]] = []
     var place = 0
-    /// The position after the next `mark` from `start` on, or the end of the statement.
+    /// The position after the first `mark` at or after `start`, or the end of the statement.
     func end(after start: Int, _ mark: [UInt8]) -> Int {
       var place = start
       while place + mark.count <= sql.count {
@@ -421,8 +426,8 @@ package struct ResidueScan {
   }
 }
 
-/// Hands the texts of rows to `body` until `body` returns false. Texts shorter than ``SecretTexts/leastBytes`` are left
-/// out.
+/// Calls `body` with the texts of rows until `body` returns false. Texts shorter than ``SecretTexts/leastBytes`` are
+/// left out.
 private final class TextRows: RecordReceiver {
   private struct Sink: RowSink {
     let body: ([UInt8]) -> Bool

@@ -1,14 +1,14 @@
 import SQLiteFile
 
 /// Finds known texts in the bytes of a bundle. There may be millions of known texts, so only one bit is kept for the
-/// start of each. A place that begins like a known text is kept as a candidate, and compared when the texts are read a
-/// second time.
+/// start of each text: its first seven bytes. A place where the bundle's bytes may be the start of a known text becomes
+/// a candidate. Later, the known texts are read a second time and compared with the candidates.
 final class SecretTexts {
-  /// A place that begins like a known text.
+  /// A place where the bytes begin like a known text.
   struct Candidate: Hashable {
     let entry: String
     let form: TextForm
-    /// The bytes from the place on: at most ``SecretTexts/comparedBytes`` and one more.
+    /// The bytes that start at the place: at most ``SecretTexts/comparedBytes``, and one more.
     let bytes: [UInt8]
     /// The byte before the place; nil at the start of the searched bytes.
     let before: UInt8?
@@ -16,21 +16,21 @@ final class SecretTexts {
 
   /// The length in bytes of the shortest text that is looked for.
   static let leastBytes = 7
-  /// How many bytes of a long text are compared.
+  /// The maximum number of bytes of a known text that are compared with the bytes of a bundle.
   static let comparedBytes = 48
-  /// The most candidates that are kept. If there are more, something is wrong with the bundle.
+  /// The maximum number of candidates. If there are more, something is wrong with the bundle.
   private static let maxCandidates = 200_000
 
-  /// 2^26 bits, 8 MiB, one for each hash of a start. With a million known texts, 15 of 1,000 places where none of them
-  /// begins are still kept as candidates.
+  /// 2^26 bits (8 MiB), one for each possible hash of a start. A few places where no known text begins become
+  /// candidates by chance: 15 of 1,000 such places if there are a million known texts.
   private var bits = ContiguousArray<UInt64>(repeating: 0, count: 1 << 20)
-  /// The candidates by the number of their start (``start(of:)``).
+  /// The candidates. The key is the start of a candidate's bytes as a number (``start(of:)``).
   private(set) var candidates: [UInt64: Set<Candidate>] = [:]
   private var count = 0
-  /// Whether there are more candidates than are kept.
+  /// Whether some candidates were not kept because there are too many.
   private(set) var isFull = false
 
-  /// The first seven bytes as a number, the first byte highest.
+  /// The first seven bytes as a big-endian number.
   static func start(of bytes: some Collection<UInt8>) -> UInt64 {
     bytes.prefix(leastBytes).reduce(0) { $0 << 8 | UInt64($1) }
   }
@@ -40,7 +40,7 @@ final class SecretTexts {
     return (Int(mixed >> 6), 1 << (mixed & 63))
   }
 
-  /// Remembers that a known text has this start.
+  /// Records that a known text has this start.
   func note(_ start: UInt64) {
     let (word, mask) = Self.bit(start)
     bits[word] |= mask
@@ -68,7 +68,7 @@ final class SecretTexts {
     }
   }
 
-  /// The candidates at which this text stands.
+  /// The candidates at which the bundle contains this text.
   func places(of text: [UInt8]) -> [Candidate] {
     guard text.count >= Self.leastBytes, let found = candidates[Self.start(of: text)] else {
       return []
@@ -79,8 +79,8 @@ final class SecretTexts {
 }
 
 extension SecretTexts.Candidate {
-  /// Whether the text stands at this candidate. In plain and escaped form, it has to stand there as whole words.
-  /// `isWhole` says that `text` is not cut.
+  /// Whether the bundle contains the text at this candidate. In plain and escaped form, the text must begin and end at
+  /// the border of a word. `isWhole` says whether `text` is the whole known text, or only its first bytes.
   fileprivate func isThere(_ text: [UInt8], isWhole: Bool) -> Bool {
     guard bytes.starts(with: text) else { return false }
     guard form == .plain || form == .escaped else { return true }
@@ -90,7 +90,8 @@ extension SecretTexts.Candidate {
     {
       return false
     }
-    // Digits alone count as a text only in quotes, because JSON has numbers of its own.
+    // A text that consists of digits counts only after a quotation mark, because a number in JSON may have the same
+    // digits.
     return !text.allSatisfy { (0x30...0x39).contains($0) } || before.map { $0 == 0x22 } ?? true
   }
 }

@@ -1,4 +1,4 @@
-/// The forms in which a file can hold a text: as it is, or in an encoding that hides the text from a plain search.
+/// The forms that a text can have in a file: the plain text, or an encoding that hides the text from a plain search.
 enum TextForm: String, Sendable, CaseIterable {
   case plain = "as it is"
   case escaped = "with escapes"
@@ -6,7 +6,8 @@ enum TextForm: String, Sendable, CaseIterable {
   case base64 = "as base64"
   case hexadecimal = "as hexadecimal digits"
 
-  /// Decodes all stretches of `bytes` that are in this form, each by itself. Empty when there are none.
+  /// Decodes all parts of `bytes` that may be in this form, each part separately. Empty when no part may be in this
+  /// form.
   func decoded(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {
     switch self {
     case .plain: [Array(bytes)]
@@ -19,7 +20,7 @@ enum TextForm: String, Sendable, CaseIterable {
 
   // MARK: - Escapes
 
-  /// The bytes with the escapes of JSON, of web addresses and of XML resolved; nil when there are none.
+  /// The bytes with the escapes of JSON, of web addresses and of XML decoded; nil when the bytes have no such escapes.
   private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
     var result: [UInt8] = []
     var hasEscapes = false
@@ -46,8 +47,8 @@ enum TextForm: String, Sendable, CaseIterable {
     return hasEscapes ? result : nil
   }
 
-  /// Decodes an escape of JSON (RFC 8259, section 7). `rest` begins after the backslash; `length` is how many of its
-  /// bytes belong to the escape.
+  /// Decodes an escape of JSON (RFC 8259, section 7). `rest` begins after the backslash. `length` is the number of
+  /// bytes of `rest` that belong to the escape.
   private static func backslash(_ rest: ArraySlice<UInt8>) -> (bytes: [UInt8], length: Int)? {
     switch rest.first {
     case UInt8(ascii: "u")?:
@@ -98,8 +99,8 @@ enum TextForm: String, Sendable, CaseIterable {
 
   // MARK: - UTF-16
 
-  /// The texts that pairs of bytes spell as UTF-16, in both byte orders and from the first and the second byte on.
-  /// Empty for valid UTF-8 without NUL bytes, because these bytes are taken not to be UTF-16.
+  /// The bytes decoded as UTF-16 in four ways: in both byte orders, and starting at the first and at the second byte.
+  /// Empty for valid UTF-8 without NUL bytes, which is assumed not to be UTF-16.
   private static func narrowed(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {
     guard bytes.contains(0) || String(validating: bytes, as: UTF8.self) == nil else { return [] }
     var texts: [[UInt8]] = []
@@ -118,8 +119,8 @@ enum TextForm: String, Sendable, CaseIterable {
 
   // MARK: - Digits
 
-  /// The values of the digits in each stretch of at least `least` digits. `value` gives the value of a digit; nil for
-  /// any other byte.
+  /// The values of the digits in each sequence of at least `least` digits. `value` returns the value of a digit; nil
+  /// for any other byte.
   private static func runs(
     _ bytes: ArraySlice<UInt8>, _ least: Int, _ value: (UInt8) -> UInt8?
   ) -> [[UInt8]] {
@@ -137,7 +138,8 @@ enum TextForm: String, Sendable, CaseIterable {
     return runs
   }
 
-  /// The bytes that digits encode, once for each digit of the first group at which a byte can begin.
+  /// The bytes that digits encode. It is not known which digit begins a group, so the digits are decoded several times:
+  /// starting at each of the first four digits of base64, or the first two of hexadecimal.
   private static func joined(_ digits: [UInt8], bits: UInt32) -> [[UInt8]] {
     let places = bits == 6 ? 4 : 2
     return (0..<places).map { start in

@@ -1,12 +1,13 @@
-/// Checks that redacted rows hold nothing but tokens. Every line is read by its grammar, and a line that does not fit
-/// it is a residue. The check shares no code with what writes the rows, except for the rule for names.
+/// Checks that all values in redacted rows are tokens. Every line is parsed by a strict grammar. A line that does not
+/// match the grammar counts as a text that must not be in the bundle. To be independent, the check shares only one
+/// thing with the code that writes the rows: the rule for names.
 struct TokenRows {
-  /// Whether a value may stand as it is, if its attribute has this name in any entity.
+  /// Whether the values of attributes with this name, in any entity, need not be tokens.
   let mayShow: (_ attribute: String) -> Bool
 
   private var line: ArraySlice<UInt8> = []
   private var place = 0
-  /// Names that were found to have a right form. They are kept, because all lines of an entity have the same names.
+  /// Names that were checked and may be in a row. They are cached because all rows of an entity have the same names.
   private var rightNames: Set<ArraySlice<UInt8>> = []
   private static let maxRightNames = 4096
 
@@ -122,7 +123,7 @@ struct TokenRows {
     if rightNames.contains(text) { return true }
     guard NameForm.isIdentifier(String(decoding: text, as: UTF8.self)) || Self.isMaskedName(text)
     else { return false }
-    // A copy, because a slice keeps all of the lines around it.
+    // The name is copied, because a slice would keep all lines around the name in memory.
     if rightNames.count < Self.maxRightNames { rightNames.insert(Array(text)[...]) }
     return true
   }
@@ -144,8 +145,8 @@ struct TokenRows {
     return true
   }
 
-  /// Takes a string without escapes, and returns it without its quotes; nil for anything else. Names and tokens have no
-  /// escapes.
+  /// Reads a string without escapes, and returns the string without its quotes; nil for anything else. Names and tokens
+  /// have no escapes.
   private mutating func takeString() -> ArraySlice<UInt8>? {
     guard place < line.endIndex, line[place] == 0x22,
       let end = line[(place + 1)...].firstIndex(where: { $0 == 0x22 || $0 == 0x5c }),
@@ -155,7 +156,7 @@ struct TokenRows {
     return line[(place + 1)..<end]
   }
 
-  /// Takes a name in quotes, or null. False for anything else.
+  /// Reads a name in quotes, or null. Returns false for anything else.
   private mutating func takeName() -> Bool {
     if take("null") { return true }
     guard let name = takeString() else { return false }
@@ -169,7 +170,7 @@ struct TokenRows {
     return place > start
   }
 
-  /// Passes over a value of any form, up to the comma or brace after it.
+  /// Skips a value of any form, up to the comma or brace after the value.
   private mutating func skip(depth: Int) -> Bool {
     var depth = depth
     var isInString = false

@@ -6,90 +6,89 @@ extension PublicWords {
     a abcdef abcdefabcdeftztz abcdefghijklmnopqrstuvwxyz aber able abort about abre abril abrir abrirla abrirlos abrió \
     abs absolute abstract ac acceder accept accepted acceso access according accounted accès accéder achange acl act \
     action activecell activepane activetab actualiza actualización actuelle add added addedcount addedkeys \
-    addeventlistener address adjuntos ae affected affectscontent affectsversionhash affinity after afterimage again \
-    against age agg aggregate agosto agree agreeing agrees ahead aide aider ainsi aiza akia akkurat aktualisieren al \
-    algo algunos align all allcut alle allem allerede alles allocation allocationtype allow allowed allows \
-    allowsexternalbinarydatastorage allowsrepetition allsteps almacenamiento alone already als also alt alter although \
-    always am among amount amp an analyser analysers analyses analyze ancestor ancestors anchor and andere anderen \
-    anderer anderes andre anew angaben angeboten anhängen annen annet announced announces another anscheinend ansck \
-    anstelle anteriores antes any anykey anyone anything anywhere anzeichen août aparece apart aparte apos app appareil \
-    appear appeared appears appen append appens appex apple application applicationid applied apply applyfont \
+    addeventlistener addingclamped address adjuntos ae affected affectscontent affectsversionhash affinity after \
+    afterimage again against age agg aggregate agosto agree agreeing agrees ahead aide aider ainsi aiza akia akkurat \
+    aktualisieren al algo algunos align all allcut alle allem allerede alles allocation allocationtype allow allowed \
+    allows allowsexternalbinarydatastorage allowsrepetition allsteps almacenamiento alone already als also alt alter \
+    although always am among amount amp an analyser analysers analyses analyze ancestor ancestors anchor and andere \
+    anderen anderer anderes andre anew angaben angeboten anhängen annen annet announced announces another anscheinend \
+    ansck anstelle anteriores antes any anykey anyone anything anywhere anzeichen août aparece apart aparte apos app \
+    appareil appear appeared appears appen append appens appex apple application applicationid applied apply applyfont \
     applynumberformat approximatesize approximative apps april aproximada aproximado arabic archive archived \
     archivedflags archiver archives archivo archivos are area aria armenian armor armored around array arrière arrow \
     arrowhead arten as asc ascending ascii asia aside ask asked assez assigned assigns assistance associations assumed \
     asynchronously así at atleast atmost atomic atomiccommit atransaction atransactionstring atskilt attach attached \
-    attachments attempt attribute attributeadded attributechanged attributemappings attributeremoved attributerenamed \
-    attributes attributetype attribution au auch aucune auf aufbewahrt aufbewahrten aufgebaut auftritt august auparavant \
-    aus aussi authentication author auto autofilter autogenerateexpression autoincrement autoindex automatic \
-    automatically automaticindexes autovacuum autre av available avant avec average averiguar avez avg avoid avril await \
-    away axis ayuda ayudar aún b back background backname backslash backup backwards bad badallowlist badanalyser \
-    badautovacuum badbackup badcellcount badchain badcondition badcontentstart badcount baddata baddate baddigest \
-    baddirectory badencoding badentries badentry badfractions badfragments badhash badheader badkey badlargestroot \
-    badlength badmanifest badname badoption badorder badpagecount badpattern badpointer badrecord badroot \
-    badschemaformat badsignature badsize badsql badtext badtrunk badtype badversion bakgrunnen bar bare barecount \
-    barinterval base base64 batch batches batchsize bd be bearer became because become becomes bedeutet been beenden \
-    befinden befindet before beforeimage began begin beginning begins beginswith begonnen begun behind being \
-    beiseitegelegt bekommt belong belongs below beschreibt beschädigt beside besidenote beskriver beskytter besoin \
-    besteht bestemmer between betyr bevart bevarte bevor beyond big bigint bilder bildern bin binary bind bins bis \
-    bisherigen bit bits bitte blames blamesschema ble bli blieb blir blob block blocked blocks bloqueado bloqueados bm \
-    bo body bold bonne bookviews bool boolean boolval border borderid borders both bottom bottomleft box boxes bplist \
-    bracket brauchen braucht break breaks bring broken brokenchain brought bruk bruker brukerstøtten budget buffer bug \
-    build builds builtin builtinid bundle bundled but button by byentity bygd byposition bytable byte bytecount bytes \
-    bytesperfile bytesperlaunch bytespernote bør c cache cached cachedmodel cachedmodelproblem cachekib calendar calibri \
-    call called calls cambia cambios came can cancelled candidates cannot cannotcreate cannotopen cannotstart capacity \
-    car care carecount carpeta carried carries carry cas cascade case caseinsensitive cases cast castobject \
-    catalogdamaged cataloglocked catalogue catalogunread cause cc cdata cdbstore cdm ce cela cell cellcount celles cells \
-    cellstyle cellstyles cellstylexfs cellxfs central certain ces cet cette cf chain change changecount changecounter \
-    changed changedcount changedduringread changedkeys changedwhilereading changes changing char character characters \
-    charset check checked checkedpages checkfailed checkfails checking checkpoint checkpointed checks checksum \
-    checksumholds checksummismatch checksums chi chiffré chiffrées child children chip chips choice choose chose chosen \
-    chunk ci cid cierra cifrado cifrados cipher circles claimed claims class classdiagram classes classlist classmapping \
-    classname clave clean click clob clock close closed closing cloudkit cloudkitconfigurations clé cmn coalesce cocoa \
-    cocoacode code codegeneration codegenerationtype codes codingpath col coll collapse collate collating collation \
-    collection colon color colour cols column columnfields columnmissing columnnames columns columnsfolded columnsize \
-    com combien come comes command comme commencer comment comments commit commitcount commits committed \
-    committedframecount committedframes committedframesbehindbreak common como compact compare compared compares \
-    comparison compiled compiler complet complete completo component composite compound compoundindex compoundindexes \
-    comprendre compress compressed compression compressionfailed comprueba compruébala computed computedleftout \
-    computing con concat condition conditions conexión confidence configuration configurations configurationsbyname \
-    confirm confirmed confirms conflict conflictcount conflicts connaît connected connection connexion conozca \
-    conservados conservaron conservées consistent const constant constants constaté constraint constraints contact \
-    contacter contactez contacto contain container containerfailed contains contenant contener contenerlos contenido \
-    contenir content contentchanged contentless contents contenttype contenu context contiene contient continuar \
-    continue continuer continues continué contradict contradicted contradicts contraseña control conversions converted \
-    copia copie copied copies copy copyinprogress copyopens copyunavailable core coredata coredatafindings \
-    coredatashaped corespotlightdisplaynameexpression correcta corrupt cosa cosas could count counted counter \
-    counterpart countonly counts countsrows cours cover crc create created createelement creates cross crosses csv \
-    cualquiera cuando cuanto cume current currentcommit currentversion currentversionname cursor curve custom \
-    customclassname customwidth cut cutcount cutshort cuántos cycle cyclic cyclicinheritance cyrillic código códigos \
-    cómo côté d da dabei dahin damage damagecount damaged damagedmanifest damagedsource damit danach danglinglink \
-    danglingreference dans dark das dash dasharray dashed dass data database databasefiles databaseinfo \
-    databasepagecount dataene datamodel date datedrows datei daten dateoutofrange dates datesource datetime datos davon \
-    day days dañado dañados db dblval dc dd de deadline debería december decided decides decimal decision declaration \
-    declarations declared declaredtype declares decoded decoder decompress decoration decrypted deduced deep deeper \
-    deepest deepinheritance deeply default defaultdatetimeinterval defaultrowheight defaults defaultvalue \
-    defaultvalueasstring defaultvaluestring defect deferrable deferred definedname definednames defines definition \
-    deflate defs deg deine dejó del delete deleted deletedcount deleterule deletes deletion deletionrule dem demands den \
-    denied denn denne denotes dense deny depth depthlimit depuis der deretter derfor derivation derivationexpression \
-    derivationfilter derivationfilterpredicate derived dernière dernières des desbloquea desbloquear desc descending \
-    describe describes description descriptor desember deshalb después destination destinationentity \
-    destinationentityname destinationentityversionhash destinationmodeldata destinationmodelpath destinationname \
-    destinations det detach detail details detalles detectó dette dev devanagari developer device devicelocked devraient \
-    devrait dezember diagonal diagram diciembre dict dictionaries dictionary did die diese diesem diesen dieser diesmal \
-    differ difference differences different differing differs difficultés dificultades digest digestholds digests digit \
-    digitcount digits digraph dim din dine dire direct directly directory disappeared discard disco disk diskfull \
-    displaced display disponga disponible disponía disposait dispositivo disque disse dist distance distinct disturbs \
-    div divide divided dl do docsize doctype document documentation documentversion does domain don donc donde done \
-    données dont dort dossier dot dots dotted doub double doubt doubtful doubtfulnames drawn drive drop dropped drops dt \
-    dtd dtds du dumb duplicate duplicatename duplicateproperty duplicates during dès décembre décider décrit déjà \
-    démarré déplacez détails déverrouiller déverrouillées e ea each earlier earliest early eb ecff ed edf edge editor \
-    eef effect ein eine einem einen einer eines eingaben eingegeben einige einträge einträgen either ekstern el element \
-    elementid elementos elements eliminados eliminarse elimines eliminó elle eller elles else em embeddednul empezar \
-    empezó emplacement empty emptycount emptynames emptytoken en encodedstring encoder encoding encodingsource encontró \
-    encore encrypt encrypted encryptedbackup encryption end ended endframe ending endommagé endommagées endres endret \
-    endringene ends endswith enero enheten ennå enough enregistre enregistrées ensuite ent entered enthält entities \
-    entitiesleftbehind entitiesonly entity entityadded entitychanged entityclassname entitycolumn entitycount \
-    entitylimit entitymapping entitymappings entityname entitynames entitynumber entitypolicy entityremoved \
+    attachments attempt attribute attributeadded attributemappings attributeremoved attributerenamed attributes \
+    attributetype attribution au auch aucune auf aufbewahrt aufbewahrten aufgebaut auftritt august auparavant aus aussi \
+    authentication author auto autofilter autogenerateexpression autoincrement autoindex automatic automatically \
+    automaticindexes autovacuum autre av available avant avec average averiguar avez avg avoid avril await away axis \
+    ayuda ayudar aún b back background backname backslash backup backwards bad badallowlist badanalyser badautovacuum \
+    badbackup badcellcount badchain badcondition badcontentstart badcount baddata baddate baddigest baddirectory \
+    badencoding badentries badentry badfractions badfragments badhash badheader badkey badlargestroot badlength \
+    badmanifest badname badoption badorder badpagecount badpattern badpointer badrecord badroot badschemaformat \
+    badsignature badsize badsql badtext badtrunk badtype badversion bakgrunnen bar bare barecount barinterval base \
+    base64 batch batches batchsize bd be bearer became because become becomes bedeutet been beenden befinden befindet \
+    before beforeimage began begin beginning begins beginswith begonnen begun behind being beiseitegelegt bekommt belong \
+    belongs below beschreibt beschädigt beside besidenote beskriver beskytter besoin besteht bestemmer between betyr \
+    bevart bevarte bevor beyond big bigint bilder bildern bin binary bind bis bisherigen bit bits bitte blames \
+    blamesschema ble bli blieb blir blob block blocked blocks bloqueado bloqueados bm bo body bold bonne bookviews bool \
+    boolean boolval border borderid borders both bottom bottomleft box boxes bplist bracket brauchen braucht break \
+    breaks bring broken brokenchain brought bruk bruker brukerstøtten budget buffer bug build builds builtin builtinid \
+    bundle bundled but button by byentity bygd byposition bytable byte bytecount bytes bytesperfile bytesperlaunch \
+    bytespernote bør c cache cached cachedmodel cachedmodelproblem cachekib calendar calibri call called calls cambia \
+    cambios came can cancelled candidates cannot cannotcreate cannotopen cannotstart capacity car care carecount carpeta \
+    carried carries carry cas cascade case caseinsensitive cases cast castobject catalogdamaged cataloglocked catalogue \
+    catalogunread cause cc cdata cdbstore cdm ce cela cell cellcount celles cells cellstyle cellstyles cellstylexfs \
+    cellxfs central certain ces cet cette cf chain change changecount changecounter changed changedcount \
+    changedduringread changedkeys changedwhilereading changes changing char character characters charset check checked \
+    checkedpages checkfailed checkfails checking checkpoint checkpointed checks checksum checksumholds checksummismatch \
+    checksums chi chiffré chiffrées child children chip chips choice choose chose chosen chunk ci cid cierra cifrado \
+    cifrados cipher circles claimed claims class classdiagram classes classlist classmapping classname clave clean click \
+    clob clock close closed closing cloudkit cloudkitconfigurations clé cmn coalesce cocoa cocoacode code codegeneration \
+    codegenerationtype codes codingpath col coll collapse collate collating collation collection colon color colour cols \
+    column columnfields columnmissing columnnames columns columnsfolded columnsize com combien come comes command comme \
+    commencer comment comments commit commitcount commits committed committedframecount committedframes \
+    committedframesbehindbreak common como compact compare compared compares comparison compiled compiler complet \
+    complete completo component composite composites compound compoundindex compoundindexes comprendre compress \
+    compressed compression compressionfailed comprueba compruébala computed computedleftout computing con concat \
+    condition conditions conexión confidence configuration configurations configurationsbyname confirm confirmed \
+    confirms conflict conflictcount conflicts connaît connected connection connexion conozca conservados conservaron \
+    conservées consistent const constant constants constaté constraint constraints contact contacter contactez contacto \
+    contain container containerfailed contains contenant contener contenerlos contenido contenir content contentchanged \
+    contentless contents contenttype contenu context contiene contient continuar continue continuer continues continué \
+    contradict contradicted contradicts contraseña control conversions converted copia copie copied copies copy \
+    copyinprogress copyopens copyunavailable core coredata coredatafindings coredatashaped \
+    corespotlightdisplaynameexpression correcta corrupt cosa cosas could count counted counter counterpart countonly \
+    counts countsrows cours cover crc create created createelement creates cross crosses csv cualquiera cuando cuanto \
+    cume current currentcommit currentversion currentversionname cursor curve custom customclassname customwidth cut \
+    cutcount cutshort cuántos cycle cyclic cyclicinheritance cyrillic código códigos cómo côté d da dabei dahin damage \
+    damagecount damaged damagedmanifest damagedsource damit danach danglinglink danglingreference dans dark das dash \
+    dasharray dashed dass data database databasefiles databasepagecount dataene datamodel date datedrows datei daten \
+    dateoutofrange dates datesource datetime datos davon day days dañado dañados db dblval dc dd de deadline debería \
+    december decided decides decimal decision declaration declarations declared declaredtype declares decoded decoder \
+    decompress decoration decrypted deduced deep deeper deepest deepinheritance deeply default defaultdatetimeinterval \
+    defaultrowheight defaults defaultvalue defaultvalueasstring defaultvaluestring defect deferrable deferred \
+    definedname definednames defines definition deflate defs deg deine dejó del delete deleted deletedcount deleterule \
+    deletes deletion deletionrule dem demands den denied denn denne denotes dense deny depth depthlimit depuis der \
+    deretter derfor derivation derivationexpression derivationfilter derivationfilterpredicate derived dernière \
+    dernières des desbloquea desbloquear desc descending describe describes description descriptor desember deshalb \
+    después destination destinationentity destinationentityname destinationentityversionhash destinationmodeldata \
+    destinationmodelpath destinationname destinations det detach detail details detalles detectó dette dev devanagari \
+    developer device devicelocked devraient devrait dezember diagonal diagram diciembre dict dictionaries dictionary did \
+    die diese diesem diesen dieser diesmal differ difference differences different differing differs difficultés \
+    dificultades digest digestholds digests digit digitcount digits digraph dim din dine dire direct directly directory \
+    disappeared discard disco disk diskfull displaced display disponga disponible disponía disposait dispositivo disque \
+    disse dist distance distinct disturbs div divide divided dl do docsize doctype document documentation \
+    documentversion does domain don donc donde done données dont dort dossier dot dots dotted doub double doubt doubtful \
+    doubtfulnames drawn drive drop dropped drops dt dtd dtds du dumb duplicate duplicatename duplicateproperty \
+    duplicates during dès décembre décider décrit déjà démarré déplacez détails déverrouiller déverrouillées e ea each \
+    earlier earliest early eb ecff ed edf edge editor eef effect ein eine einem einen einer eines eingaben eingegeben \
+    einige einträge einträgen either ekstern el element elementid elementos elements eliminados eliminarse elimines \
+    eliminó elle eller elles else em embeddednul empezar empezó emplacement empty emptycount emptynames emptytoken en \
+    encodedstring encoder encoding encodingsource encontró encore encrypt encrypted encryptedbackup encryption end ended \
+    endframe ending endommagé endommagées endres endret endringene ends endswith enero enheten ennå enough enregistre \
+    enregistrées ensuite ent entered enthält entities entitiesonly entity entityadded entitychanged entityclassname \
+    entitycolumn entitycount entitylimit entitymappings entityname entitynames entitynumber entitypolicy entityremoved \
     entityrenamed entitytables entitytext entonces entries entry entrychanged entrylimit entrymissing entryname \
     entryunlisted entscheidest entschlüsselt entsperren enviar environment envoyer envoyez envías equal equals equiv er \
     erneut erreichbar errno error errorcancelled errorunknown es escape escaped escapes eso esos espace espacio espera \
@@ -100,8 +99,8 @@ extension PublicWords {
     expressiontype extended extension external externalempty externalfilecount externalfilemissing externalfiles \
     externalmissing externalshared externalstorage externalstray externaltoolarge externalunread externalzeroed externe \
     externen externo extra extract eyj f fa fact facts fail failed failedcount fails failure failures faire fall falla \
-    fallback falls false falsepredicate falta falten families family far fate fault faults fb fchmod fchown fdopendir \
-    febrero februar february fehlen fehlende fehlt fermer festgestellt fetch fetchbatchsize fetched fetchedproperty \
+    fallback falls false falsepredicate falta falten families family far fate fault fb fchmod fchown fdopendir febrero \
+    februar february fehlen fehlende fehlt fermer festgestellt fetch fetchbatchsize fetched fetchedproperty \
     fetchedpropertyfetchrequest fetches fetchindex fetchindexelement fetchlimit fetchoffset fetchrequest \
     fetchrequestforsourceentitynamed fetchrequestsarray few fewer ff ffa ffe fff ffffff fichier field fields fil file \
     filecount filedamaged fileempty fileencrypted fileformat fileid filen filenewer filenotadatabase files filesunread \
@@ -120,11 +119,11 @@ extension PublicWords {
     givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes goeson gone gonecount good got \
     grandeur graph gray greatest greek green grew grid ground group grouped grouping grouplimit groups grow groß grunn \
     gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général h haber había hacer had hadde \
-    halo halves han hand handle handled handledifdataallows hangul hans hant happened happens har harm has hasbins \
-    haschanges haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes \
-    hashesagree hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays haspointermap \
-    hasproblems hasproperties hasrows hassection hassteps hast hasta hat hatte have having havingpredicate hay haya haz \
-    head headbytes header headerchanged headerchanges headerdamaged headerlost headermismatch headers heading headlost \
+    halo halves han hand handle handled handledifdataallows hangul hans hant happened happens har harm has haschanges \
+    haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes hashesagree \
+    hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays haspointermap hasproblems \
+    hasproperties hasrows hassection hassteps hast hasta hat hatte have having havingpredicate hay haya haz head \
+    headbytes header headerchanged headerchanges headerdamaged headerlost headermismatch headers heading headlost \
     headmissing headmoved heads health healthy hebrew height held helfen heller help helps helvetica hentet her \
     herauszufinden here hex hexadecimal hf hh hidden hide hier high highest highestkey highlight hilfe hilft hint \
     hintergrund histogram history hjelp hjelpe hjelper hk hold holdbackground holdcopyopens holdcopyunavailable holder \
@@ -158,42 +157,42 @@ extension PublicWords {
     journalmode journalpagecount journals jpeg jpg json jsonb jsoninterval judge judged judgement juillet juin juli \
     julianday julio july june juni junio junto jusque just k kan kana kann kanskje kb keep keepers keeps \
     keepsdamagedlogs keepseverything keepsfailing kein keinen kennt kennung kept keptmainpath keptpages keptsame key \
-    keycolumn keycounter keyed keyedarchive keylesslimit keylimit keyorder keyparts keypath keys keysnotchecked keytable \
-    khce kib killed kind kindname kinds kjenne kjenner kl know known knows kode kodene kommer konnte konnten kontakt \
-    kontakte kontroller kontrollere kopi kopie kryptert kunne können könnte könnten l la label labelledby lack lacks lag \
-    lagrer lagret lagringen lagringsområde lagt laissé lane lanes lang lange language languageid lar large larger \
-    largest las lassen last lastinsertrowid lastprint lastsavedtoolsversion lastseen later latest latin latt laufwerk \
-    launches layout lc le lead leadbytes leads leaf leafindex leaftable lease leasename least leave leaves ledig leer \
-    leeren leerlo leerlos left leftbehind leftout leftoutcount leftover legible lenge lenger length les lesbar lese \
-    lesen leses less let lets letters leur level levels li libera libre libérer lie liegen lies ließen lifeboat ligge \
-    ligger light lightweight like likely limit limited limits line lineage lines link linkcache linked links lire \
-    lisible lisibles list listed listing lists listsproperties lite literal literals litt little live liverowcount \
-    liverows lo load loads local localecompare localsheetid locator lock lockbyte locked lockholder locking lockingv \
-    lockname locks log logbehindbreak logbytes logfile logmissing lognotused logview long longer longitud longueur \
-    longvalues longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los loss \
-    losses lost lostcount lostframes low lower lowercase lowest lr lstat lt ltrim lu lugar lukk là lässt lås låses låst \
-    löschen m machine macos macosversion made madeof magic mai mail main mainempty mainkind mainmissing mainpagecount \
-    mainpages mainpath mainsize mainsizebytes mais major make makers makes makesfreshstore makeunknown malformed managed \
-    manager mange mangle mangler manifest manifestmissing manifestnotfirst manquante manque manquent mantissa many map \
-    mapped mappen mapping mappingmismatch mappingmodel mappingnumber mappings mappingtable mappingtypename march margin \
-    mark marked marker markerheight markerwidth marks mars marzo mask masked master match matches matchesequalcontent \
-    matchinfo materialized max maxbytes maxcells maxchanges maxcolumns maxcount maxdatetimeinterval maxdepth maxentities \
-    maximum maximumageseconds maximumboxcount maximumbytes maximumcopybytes maximumcount maximumdepth \
-    maximumframeworkversion maximumlistedbytes maximumpartcount maximumquarantines maximumrowcount maximumwaitseconds \
-    maxlines maxlisted maxpages maxproofs maxsamples maxsteps maxtries maxvaluebytes maxvaluestring may maybefolder \
-    maybegone maydiffer mayfit mayo mb mean meaning means meantime med media mediumint mehr mehrmals meist member \
-    memberentity memberlimit members memory men mended menos mentions menudo merge message messages met meta metadata \
-    metadataaltered metadatachanges metadatalost metadatamissing metadatatable metadataunreadable method mettre mib \
-    middle mientras might migrate migrated migratesnothing migrating migration migrationdestination \
+    keycolumn keycolumns keycounter keyed keyedarchive keylesslimit keylimit keyorder keyparts keypath keys \
+    keysnotchecked keytable khce kib killed kind kindname kinds kjenne kjenner kl know known knows kode kodene kommer \
+    konnte konnten kontakt kontakte kontroller kontrollere kopi kopie kryptert kunne können könnte könnten l la label \
+    labelledby lacks lag lagrer lagret lagringen lagringsområde lagt laissé lane lanes lang lange language languageid \
+    lar large larger largest las lassen last lastinsertrowid lastprint lastsavedtoolsversion lastseen later latest latin \
+    latt laufwerk launches layout lc le lead leadbytes leads leaf leafindex leaftable lease leasename least leave leaves \
+    ledig leer leeren leerlo leerlos left leftbehind leftout leftoutcount leftover legible lenge lenger length les \
+    lesbar lese lesen leses less let lets letters leur level levels li libera libre libérer lie liegen lies ließen \
+    lifeboat ligge ligger light lightweight like likely limit limited limits line lineage lines link linkcache linked \
+    links lire lisible lisibles list listed listing lists listsproperties lite literal literals litt little live \
+    liverowcount liverows lo load loads local localecompare localsheetid locator lock lockbyte locked lockholder locking \
+    lockingv lockname locks log logbehindbreak logbytes logfile logmissing lognotused logview long longer longitud \
+    longueur longvalues longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los \
+    loss losses lost lostcount lostframes low lower lowercase lowest lr lstat lt ltrim lu lugar lukk là lässt lås låses \
+    låst löschen m machine macos macosversion made madeof magic mai mail main mainempty mainkind mainmissing \
+    mainpagecount mainpages mainpath mainsize mainsizebytes mais major make makers makes makesfreshstore makeunknown \
+    malformed managed manager mange mangle mangler manifest manifestmissing manifestnotfirst manquante manque manquent \
+    mantissa many map mapped mappen mapping mappingmismatch mappingnumber mappings mappingtable mappingtypename march \
+    margin mark marked marker markerheight markerwidth marks mars marzo mask masked master match matches \
+    matchesequalcontent matchinfo materialized max maxbytes maxcells maxchanges maxcolumns maxcount maxdatetimeinterval \
+    maxdepth maxentities maxfacts maximum maximumageseconds maximumboxcount maximumbytes maximumcopybytes maximumcount \
+    maximumdepth maximumframeworkversion maximumlistedbytes maximumpartcount maximumquarantines maximumrowcount \
+    maximumwaitseconds maxlines maxlisted maxpages maxproofs maxsamples maxsteps maxtries maxvaluebytes maxvaluestring \
+    may maybefolder maybegone maydiffer mayo mb mean meaning means meantime med media mediumint mehr mehrmals meist \
+    member memberentity memberlimit members memory men mended menos mention mentions menudo merge message messages met \
+    meta metadata metadataaltered metadatachanges metadatalost metadatamissing metadatatable metadataunreadable method \
+    mettre mib middle mientras might migrate migrated migratesnothing migrating migration migrationdestination \
     migrationpolicyclassname min mincount mindatetimeinterval mine minimumfreebytes minimumtoolsversion minisig minisign \
     minmax minste minus minute minutes minvaluestring mirrored mirroring mise mises mismatch mismatches misnamed \
     misplaced miss missing missingcount missingdestination missinginverse missingmember missingpagecount missingparent \
     missingpolicy missingproperty missingtype missingversion mistaken misuse misused mit mix mixed mkdir mkdirat mm mo \
     mode model modelcache modelcacheunreadable modeldiffers modelforeign modelmismatch modelnewer modelnewerrules models \
     modelunrecorded modelversionidentifier modifications modificó modified modifiednanoseconds modifier modifié module \
-    moins mom momd moment momentary momento moments momv month montrent more moreproblems morethanfile most mostly \
-    mostplaces mostwords mot move moved movefailed mover moves moving mua muestran muevas mulig multiply must muy más \
-    märz möglich möglicherweise müssen n nach nada name named namelimit namenottext names namesfile nametokens nan \
+    moins mom momd moment momentary momento moments momv month montrent more morefacts moreproblems morethanfile most \
+    mostly mostplaces mostwords mot move moved movefailed mover moves moving mua muestran muevas mulig multiply must muy \
+    más märz möglich möglicherweise müssen n nach nada name named namelimit namenottext names namesfile nametokens nan \
     native natural nature nav nb nchar ndjson ne near nearest neben necesita necesitarlos necesitas need needed needs \
     needscare needsroomformigration negative neighbouring neighbours neither nennen nest nested nettverksmappe network \
     netzwerkordner neu neue neuen neueren neueste neuesten never new newcount newentity newer newerapp newerrules \
@@ -203,8 +202,8 @@ extension PublicWords {
     nostore nostoreinbundle nostores nosuchentity nosuchincident nosuchproperty not nota notable notabundle notacatalog \
     notadatabase notafile notamapping notamodel notanarchive notapropertylist notastore notatet notauthentic notazip \
     notchecked notcompared note noted notencrypted notentered notes noteworthy notfree nothandled nothing nothingkept \
-    nothingtodo notice notindexed notinferable notintact notiz notnoted notnull notregular notunique nouveau nouvelles \
-    november novembre noviembre now noway nowhere nowrap npm ns nsaggregateexpression nsallocationtype \
+    nothingtodo notice notindexed notinferable notintact notiz notnoted notnull notregular notunique noun nouveau \
+    nouvelles november novembre noviembre now noway nowhere nowrap npm ns nsaggregateexpression nsallocationtype \
     nsanykeyexpression nsarguments nsarray nsascending nsattributedescription nsattributemappings nsattributetype \
     nsattributevalueclassname nsautovacuumlevel nsbatchsize nsbetweenpredicateoperator nsclassnameforentity \
     nscocoaerrordomain nscollatefinderlike nscollatelocalesensitive nscollatenocase nscollection nscomparisonpredicate \
@@ -243,23 +242,23 @@ extension PublicWords {
     nås nøkkelen números o ob object objectfrom objectid objectids objects obstacle obstacles occupent occurs octet \
     october octobre octubre ocurrido ocurrieron ocurrir ocurrió oder of off offered officedocument offset offsets oft \
     ofte often og også oid ok oktober ol old oldcount oldentity older olderthanmain oldest oldhasrowids oldleaves \
-    oldname oldnames oldrowcount oldvalue om omo omtrent on once one ones only onlycopy onlyinmodel onlyinstore ont onto \
-    opacity opaque open openat opened openerrno opening openinmemory opens openwithfittingbuild openxmlformats operation \
-    operator operators opp oppdaget oppdater oppdatering oppføringer oppgi opplysninger opt optimised optimisedformat \
-    option optional options or orden order orderchanged ordercolumn ordered ordinary ordner ordre org organised \
-    organisées organizados orient origin original orphan ort os other otherapp othercount otherencoding otherendings \
-    othergeneration otherincident otherkeys otherpagecount otherpagesize otherreservedbytes otherroot otherrows others \
-    othertable otherversion otherwise otra otro ou ours out outcome outcomename outer outermost outline outofrange \
-    output outputclosed outputexists outside ouvert ouvertes ouvrez ouvrir over overflow overflowpages overfull \
-    overfullcount overlap overlapbytes overlaps overlays overlimit override overskrevet overwrite overwritten own owner \
-    owners ownership ownsstore owntexts où p pack package packed packing padding page pagecount pageoffsets pageone \
-    pageoutofrange pages pagesize pagesizebytes pagesizesource pagesmissing paint pair pairs pane par para parallel \
-    parameter parameters parece parecen parent parententity parenthesis parentname parmi parser part parte partial \
-    partialindexpredicate partialpredicate partialrowcount partie partition partname parts partsuffix pas pasajero pass \
-    passager passe passedover passes passing passord passphrase password passwort passé past pastend pat patch path \
-    paths patienter patternfill patterntype pattk pause pax payload payloads pb pending people percent perhaps permet \
-    permettra permission permissiondenied permissions permite permitted pero persiste persistent personal personne peu \
-    peut phone phrase pi picture pictures piece piecebytes pipe pixels pièces pk place places plain plaininterval \
+    oldname oldnames oldrowcount oldvalue om omitted omo omtrent on once one ones only onlycopy onlyinmodel onlyinstore \
+    ont onto opacity opaque open openat opened openerrno opening openinmemory opens openwithfittingbuild openxmlformats \
+    operation operator operators opp oppdaget oppdater oppdatering oppføringer oppgi opplysninger opt optimised \
+    optimisedformat option optional options or orden order orderchanged ordercolumn ordered ordinary ordner ordre org \
+    organised organisées organizados orient origin original orphan ort os other otherapp othercount otherencoding \
+    otherendings othergeneration otherincident otherkeys otherpagecount otherpagesize otherreservedbytes otherroot \
+    otherrows others othertable otherversion otherwise otra otro ou ours out outcome outcomename outer outermost outline \
+    outofrange output outputclosed outputexists outside ouvert ouvertes ouvrez ouvrir over overflow overflowpages \
+    overfull overfullcount overlap overlapbytes overlaps overlays overlimit override overskrevet overwrite overwritten \
+    own owner owners ownership ownsstore owntexts où p pack package packed packing padding page pagecount pageoffsets \
+    pageone pageoutofrange pages pagesize pagesizebytes pagesizesource pagesmissing paint pair pairs pane par para \
+    parallel parameter parameters parece parecen parent parententity parenthesis parentname parmi parser part parte \
+    partial partialindexpredicate partialpredicate partialrowcount partie partition partname parts partsuffix pas \
+    pasajero pass passager passe passedover passes passing passord passphrase password passwort passé past pastend pat \
+    patch path paths patienter patternfill patterntype pattk pause pax payload payloads pb pending people percent \
+    perhaps permet permettra permission permissiondenied permissions permite permitted pero persiste persistent personal \
+    personne peu peut phone pi picture pictures piece piecebytes pipe pixels pièces pk place places plain plaininterval \
     plainkeypath plaintables plaintext plan plano plass platz playback please plist pliststate plus plusieurs pm png \
     poco podría podrían point pointer pointermap pointers pointersend points policies policy policyclass policyvalues \
     ponte por porque porter posible position positions posix posixcode possible pour pourquoi pourra pourraient pourrait \
@@ -268,109 +267,108 @@ extension PublicWords {
     prevents previous primary primarykey primaryresultcode print printf private prk probably problem problema problemer \
     problemet problems problème process processes produce produit program programa programm programme progress \
     proofsleft properties propertiestofetch propertiestogroupby property propertylist propertyname proposée protect \
-    protection protects protege protocol protège prove provenance proviennent pruned précédentes prøv prøve prøver \
-    prüfen psk ptrmap pu public pudieron pudo pueda puedan puedas puede pueden puis puissiez put putback puts px på q \
-    qpzry qu quantity quarantine quarantinenospace quarantines quarantineunfinished quarter que queda quelque quelques \
-    quels queries query queryselectorall question queue qui quick quickly quien quiet quot quotation quote quoted \
-    quoteprefix quotes quoting qué r radius raise raison ran random randomblob range ranges rangetexts rank rankdir \
-    ranks rar rarer rate raw rawvalue reached reaches read readable readdir reader readfailed reading readlink readonly \
-    reads readversion real reason reasons rebuild rebuilt receive reciba reciente recientes recipient recipients \
-    recognisable recognise recognised reconnaître reconocerla record recordbytes recorded recordedhashes recordlength \
-    recordname recordonly records recordsbynumber recordsbytable recordshealthyopens recordunread recover recoverable \
-    recovered recovering recovery rect recuperado recuperar recuperaron recursive red redaction reduced redémarrer \
-    redémarrez ref referansen reference referencedtwice references referencia refers reflexive refuse refused \
-    refusedheader refuses refx refy regel regexp regular regularexpressionstring reihenfolge reindex reinicia rejected \
-    rejectedcount rejects rekkefølge relationship relationshipadded relationshipchanged relationshipmappings \
-    relationshipremoved relationshiprenamed relationships relative relativepath release releasing rels rem remainders \
-    remark remarks remises removal remove removeattribute removed removedcount removedkeys removing rename renamed \
-    renaming renamingidentifier renumbered renumberedcount repaired repeated repeatedcount repeats repetition replace \
-    replaceall replaced replaces report reported reportname reportonly reports reportsha256 representedclassname \
-    reproduit request requested requires resend reserved reservedbytes reservedtype reserves reset residue resolved rest \
-    restart reste resten resto restoration restore restored restorereplaced restrict result resultcode resulttype \
-    resumed retention retour retry retrypauses return returndistinctresults returned returning returnobjectsasfaults \
-    returnsdistinctresults returnsobjectsasfaults reverse reversesnullorder reçoit richtige richtigen rid rien right \
-    rightmost riktige rk rmdir rogue role roll rollback rolled room roomycount root rooted rootpackage rootpage \
-    roottables rotate roughly round rounded rouvrez rouvrir row rowcount rowid rowidcolumn rowidfield rows rowslost \
-    rowsname rtree rtrim rule rules run runs rx récente récupérer réessayer référence réseau s saisi saisies salt salts \
-    salvage same sameas samecontentcount samevaluescount samme sample sampleinterval samples sandbox sans sauvegardez \
-    savecount saved savepoint saves saving savner say says scalar scalars scale scan scanned schaden schedule schema \
-    schemachanges schemaformat schemamigrationplan schemaname schemas schemaunreadable scheme schlüssel schon \
-    schwierigkeiten schützt scope script scrypt se seal sealbroken sealbytesperlaunch sealed sealing sealingname \
-    sealmissing sealpace sealprogress search searched searchmapping second seconds secondssince secret secrets section \
-    sections sector sectorsize security see seeking seems seen sees seg segdir segments segundo seguridad sein seinen \
-    select selection selector selects self selv semble semblent send sende senden sender sendest senere sent sentence \
-    sentences separados separate separately separating separator september septembre septiembre seq seqno sequence ser \
-    sera serial serif seront set setaside setasidefailed setattribute setsasidefailedmigrations setsasidemappingfaults \
-    setsasidenewerstores setsasideonmismatchalone setsasiderepairable setting seule sevenzip several severalstores \
-    severity sg sha sha256 shape share shared sharedmemory shares sharesentities sheet sheetdata sheetformatpr sheetid \
-    sheets sheetview sheetviews shift shifted shiftrange shifts shipped shm short shorter should show showdelay shown \
-    shownsteps shows si sibling sich sicher sichern side siden sides sie sign signature signed significa siguen siguió \
-    sikkerhetskopiere silent silentlosssentence silently sin since sind sink sistema situation six size sizebytes \
-    sizemismatch sizes sizetexts sizing sk skadet sketch skip skipped skips skjedd skjedde skjer skrevet skrive skulle \
-    slett slettede slettet slik slike slot small smallbytes smallint snapshot snippet so sobald sobrescrito socket \
-    solange solcher solid sollten solo som some someone something son sont soporte sort sortable sortdescriptors sorted \
-    sortedcount sorting sound source sourcecolumn sourcecontext sourceentityname sourceentityversionhash \
-    sourceexpression sourceexpressiondata sourceinstances sourcekeypath sourcelanguage sourcemappingname sourcemodeldata \
-    sourcemodelpath sourcename sources sourcesha256 sous souvent space span sparse special speicher speicherplatz \
-    speichert spite split spotlight spotlightindexingenabled spotlightname spreadsheetml sql sqlcipher sqlite sqlitecode \
-    sqlitedb sqliteversion sqliteversiontext sqref square src ss stacked staged stages stale stalecount staleframecount \
-    staleindex stammen standalone standard standardflags standardvalueclassname stands stanza start starte started \
-    starten startet starting starts stat state statecount statement statements statenotheld states status statuses \
-    statvfs stay stayed stays stedet stellen stem stems step steps still stimmt stockage stopped stops storage \
-    storageclass storagefault store storebytes stored storedata storedcount storedintruthfile storedorder storeendings \
-    storefolder storefoldername storeinuse storemainempty storemainmissing storemissing storename storenotafile \
-    storepath stores storetype storeunreadable storeurl storeuuid storewaldamaged storewalforeign strangefiles strangers \
-    straycount strays stream strftime strict string stringconstant strings stringvalue strip stroke strong stronger \
-    structure stuck style styles stylesheet su subentity subfolders subject subquery substr substring subtract such \
-    suffit suffix suficiente sum summary super superentityname supernumber superseded support supported supportfile \
-    supports supprimez supprimé supprimées supprimés sur sure surveys svg swift swiftdata symbol symbolic symboliclink \
-    symlink sync syncable synced synchronous syntax system systemerror systemet systems systemversion système sz så \
-    séparées t tabindex table tableassumed tablechange tableguess tablemissing tablename tablenotmade tablerenamed \
-    tables tablesimplified tablesnotcompared tabular tag tail take taken takes takesleft takesright taking tal tall \
-    tamaño también tampoco tant tar target tb tbl tbodies tbody td te technical technique technischen tegn teil teknisk \
-    tekster tel telephone tell telles temp template templates temporary ten tens term terminal terms ternary tests text \
-    textcontent texte textencoding textes texthex textname textos texts th thai than that the thead their theirs them \
-    themselves then there these they thing things this those thread threads through throw tidligere tiene tienes ties \
-    til tilbake tilbud tilgang tilgjengelig tilkoblet time timeline timeout times timesketch timestamp \
-    timestampdescription timezone ting tinyint tip tipos title to todavía todo todos together token tokenbytes tokenize \
-    tokens told tolowercase tomany tombstones tomme tone too toobig toocomplex toodeep took tool toolarge toolong tools \
-    toolversion toomanyfields toomuchwork toone tooshort top topleftcell topower total totype touched toujours tout \
-    toute toutes tr trailer trailing trailingbytes trait traits transaction transactionauthorindex transactionopen \
-    transactions transactionstring transactiontimestampindex transform transformable transformer transient translate \
-    treated tree trees trend trenge trenger triage triagegroups trial trials triangle tries triestwice trigger \
-    triggernotbuilt triggers trigram trim trop trouble trouve trouvent trouver trouvé true truepredicate truncate \
-    truncated trunk trust trusted truth try ts tu tun turned tus tuvo tvdw tw twice two txt type typename typeof typer \
-    types tz técnico tú u uendret ufullstendig uhr ui uid ul um un una unattributed unattributedcount unavailable \
-    unbounded uncertain unchanged unchangedcount uncommitted uncommittedframecount und undated undatedcount undecided \
-    undecodable undecodablecount undefined under underline underlying understood undid undone une unevendepth unexpected \
-    unfinished unfit unfitname ungefähr unhex unicode unindexed union unique uniqueness uniquenessconstraint \
-    uniquenessconstraints unit units unixepoch unjudgedstatements unknown unknownentity unknownname unknownstate \
-    unknownversion unless unlikely unlink unlock unlocked unmovable unnamed unnoted unpack unpacked unparsed unreachable \
-    unread unreadable unreadableincident unreadablepagecount unreadfiles unreadhashes unreadtable unreadvalue unrecorded \
-    unsafe unsafexml unsealed unsettled unsigned unspecified unsupported unsupportedexpression until untrusted \
-    unusabledefinitions unused unusual unverified unverändert unvollständig unwritable up update updated updates \
-    updating upper uppercase uppercased uri uris url ursache us usaban usable usablesize usage usando usas use used \
-    usedwithcloudkit usedwithswiftdata user userdefinedmodelversionidentifier userinfo userinfodata userinfoentry \
-    userversion uses usesscalarvaluetype using uso ustar usually usualwaitseconds ut utc utf utf16 utf16bigendian \
-    utf16littleendian utf8 utilisation utilise utilisez utilisées uuid uuidbytes v va vacuum vacíos val valid validation \
-    value valueclass valueexpressiondata valueforkey valueforkeypath values valuetransformer valuetransformername var \
-    varbinary varchar variable variant varias varying veces ved vedlegg vedvarer vent verb verbindung verdict verfügbar \
-    verified verifiedcount verifies verrouillé verrouillées verschieben verschlüsselt version versionbefore \
-    versionchecksums versionfrom versionhash versionhashes versionhashesversion versionhashmodifier versionidentifiers \
-    versioninfo versions versionvalidfor versión versjon versjonen versuchen vertical verwenden verwendet verwendeten \
-    verändert veuillez veut vez vides viele view viewbox viewnotbuilt viewport vil violate virtual virtualtable viser \
-    visible vnd vollständig volume volumes volver volvieron von vorgefunden vorher vorliegt vorübergehend vos \
-    votedlayout votre vous vuelta vuelve vuelven være vérifier vérifiez w wait waiting waituntilwritable wal waldamaged \
-    walforeign walformat walked walreset walresetbug want wanted wantsmore wantsrows war waren warning warten warum was \
-    wasempty watch way ways wegen weight weil weiter weiterarbeiten weiterhin weitermachen weiterverwendet welche \
-    welcher well wenden wenig wenn went wer werden were what whatever whathappened whattodo whatwaskept when where \
-    whether which whichversion while white who whole whose why widest width widths wie wieder wiedererkennen \
-    wiederherstellen will window windowbits windowbytes windowcount wird with withheld within withindex withinlimits \
-    without withoutindex withoutrowid withouttracesofexternalfiles witness witnesses wo word words work workbook \
-    workbookview workbookviewid workerended works worksheet worksheets would wrap writable write writeaheadlog \
-    writefailed writer writes writeversion writing written writtenby writtencount writtenpagecount wrong wrongkey \
-    wrongkind wrongtype wrote ws wurde wurden www x xccurrentversion xccurrentversionname xcdatamodel xcdatamodeld \
-    xcmapping xcmappingmodel xcode xd xdbucketforclassesstorage xdbucketforgeneralizationsstorage \
+    protection protects protege protocol protège provenance proviennent pruned précédentes prøv prøve prøver prüfen psk \
+    ptrmap pu public pudieron pudo pueda puedan puedas puede pueden puis puissiez put putback puts px på q qpzry qu \
+    quantity quarantine quarantinenospace quarantines quarantineunfinished quarter que queda quelque quelques quels \
+    queries query queryselectorall question queue qui quick quickly quien quiet quot quotation quote quoted quoteprefix \
+    quotes quoting qué r radius raise raison ran random randomblob range ranges rangetexts rank rankdir ranks rar rarer \
+    rate raw rawvalue reached reaches read readable readdir reader readfailed reading readlink readonly reads \
+    readversion real reason reasons rebuild rebuilt receive reciba reciente recientes recipient recipients recognisable \
+    recognise recognised reconnaître reconocerla record recordbytes recorded recordedhashes recordlength recordname \
+    recordonly records recordsbynumber recordsbytable recordshealthyopens recordunread recover recoverable recovered \
+    recovering recovery rect recuperado recuperar recuperaron recursive red redaction reduced redémarrer redémarrez ref \
+    referansen reference referencedtwice references referencia refers reflexive refuse refused refusedheader refuses \
+    refx refy regel regexp regular regularexpressionstring reihenfolge reindex reinicia rejected rejectedcount rejects \
+    rekkefølge relationship relationshipmappings relationshipremoved relationships relative relativepath release \
+    releasing rels rem remainders remark remarks remises removal remove removeattribute removed removedcount removedkeys \
+    removing rename renamed renaming renamingidentifier renumbered renumberedcount repair repaired repeated \
+    repeatedcount repeats repetition replace replaceall replaced replaces report reported reportname reportonly reports \
+    reportsha256 representedclassname reproduit request requested requires resend reserved reservedbytes reservedtype \
+    reserves reset residue resolved rest restart reste resten resto restoration restore restored restorereplaced \
+    restrict result resultcode resulttype resumed retention retour retry retrypauses return returndistinctresults \
+    returned returning returnobjectsasfaults returnsdistinctresults returnsobjectsasfaults reverse reversesnullorder \
+    reçoit richtige richtigen rid rien right rightmost riktige rk rmdir rogue role roll rollback rolled room roomycount \
+    root rooted rootpackage rootpage roottables rotate roughly round rounded rouvrez rouvrir row rowcount rowid \
+    rowidcolumn rowidfield rows rowslost rowsname rtree rtrim rule rules run runs rx récente récupérer réessayer \
+    référence réseau s saisi saisies salt salts salvage same sameas samecontentcount samevaluescount samme sample \
+    sampleinterval samples sandbox sans sauvegardez savecount saved savepoint saves saving savner say says scalar \
+    scalars scale scan scanned schaden schedule schema schemachanges schemaformat schemamigrationplan schemaname schemas \
+    schemaunreadable scheme schlüssel schon schwierigkeiten schützt scope script scrypt se seal sealbroken \
+    sealbytesperlaunch sealed sealing sealingname sealmissing sealpace sealprogress search searched searchmapping second \
+    seconds secondssince secret secrets section sections sector sectorsize security see seeking seems seen sees seg \
+    segdir segments segundo seguridad sein seinen select selection selector selects self selv semble semblent send sende \
+    senden sender sendest senere sent sentence sentences separados separate separately separating separator september \
+    septembre septiembre seq seqno sequence ser sera serial serif seront set setaside setasidefailed setattribute \
+    setsasidefailedmigrations setsasidemappingfaults setsasidenewerstores setsasideonmismatchalone setsasiderepairable \
+    setting seule sevenzip several severalstores severity sg sha sha256 shape share shared sharedmemory shares \
+    sharesentities sheet sheetdata sheetformatpr sheetid sheets sheetview sheetviews shift shifted shiftrange shifts \
+    shipped shm short shorter should show showdelay shown shownsteps shows si sibling sich sicher sichern side siden \
+    sides sie sign signature signed significa siguen siguió sikkerhetskopiere silent silentlosssentence silently sin \
+    since sind sink sistema situation six size sizebytes sizemismatch sizes sizetexts sizing sk skadet sketch skip \
+    skipped skips skjedd skjedde skjer skrevet skrive skulle slett slettede slettet slik slike slot small smallbytes \
+    smallint snapshot snippet so sobald sobrescrito socket solange solcher solid sollten solo som some someone something \
+    son sont soporte sort sortable sortdescriptors sorted sortedcount sorting sound source sourcecolumn sourcecontext \
+    sourceentityname sourceentityversionhash sourceexpression sourceexpressiondata sourceinstances sourcekeypath \
+    sourcelanguage sourcemappingname sourcemodeldata sourcemodelpath sourcename sources sourcesha256 sous souvent space \
+    span sparse special speicher speicherplatz speichert spite split spotlight spotlightindexingenabled spotlightname \
+    spreadsheetml sql sqlcipher sqlite sqlitecode sqlitedb sqliteversion sqliteversiontext sqref square src ss stacked \
+    staged stages stale stalecount staleframecount staleindex stammen standalone standard standardflags \
+    standardvalueclassname stands stanza start starte started starten startet starting starts stat state statecount \
+    statement statements statenotheld states status statuses statvfs stay stayed stays stedet stellen stem stems step \
+    steps still stimmt stockage stopped stops storage storageclass storagefault store storebytes stored storedata \
+    storedcount storedintruthfile storedorder storeendings storefolder storefoldername storeinuse storemainempty \
+    storemainmissing storemissing storename storenotafile storepath stores storetype storeunreadable storeurl storeuuid \
+    storewaldamaged storewalforeign strangefiles strangers straycount strays stream strftime strict string \
+    stringconstant strings stringvalue strip stroke strong stronger structure stuck style styles stylesheet su subentity \
+    subfolders subject subquery substr substring subtract such suffit suffix suficiente sum summary super supernumber \
+    superseded support supported supportfile supports supprimez supprimé supprimées supprimés sur sure surveys svg swift \
+    swiftdata symbol symbolic symboliclink symlink sync syncable synced synchronous syntax system systemerror systemet \
+    systems systemversion système sz så séparées t tabindex table tableassumed tablechange tableguess tablemissing \
+    tablename tablenotmade tablerenamed tables tablesimplified tablesnotcompared tabular tag tail take taken takes \
+    takesleft takesright taking tal tall tamaño también tampoco tant tar target tb tbl tbodies tbody td te technical \
+    technique technischen tegn teil teknisk tekster tel telephone tell telles temp template templates temporary ten tens \
+    term terminal terms ternary tests text textcontent texte textencoding textes texthex textname textos texts th thai \
+    than that the thead their theirs them themselves then there these they thing things this those thread threads \
+    through throw tidligere tiene tienes ties til tilbake tilbud tilgang tilgjengelig tilkoblet time timeline timeout \
+    times timesketch timestamp timestampdescription timezone ting tinyint tip tipos title to todavía todo todos together \
+    token tokenbytes tokenize tokens told tolowercase tomany tombstones tomme tone too toobig toocomplex toodeep took \
+    tool toolarge toolong tools toolversion toomanyfields toomuchwork toone tooshort top topleftcell topower total \
+    totype touched toujours tout toute toutes tr trailer trailing trailingbytes trait traits transaction \
+    transactionauthorindex transactionopen transactions transactionstring transactiontimestampindex transform \
+    transformable transformer transient translate treated tree trees trend trenge trenger triage triagegroups trial \
+    trials triangle tries triestwice trigger triggernotbuilt triggers trigram trim trop trouble trouve trouvent trouver \
+    trouvé true truepredicate truncate truncated trunk trust trusted try ts tu tun turned tus tuvo tvdw tw twice two txt \
+    type typename typeof typer types tz técnico tú u uendret ufullstendig uhr ui uid ul um un una unattributed \
+    unattributedcount unavailable unbounded uncertain unchanged unchangedcount uncommitted uncommittedframecount und \
+    undated undatedcount undecided undecodable undecodablecount undefined under underline underlying understood undid \
+    undone une unevendepth unexpected unfinished unfit unfitname ungefähr unhex unicode unindexed union unique \
+    uniqueness uniquenessconstraint uniquenessconstraints unit units unixepoch unjudgedstatements unknown unknownentity \
+    unknownname unknownstate unknownversion unless unlikely unlink unlock unlocked unmovable unnamed unnoted unpack \
+    unpacked unparsed unreachable unread unreadable unreadableincident unreadablepagecount unreadfiles unreadhashes \
+    unreadtable unreadvalue unrecorded unsafe unsafexml unsealed unsettled unsigned unspecified unsupported \
+    unsupportedexpression until untrusted unusabledefinitions unused unusual unverified unverändert unvollständig \
+    unwritable up update updated updates updating upper uppercase uppercased uri uris url ursache us usaban usable \
+    usablesize usage usando usas use used usedwithcloudkit usedwithswiftdata user userdefinedmodelversionidentifier \
+    userinfo userinfodata userinfoentry userversion uses usesscalarvaluetype using uso ustar usually usualwaitseconds ut \
+    utc utf utf16 utf16bigendian utf16littleendian utf8 utilisation utilise utilisez utilisées uuid uuidbytes v va \
+    vacuum vacíos val valid validation value valueclass valueexpressiondata valueforkey valueforkeypath values \
+    valuetransformer valuetransformername var varbinary varchar variable variant varias varying veces ved vedlegg \
+    vedvarer vent verb verbindung verdict verfügbar verified verifiedcount verifies verrouillé verrouillées verschieben \
+    verschlüsselt version versionbefore versionchecksums versionfrom versionhash versionhashes versionhashesversion \
+    versionhashmodifier versionidentifiers versioninfo versions versionvalidfor versión versjon versjonen versuchen \
+    vertical verwenden verwendet verwendeten verändert veuillez veut vez vides viele view viewbox viewnotbuilt viewport \
+    vil violate virtual virtualtable viser visible vnd vollständig volume volumes volver volvieron von vorgefunden \
+    vorher vorliegt vorübergehend vos votedlayout votre vous vuelta vuelve vuelven være vérifier vérifiez w wait waiting \
+    waituntilwritable wal waldamaged walforeign walformat walked walreset walresetbug want wanted wantsmore wantsrows \
+    war waren warning warten warum was wasempty watch way ways wegen weight weil weiter weiterarbeiten weiterhin \
+    weitermachen weiterverwendet welche welcher well wenden wenig wenn went wer werden were what whatever whathappened \
+    whattodo whatwaskept when where whether which whichversion while white who whole whose why widest width widths wie \
+    wieder wiedererkennen wiederherstellen will window windowbits windowbytes windowcount wird with withheld within \
+    withindex withinlimits without withoutindex withoutrowid withouttracesofexternalfiles witness witnesses wo word \
+    words work workbook workbookview workbookviewid workerended works worksheet worksheets would wrap writable write \
+    writeaheadlog writefailed writer writes writeversion writing written writtenby writtencount writtenpagecount wrong \
+    wrongkey wrongkind wrongtype wrote ws wurde wurden www x xccurrentversion xccurrentversionname xcdatamodel \
+    xcdatamodeld xcmapping xcmappingmodel xcode xd xdbucketforclassesstorage xdbucketforgeneralizationsstorage \
     xdbucketforownedattributesstorage xdbucketforpackagesstorage xdbucketforstereotypesstorage xddevattributemapping \
     xddeventitymapping xddevmappingmodel xddevrelationshipmapping xdpmattribute xdpmcompoundindexes xdpmentity \
     xdpmfetchedproperty xdpmfetchrequest xdpmmodel xdpmrelationship xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx \

@@ -1,4 +1,5 @@
-/// BLAKE2b without a key (RFC 7693). Minisign hashes files with it, and swift-crypto does not have it.
+/// The hash function BLAKE2b without a key (RFC 7693). Minisign hashes files with this function, which swift-crypto
+/// does not have.
 struct BLAKE2b {
   private static let start: [UInt64] = [
     0x6a09_e667_f3bc_c908, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b, 0xa54f_f53a_5f1d_36f1,
@@ -23,17 +24,17 @@ struct BLAKE2b {
   private var waiting: [UInt8] = []
   private var total: UInt64 = 0
 
-  /// Starts a hash of `byteCount` bytes, 1 to 64.
+  /// Starts to compute a hash. The hash will have `byteCount` bytes, from 1 to 64.
   init(byteCount: Int = 64) {
     self.byteCount = byteCount
     state = Self.start
     state[0] ^= 0x0101_0000 ^ UInt64(byteCount)
   }
 
-  /// Adds bytes to what is hashed.
+  /// Adds bytes to the hashed data.
   mutating func update(_ bytes: ArraySlice<UInt8>) {
     var rest = bytes
-    // A full block waits until more bytes follow, because the last block is compressed in another way.
+    // A full block is kept until more bytes follow, because the last block is compressed in another way.
     while waiting.count + rest.count > Self.blockBytes {
       let taken = Self.blockBytes - waiting.count
       waiting += rest.prefix(taken)
@@ -45,7 +46,7 @@ struct BLAKE2b {
     waiting += rest
   }
 
-  /// Ends the hash and returns it. Nothing may be added afterwards.
+  /// Returns the hash. After this call, no bytes may be added.
   mutating func finalize() -> [UInt8] {
     total &+= UInt64(waiting.count)
     waiting += [UInt8](repeating: 0, count: Self.blockBytes - waiting.count)

@@ -3,8 +3,8 @@ package import Foundation
 import SafeText
 import _CryptoExtras
 
-/// A public key of minisign (<https://jedisct1.github.io/minisign/>): an Ed25519 key, with a key number that its
-/// signatures repeat.
+/// A public key of minisign (<https://jedisct1.github.io/minisign/>): an Ed25519 key and a key number. Each signature
+/// that is made with the key contains this number.
 package struct MinisignPublicKey: Sendable, Equatable {
   let number: [UInt8]
   let bytes: [UInt8]
@@ -14,7 +14,7 @@ package struct MinisignPublicKey: Sendable, Equatable {
     self.bytes = bytes
   }
 
-  /// Reads a key: its text, or the file that minisign writes, whose first line is a comment.
+  /// Reads a key from its text, with or without the comment line that minisign writes before it.
   ///
   /// - Throws: `bundle.badKey`.
   package init(_ text: String) throws(BundleError) {
@@ -33,7 +33,7 @@ package struct MinisignPublicKey: Sendable, Equatable {
   package var name: String { MinisignText.name(of: number) }
 }
 
-/// A secret key of minisign, without a passphrase.
+/// A secret key of minisign that no passphrase protects.
 package struct MinisignSecretKey: Sendable {
   let number: [UInt8]
   let key: Curve25519.Signing.PrivateKey
@@ -50,7 +50,7 @@ package struct MinisignSecretKey: Sendable {
 
   /// Reads the text of a secret key's file.
   ///
-  /// - Throws: `bundle.badKey`, also for a key with a passphrase.
+  /// - Throws: `bundle.badKey` for a text that is not a secret key, and for a key that a passphrase protects.
   package init(_ text: String) throws(BundleError) {
     let lines = MinisignText.lines(text)
     guard lines.count > 1, let bytes = MinisignText.bytes(lines[1]),
@@ -63,7 +63,8 @@ package struct MinisignSecretKey: Sendable {
     }
     let number = Array(bytes[54..<62])
     let pair = Array(bytes[62..<126])
-    // Only a key with a passphrase has a checksum. The two halves of the key pair check each other.
+    // A key without a passphrase has no checksum. Instead, the public half of the key pair must belong to the secret
+    // half.
     guard
       let key = try? Curve25519.Signing.PrivateKey(rawRepresentation: pair.prefix(32)),
       Array(key.publicKey.rawRepresentation) == Array(pair.suffix(32))
@@ -90,13 +91,13 @@ package struct MinisignSecretKey: Sendable {
   }
 }
 
-/// The signature of a file, kept beside it as `.minisig`. One part signs the BLAKE2b hash of the file, another part a
-/// comment with the time of signing.
+/// The signature of a file, in a file `.minisig` beside it. It has two parts: the first signs the BLAKE2b hash of the
+/// file; the second signs the first part and a comment with the time of signing.
 package struct MinisignSignature: Sendable, Equatable {
   let number: [UInt8]
   private let isHashed: Bool
   private let signature: [UInt8]
-  /// The trusted comment: a text of the signer that is signed, too.
+  /// The trusted comment: a text that the signer has written and signed.
   package let comment: String
   private let commentSignature: [UInt8]
 
@@ -104,7 +105,7 @@ package struct MinisignSignature: Sendable, Equatable {
   package static func path(for file: String) -> String { file + ".minisig" }
 
   private static let lead = "trusted comment: "
-  /// The most bytes of a signature's file that are read.
+  /// The maximum number of bytes that are read of a signature's file.
   static let maxBytes = 64 << 10
 
   /// Signs a file.
@@ -160,11 +161,11 @@ package struct MinisignSignature: Sendable, Equatable {
       """
   }
 
-  /// Checks that a file and the trusted comment were signed with a key.
+  /// Checks that the file at `path` and the trusted comment were signed with `key`.
   ///
   /// - Throws: `bundle.wrongKey` when another key has signed the file; `bundle.badSignature` when the file or the
-  ///   comment is not the one that was signed; `bundle.badKey` for a key that is not a point of the curve; the errors
-  ///   of reading.
+  ///   comment was changed after signing; `bundle.badKey` for a key that is not a point of the curve; the errors of
+  ///   reading.
   package func check(_ path: String, by key: MinisignPublicKey) throws(BundleError) {
     guard number == key.number else {
       throw BundleError(
@@ -180,7 +181,8 @@ package struct MinisignSignature: Sendable, Equatable {
     if isHashed {
       message = try Self.hash(of: input)
     } else {
-      // In minisign's old form, the file itself is signed, not its hash. The whole file has to be in memory for this.
+      // In minisign's old form, the file itself is signed, not its hash. To check such a signature, the whole file must
+      // be in memory.
       guard input.size <= 64 << 20 else {
         throw BundleError(
           .badSignature,

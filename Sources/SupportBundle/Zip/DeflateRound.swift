@@ -1,17 +1,17 @@
 internal import Dispatch
 internal import Foundation
 
-/// Some blocks of an entry, deflated in parallel into one stream (RFC 1951).
+/// Deflates some blocks of an entry in parallel. The results, joined in order, are one stream (RFC 1951).
 ///
-/// Each block is compressed separately, with the 32 KiB before it as its dictionary. All blocks but the last end at a
-/// byte boundary with an empty stored block (section 3.2.4), so that they form one stream when joined. All blocks but
-/// the last have the same size, so the bytes do not depend on the number of cores.
+/// Each block is compressed separately, with the 32 KiB before it as its dictionary. Every block except the last ends
+/// with an empty stored block at a byte boundary (section 3.2.4), so the blocks can be joined into one stream. Every
+/// block except the last has the same size, so the result does not depend on the number of cores.
 final class DeflateRound: @unchecked Sendable {
-  /// One block. Only one thread at a time uses it.
+  /// One block. Only one thread at a time uses an object of this class.
   private final class Block {
     let stream: ZlibStream
     var bytes: [UInt8] = []
-    /// The bytes before the block, to which matches may refer.
+    /// The bytes before the block. Matches in the block may refer to them.
     var before: ArraySlice<UInt8> = []
     var packed: [UInt8] = []
     var failure: BundleError?
@@ -29,7 +29,7 @@ final class DeflateRound: @unchecked Sendable {
           let step = try stream.step(rest, into: &buffer, flush: isEnd ? .end : .block)
           rest = rest.dropFirst(step.consumed)
           packed += buffer[..<step.produced]
-          // If there is room left in the output, zlib has written everything it was asked for.
+          // If zlib has not filled the buffer, it has written the output for all input so far.
           isComplete = isEnd ? step.isAtEnd : step.produced < buffer.count
         }
       } catch {
@@ -49,14 +49,14 @@ final class DeflateRound: @unchecked Sendable {
     min(32, max(8, ProcessInfo.processInfo.activeProcessorCount * 2))
   }
 
-  /// Allocates the blocks of one round; each takes 0.8 MiB.
+  /// Allocates the blocks of one round. Each block takes 0.8 MiB.
   init(level: CompressionLevel, blockCount: Int = usualBlockCount) throws(BundleError) {
     var blocks: [Block] = []
     for _ in 0..<max(1, blockCount) { blocks.append(try Block(level: level)) }
     self.blocks = blocks
   }
 
-  /// Whether no block can be added before ``pack(isEnd:)``.
+  /// Whether no further block can be added before the next call of ``pack(isEnd:)``.
   var isFull: Bool { count == blocks.count }
 
   /// Adds a block. Its bytes are copied.
@@ -69,7 +69,8 @@ final class DeflateRound: @unchecked Sendable {
     count += 1
   }
 
-  /// Deflates the blocks. A further thread hashes their bytes at the same time. `isEnd` says that no block follows.
+  /// Deflates the blocks. At the same time, another thread hashes the bytes of the blocks. `isEnd` says whether these
+  /// are the last blocks of the entry.
   /// - Returns: the deflated blocks, in order.
   func pack(isEnd: Bool) throws(BundleError) -> [[UInt8]] {
     let count = count
@@ -81,7 +82,7 @@ final class DeflateRound: @unchecked Sendable {
         blocks[index - 1].pack(isEnd: isEnd && index == count)
       }
     }
-    // The next round overwrites the block that holds these bytes.
+    // The bytes are copied, because the next round overwrites the block that they are in.
     last = ArraySlice(Array(last))
     for block in blocks[..<count] {
       block.before = []
@@ -91,7 +92,7 @@ final class DeflateRound: @unchecked Sendable {
   }
 }
 
-/// How hard zlib tries: 1 is the fastest, 9 makes the smallest output.
+/// How hard zlib compresses: 1 is the fastest, 9 makes the smallest output.
 public struct CompressionLevel: Sendable, Equatable {
   let value: Int32
 

@@ -16,7 +16,7 @@ enum EntrySource {
   }
 }
 
-/// The bytes of a source, one window after the other.
+/// Returns the bytes of a source in pieces of at most one window (256 KiB).
 struct EntryPieces {
   private let source: EntrySource
   private var offset: UInt64 = 0
@@ -29,7 +29,7 @@ struct EntryPieces {
   /// Whether all bytes have been returned.
   var isAtEnd: Bool { offset == source.size }
 
-  /// The next piece, never empty; nil at the end. Throws when a file ends before the size that it had.
+  /// The next piece, never empty; nil at the end. Throws when a file has become shorter since it was opened.
   mutating func next() throws(BundleError) -> ArraySlice<UInt8>? {
     let left = source.size - offset
     guard left > 0 else { return nil }
@@ -78,18 +78,18 @@ struct EntryDigest {
     sha256.update(data: piece)
   }
 
-  /// The SHA-256 of everything so far, as lower-case hexadecimal text.
+  /// The SHA-256 of all bytes so far, as lower-case hexadecimal text.
   var sha256Hex: String { sha256.finalize().hex }
 }
 
-/// The CRC-32 and the SHA-256 of an entry, computed piece by piece. Another thread computes the SHA-256.
+/// The CRC-32 and the SHA-256 of an entry, computed piece by piece. The SHA-256 is computed on another thread.
 final class DigestAlongside: @unchecked Sendable {
   private(set) var crc = CRC32Sum()
   private(set) var size: UInt64 = 0
   private let queue = DispatchQueue(label: "sha256")
-  /// Lets at most four pieces wait for the SHA-256.
+  /// Makes `update` wait while four pieces are waiting to be hashed.
   private let room = DispatchSemaphore(value: 4)
-  /// Only accessed on the queue.
+  /// Used only on the queue.
   private var sha256 = SHA256()
 
   func update(_ piece: ArraySlice<UInt8>) {
@@ -103,6 +103,6 @@ final class DigestAlongside: @unchecked Sendable {
     }
   }
 
-  /// The SHA-256 of everything so far, as lower-case hexadecimal text.
+  /// The SHA-256 of all bytes so far, as lower-case hexadecimal text.
   var sha256Hex: String { queue.sync { sha256.finalize().hex } }
 }

@@ -1,22 +1,22 @@
 internal import Foundation
 
-/// An entry whose bytes come piece by piece and whose size is not known before the end. It is deflated into a file
-/// without a name, from which it goes into the archive.
+/// An entry that receives its bytes piece by piece, so its size is not known before the end. A large entry is deflated
+/// into a file without a name. When the entry is complete, the content of this file is copied into the archive.
 final class PackedEntry {
   let name: String
-  /// The bytes that wait to be deflated, at most a window.
+  /// The bytes that are not deflated yet: at most one window (256 KiB).
   private var waiting: [UInt8] = []
   private let spool: () throws(BundleError) -> ExclusiveOutput
   private let level: CompressionLevel
   private let blockCount: Int
-  /// The file and the blocks for an entry that is larger than a window; nil for a smaller one.
+  /// The file and the blocks of an entry that is larger than a window; nil for a smaller entry.
   private var long: (output: ExclusiveOutput, round: DeflateRound)?
   private(set) var size: UInt64 = 0
 
   /// - Parameters:
   ///   - name: the name in the archive.
   ///   - level: how hard the entry is compressed.
-  ///   - blockCount: how many blocks are deflated at a time; a block takes 0.8 MiB.
+  ///   - blockCount: the number of blocks that are deflated at a time. Each takes 0.8 MiB of memory.
   ///   - spool: makes a file without a name.
   init(
     name: String, level: CompressionLevel, blockCount: Int,
@@ -32,7 +32,7 @@ final class PackedEntry {
     size += UInt64(bytes.byteCount)
     var offset = 0
     while offset < bytes.byteCount {
-      // A full window is deflated only when more bytes follow, because the last block must be marked as the last.
+      // A full window is deflated only when more bytes follow, because the last block of a stream is marked.
       if waiting.count == ZipFormat.window { try pack() }
       let count = min(bytes.byteCount - offset, ZipFormat.window - waiting.count)
       unsafe bytes.extracting(offset..<offset + count).withUnsafeBytes {
@@ -61,15 +61,15 @@ final class PackedEntry {
     for packed in try long.round.pack(isEnd: isEnd) { try long.output.append(packed[...]) }
   }
 
-  /// The form in which the entry goes into the archive.
+  /// The content of a finished entry.
   enum Packed {
-    /// Bytes that fit into a window, not yet deflated.
+    /// Bytes that are not deflated, at most one window.
     case short([UInt8])
     /// Deflated bytes, in a file.
     case deflated(InputFile, EntryDigest)
   }
 
-  /// Ends the entry, and returns its content.
+  /// Ends the entry and returns its content. No bytes may be appended afterwards.
   func end() throws(BundleError) -> Packed {
     guard let started = long else { return .short(waiting) }
     if started.round.isFull { try drain(started, isEnd: false) }

@@ -12,7 +12,7 @@ struct ZipCentralHeader {
   /// mode).
   let isLink: Bool
   let name: [UInt8]
-  /// The size of the header in bytes, with name, extra field and comment.
+  /// The size of the header in bytes, including name, extra field and comment.
   let length: Int
 
   init(parsing fields: ZipFields, at start: Int) throws(BundleError) {
@@ -48,13 +48,13 @@ struct ZipCentralHeader {
 
     var zip64 = try ZipExtra(
       parsing: fields, at: start + ZipFormat.centralSize + nameSize, size: extraSize)
-    // APPNOTE 4.5.3: the fields are in this order, and only those are present whose 32-bit form is saturated.
+    // APPNOTE 4.5.3: the fields are in this order. A field is present only if its 32-bit form is saturated.
     size = try zip64.value(for: shortSize)
     compressedSize = try zip64.value(for: shortCompressed)
     headerOffset = try zip64.value(for: shortOffset)
   }
 
-  /// Checks the values of this header alone, without the local header.
+  /// Checks the values in this header. The local header is not read.
   func check(isFolder: Bool, limits: ZipLimits) throws(BundleError) {
     try Self.checkFlags(flags)
     guard method == ZipFormat.methodStored || method == ZipFormat.methodDeflated else {
@@ -79,8 +79,8 @@ struct ZipCentralHeader {
     }
   }
 
-  /// Checks that the local header (APPNOTE 4.3.7) agrees with this one. Returns where the entry's bytes start in the
-  /// file. `limit` is where the central directory starts.
+  /// Checks that the local header (APPNOTE 4.3.7) agrees with this header. `limit` is the offset of the central
+  /// directory. Returns the offset of the entry's bytes in the file.
   func checkLocal(in file: InputFile, before limit: UInt64) throws(BundleError) -> UInt64 {
     guard headerOffset < limit, limit - headerOffset >= UInt64(ZipFormat.localSize) else {
       throw BundleError(.overlap, "the local header lies outside the entries", offset: headerOffset)
@@ -152,7 +152,7 @@ struct ZipCentralHeader {
   }
 }
 
-/// The Zip64 values of an extra field (APPNOTE 4.5.3), taken one after the other.
+/// The values of the Zip64 extra field in a header (APPNOTE 4.5.3). They are read one after the other.
 private struct ZipExtra {
   private let fields: ZipFields
   private let start: Int
@@ -165,7 +165,7 @@ private struct ZipExtra {
     var position = start
     let end = start + size
     // Each field has an identifier and a size of two bytes each (APPNOTE 4.5.1). Up to three bytes at the end are
-    // padding that some tools leave.
+    // padding by some tools.
     while end - position >= 4 {
       let id = try fields.u16(position)
       let length = Int(try fields.u16(position + 2))
@@ -190,8 +190,8 @@ private struct ZipExtra {
     values = (found ?? [])[...]
   }
 
-  /// The value of a field whose 32-bit form is `short`: the next Zip64 value if `short` is saturated, else `short`
-  /// itself.
+  /// The value of a field with the 32-bit form `short`: the next Zip64 value if `short` is saturated, otherwise
+  /// `short`.
   mutating func value(for short: UInt32) throws(BundleError) -> UInt64 {
     guard short == ZipFormat.saturated32 else { return UInt64(short) }
     guard let value = values.popFirst() else {

@@ -1,11 +1,11 @@
 /// The end of an archive: where the central directory is, and what the end record says.
 struct ZipDirectory: Sendable {
   let entryCount: Int
-  /// Where the central directory starts, in bytes from the start of the archive.
+  /// The offset of the central directory, in bytes from the start of the archive.
   let offset: UInt64
   let size: Int
   let hasZip64: Bool
-  /// Where the end record (APPNOTE 4.3.16) starts, in bytes from the start of the archive.
+  /// The offset of the end record (APPNOTE 4.3.16), in bytes from the start of the archive.
   let endRecordOffset: UInt64
   let comment: [UInt8]
 
@@ -41,7 +41,8 @@ struct ZipDirectory: Sendable {
       found = ZipEnd(
         entryCount: try fields.u64(32), directoryOffset: try fields.u64(48),
         directorySize: try fields.u64(40))
-      // A field that is not saturated must agree, so that all readers see the same archive.
+      // A field that is not saturated must have the same value in both records, so that all readers see the same
+      // archive.
       guard short.count == ZipFormat.saturated16 || UInt64(short.count) == found.entryCount,
         short.here == short.count,
         short.size == ZipFormat.saturated32 || UInt64(short.size) == found.directorySize,
@@ -73,7 +74,7 @@ struct ZipDirectory: Sendable {
         "the central directory has \(found.directorySize) bytes, and the limit is \(limits.directoryBytes)",
         offset: endRecordOffset)
     }
-    // The product cannot overflow: both factors are bounded by now.
+    // The sizes are compared by a division, which cannot overflow as a product could.
     guard count <= size / ZipFormat.centralSize else {
       throw BundleError(
         .badDirectory, "\(count) entries do not fit into the central directory",
@@ -84,8 +85,8 @@ struct ZipDirectory: Sendable {
     offset = found.directoryOffset
   }
 
-  /// Finds the end record: the one whose comment ends at the end of the file. Throws for a second one, because two
-  /// readers could then see two different archives.
+  /// Finds the end record, whose comment ends at the end of the file. Throws when there are two such records, because
+  /// two readers could then see two different archives.
   private static func findEnd(in tail: ZipFields) throws(BundleError) -> Int {
     var found: Int?
     var position = tail.bytes.count - ZipFormat.endSize
@@ -109,7 +110,7 @@ struct ZipDirectory: Sendable {
     return found
   }
 
-  /// The Zip64 end record (APPNOTE 4.3.14) and its offset; nil when no locator precedes the end record.
+  /// The Zip64 end record (APPNOTE 4.3.14) and its offset; nil when no Zip64 locator is before the end record.
   private static func findZip64(
     before end: UInt64, in file: InputFile
   ) throws(BundleError) -> (UInt64, ZipFields)? {
@@ -122,7 +123,7 @@ struct ZipDirectory: Sendable {
     guard try locator.u32(4) == 0, try locator.u32(16) <= 1 else {
       throw BundleError(.unsupported, "the archive is split over several files", offset: place)
     }
-    // No tool writes the record's extensible data sector (APPNOTE 4.3.14.2); without it the position is fixed.
+    // The record has a fixed size, because no tool writes its extensible data sector (APPNOTE 4.3.14.2).
     guard offset == place - UInt64(ZipFormat.end64Size) else {
       throw BundleError(
         .badDirectory, "the Zip64 end record is not directly before its locator", offset: place)
@@ -142,7 +143,8 @@ struct ZipDirectory: Sendable {
 // MARK: - Entries
 
 extension ZipDirectory {
-  /// All entries of the central directory, checked against each other, the limits and the local headers.
+  /// Returns all entries of the central directory. The entries are compared with each other, with the limits and with
+  /// the local headers.
   static func entries(
     parsing directory: ZipDirectory, of file: InputFile, limits: ZipLimits, escapesNames: Bool
   ) throws(BundleError) -> [ZipReader.Entry] {
@@ -172,7 +174,7 @@ extension ZipDirectory {
           error.code, error.message, entry: error.entry ?? Quoted.name(central.name),
           offset: error.offset ?? fields.place(position), systemError: error.systemError)
       }
-      // Each size is at most entryBytes, but the caller's limit may be anything.
+      // Each size is at most `entryBytes`, but the caller may have chosen a limit so large that the sum overflows.
       let (sum, overflow) = total.addingReportingOverflow(central.size)
       guard !overflow, sum <= limits.totalBytes else {
         throw BundleError(
@@ -191,7 +193,7 @@ extension ZipDirectory {
     return entries
   }
 
-  /// Throws for entries that share bytes: in a zip bomb, many entries may share the same compressed bytes.
+  /// Throws when entries share bytes. In a zip bomb, many entries may share the same compressed bytes.
   private static func checkOverlap(
     _ entries: [ZipReader.Entry], directoryOffset: UInt64
   ) throws(BundleError) {

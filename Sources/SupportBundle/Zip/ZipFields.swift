@@ -13,7 +13,7 @@ struct ZipBytes {
   }
 }
 
-/// Reads little-endian fields from bytes of a file. An offset outside of the bytes throws.
+/// Reads little-endian fields from bytes of a file. Throws for an offset outside of these bytes.
 struct ZipFields {
   let bytes: [UInt8]
   /// The offset of `bytes[0]` in the file.
@@ -32,7 +32,7 @@ struct ZipFields {
     return bytes[offset..<offset + count]
   }
 
-  /// The offset in the file of an offset in `bytes`.
+  /// Converts an offset in `bytes` to an offset in the file.
   func place(_ offset: Int) -> UInt64 {
     base &+ UInt64(clamping: offset)
   }

@@ -1,4 +1,4 @@
-/// Signatures, sizes, limits and fixed field values of the zip format, all integers little-endian.
+/// Signatures, sizes, limits and fixed field values of the zip format. All integers in the format are little-endian.
 ///
 /// Source: PKWARE's APPNOTE.TXT 6.3.10; the clause is named beside each structure.
 enum ZipFormat {
@@ -11,7 +11,7 @@ enum ZipFormat {
   /// Zip64 end of central directory record (APPNOTE 4.3.14), without its extensible data sector.
   static let end64Signature: UInt32 = 0x0606_4b50
   static let end64Size = 56
-  /// The bytes that the size field of the Zip64 end record does not count: the signature and the field itself.
+  /// The size field of the Zip64 end record does not count these bytes: the signature and the size field itself.
   static let end64SizeExcludes = 12
   /// Zip64 end of central directory locator (APPNOTE 4.3.15).
   static let locatorSignature: UInt32 = 0x0706_4b50
@@ -42,22 +42,23 @@ enum ZipFormat {
   /// The version needed to extract: 2.0 for deflate and folders, 4.5 for Zip64 (APPNOTE 4.4.3.2).
   static let versionPlain: UInt16 = 20
   static let versionZip64: UInt16 = 45
-  /// The version made by: 4.5 in the low byte, Unix in the high one, so that readers honour the permissions
-  /// (APPNOTE 4.4.2).
+  /// The field `version made by` (APPNOTE 4.4.2): 4.5 in the low byte. The high byte is Unix, so that readers use the
+  /// permissions.
   static let versionMadeBy: UInt16 = 3 << 8 | 45
   /// 1980-01-01 00:00:00 in MS-DOS form, the earliest possible time (APPNOTE 4.4.6).
   static let fixedTime: UInt16 = 0
   static let fixedDate: UInt16 = 1 << 5 | 1
-  /// The external attributes of each entry: a regular file with mode 0600, in the upper half, where Unix tools expect
-  /// it.
+  /// The external attributes of each entry. The upper half has the type and mode that Unix tools expect there: a
+  /// regular file with mode 0600.
   static let fixedAttributes: UInt32 = 0o100600 << 16
 
-  /// The most bytes that one deflated byte can encode: 258 bytes for a length and a distance code of one bit each.
+  /// The maximum number of bytes that one deflated byte can encode. A length code and a distance code of one bit each
+  /// encode 258 bytes.
   static let maxDeflateRatio: UInt64 = 1032
 
-  /// How many bytes back a match can lead (RFC 1951, section 2).
+  /// The maximum distance of a match in bytes (RFC 1951, section 2).
   static let dictionary = 32 * 1024
 
-  /// Files are read, compressed and hashed in pieces of this many bytes.
+  /// The size in bytes of the pieces in which files are read, compressed and hashed.
   static let window = 256 * 1024
 }

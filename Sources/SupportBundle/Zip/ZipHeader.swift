@@ -1,10 +1,11 @@
-/// The sizes, offsets and counts from which on the writer uses Zip64 fields. Tests lower them.
+/// The values from which on the writer uses Zip64 fields: `bytes` for sizes and offsets, `entries` for counts. Tests
+/// use lower values.
 struct Zip64Threshold: Sendable {
   var bytes = UInt64(ZipFormat.saturated32)
   var entries = UInt64(ZipFormat.saturated16)
 }
 
-/// The facts about one entry that its headers hold.
+/// The values in the local and the central header of one entry.
 struct ZipHeader: Equatable {
   var name: [UInt8]
   var method: UInt16
@@ -15,7 +16,7 @@ struct ZipHeader: Equatable {
   /// Whether the local header holds its sizes in a Zip64 field.
   var hasLocalZip64: Bool
 
-  /// The local header with name and extra field, as this writer makes it.
+  /// The local header as Lifeboat writes it, with name and extra field.
   var localBytes: [UInt8] {
     var out = ZipBytes()
     out.u32(ZipFormat.localSignature)
@@ -35,10 +36,10 @@ struct ZipHeader: Equatable {
     return out.bytes
   }
 
-  /// The central header with name and extra field, as this writer makes it.
+  /// The central header as Lifeboat writes it, with name and extra field.
   func centralBytes(threshold: Zip64Threshold) -> [UInt8] {
     var extra = ZipBytes()
-    // APPNOTE 4.5.3: only the fields whose 32-bit form is saturated, in this order.
+    // APPNOTE 4.5.3: the fields with a saturated 32-bit form, in this order.
     let large = (
       size: size >= threshold.bytes, compressed: compressedSize >= threshold.bytes,
       offset: headerOffset >= threshold.bytes
@@ -83,7 +84,7 @@ struct ZipHeader: Equatable {
   }
 }
 
-/// What the end records of an archive say.
+/// The values in the end records of an archive.
 struct ZipEnd {
   var entryCount: UInt64
   var directoryOffset: UInt64
@@ -94,7 +95,7 @@ struct ZipEnd {
       || directorySize >= threshold.bytes
   }
 
-  /// The Zip64 end record and its locator; empty when the archive does not need them.
+  /// The Zip64 end record and its locator; empty when the archive needs no Zip64 end record.
   func zip64Bytes(threshold: Zip64Threshold) -> [UInt8] {
     guard needsZip64(threshold) else { return [] }
     var out = ZipBytes()
@@ -115,8 +116,9 @@ struct ZipEnd {
     return out.bytes
   }
 
-  /// The end record, without the comment that follows it. If the archive has a Zip64 end record, the counts, size and
-  /// offset in this record are saturated, so that the two records cannot contradict each other.
+  /// The end record without the archive comment, which follows it in the file. If the archive also has a Zip64 end
+  /// record, the counts, size and offset in the plain end record are saturated. So the two records cannot contradict
+  /// each other.
   func endBytes(commentSize: Int, threshold: Zip64Threshold) -> [UInt8] {
     let is64 = needsZip64(threshold)
     let count = is64 ? ZipFormat.saturated16 : UInt16(truncatingIfNeeded: entryCount)

@@ -1,16 +1,17 @@
-/// How much an archive may announce before it is refused, so that a small file cannot fill memory or a disk.
+/// The limits on what an archive may announce. An archive that exceeds a limit is refused, so that a small file cannot
+/// fill memory or a disk.
 public struct ZipLimits: Sendable, Equatable {
-  /// The most entries, folders included.
+  /// The maximum number of entries, including folders.
   public var entryCount: Int
-  /// The most bytes of the central directory, which is held in memory.
+  /// The maximum size of the central directory in bytes. The directory is kept in memory.
   public var directoryBytes: Int
-  /// The most uncompressed bytes of one entry.
+  /// The maximum uncompressed size of one entry in bytes.
   public var entryBytes: UInt64
-  /// The most uncompressed bytes of all entries together.
+  /// The maximum uncompressed size of all entries together in bytes.
   public var totalBytes: UInt64
 
-  /// Makes limits. The defaults fit any support bundle that can still be sent: 100,000 entries, 64 MiB of directory, 64
-  /// GiB for one entry and 128 GiB for all.
+  /// Makes limits. The defaults are large enough for any bundle that can be sent: 100,000 entries, 64 MiB for the
+  /// central directory, 64 GiB for one entry and 128 GiB for all entries.
   public init(
     entryCount: Int = 100_000, directoryBytes: Int = 64 << 20, entryBytes: UInt64 = 64 << 30,
     totalBytes: UInt64 = 128 << 30

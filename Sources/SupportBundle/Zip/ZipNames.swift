@@ -1,21 +1,22 @@
 import SafeText
 
-/// The rules for the names of entries, both for writing and for reading.
+/// Checks the names of entries, both when an archive is written and when one is read.
 ///
-/// A name must denote the same file below the chosen folder on every system. No two names may denote the same file:
-/// otherwise file systems that ignore case or normalise Unicode would lose an entry silently.
+/// On every system, a name must denote the same file within the chosen folder. No two names may denote the same file,
+/// because a file system that ignores case or normalises Unicode would otherwise lose an entry silently.
 struct ZipNames {
-  /// The most bytes of UTF-8 in a name.
+  /// The maximum length of a name in bytes of UTF-8.
   static let maxBytes = 1024
-  /// The most components in a name.
+  /// The maximum number of components in a name.
   static let maxDepth = 32
 
-  /// A component of a name, below its parent; parent 0 is the chosen folder. Each component is stored once, so that
-  /// deep names cost no more than their bytes. Case is ignored, and `String` compares names by their normalised form.
+  /// A component of a name, and the number of the folder that contains it. Number 0 is the chosen folder. Each
+  /// component is stored once, so a name with many components needs no more memory than its bytes. Case is ignored, and
+  /// `String` compares names in normalised form.
   private struct Place: Hashable {
     let parent: Int
     let name: String
-    /// The bytes of the component if names are compared by bytes; else empty.
+    /// The bytes of the component if names are compared by their bytes; otherwise empty.
     let bytes: [UInt8]
   }
 
@@ -29,7 +30,7 @@ struct ZipNames {
   private var uses: [Use] = [.folder]
 
   /// Checks a name, remembers it and returns it as text. Throws `bundle.badName` for a name that breaks a rule, and
-  /// `bundle.duplicateName` for one that clashes with an earlier name.
+  /// `bundle.duplicateName` for a name that may denote the same file as an earlier one.
   mutating func add(_ bytes: some Collection<UInt8>) throws(BundleError) -> String {
     let name = try Self.check(bytes)
     let isFolder = Self.isFolder(name)
@@ -38,7 +39,7 @@ struct ZipNames {
     for (index, component) in components.enumerated() {
       let isLast = index == components.count - 1
       let use: Use = !isLast ? .folder : isFolder ? .namedFolder : .file
-      // ß and SS are one name where case is folded.
+      // A file system that folds case treats ß and SS as the same name.
       let place = Place(
         parent: parent, name: component.uppercased().lowercased(),
         bytes: isByBytes ? Array(component.utf8) : [])
@@ -61,19 +62,19 @@ struct ZipNames {
     return name
   }
 
-  /// Whether a name is that of a folder: it ends with a slash (APPNOTE 4.3.8).
+  /// Whether a name is the name of a folder. Such a name ends with a slash (APPNOTE 4.3.8).
   static func isFolder(_ name: String) -> Bool { name.utf8.last == UInt8(ascii: "/") }
 
-  /// The components of a checked name; the slash at the end of a folder adds none.
+  /// The components of a checked name. The slash at the end of a folder's name does not add a component.
   static func components(of name: String) -> [String] {
     var components = PathText.components(of: name)
     if components.count > 1, components.last?.utf8.isEmpty == true { components.removeLast() }
     return components
   }
 
-  /// Returns a name in which bytes that no name may hold are written like `%0D`: control characters, backslashes,
-  /// colons and bytes that are not UTF-8. Names of other systems have these bytes, such as the name of a folder's icon
-  /// on macOS.
+  /// Returns the name with escapes such as `%0D` in place of bytes that are not allowed: control characters,
+  /// backslashes, colons and bytes that are not UTF-8. Names on other systems may have these bytes, such as the name of
+  /// a folder's icon file on macOS.
   static func escaped(_ bytes: some Collection<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     func isPlain(_ byte: UInt8) -> Bool {
@@ -98,7 +99,7 @@ struct ZipNames {
     for byte in bytes {
       if byte < 0x20 || byte == 0x7F { throw bad(bytes, "holds a control character") }
       if byte == UInt8(ascii: "\\") { throw bad(bytes, "holds a backslash") }
-      // A colon marks a drive letter or an alternate stream on Windows.
+      // On Windows, a colon follows a drive letter, or precedes the name of an alternate stream.
       if byte == UInt8(ascii: ":") { throw bad(bytes, "holds a colon") }
     }
     let name = String(decoding: bytes, as: UTF8.self)

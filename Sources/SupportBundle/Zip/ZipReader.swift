@@ -2,9 +2,10 @@ import SafeText
 
 /// Reads a zip archive that may have been made to do harm.
 ///
-/// Everything that the archive announces is checked when it is opened: names, sizes, limits, that no two entries share
-/// bytes, and that each local header agrees with the central directory. Reading an entry never produces more bytes than
-/// announced. Stored and deflated entries and Zip64 are supported; encryption and split archives are not.
+/// Everything that the archive announces is checked when the archive is opened: the names, the sizes, and the limits.
+/// No two entries may share bytes, and each local header must agree with the central directory. Reading an entry never
+/// gives more bytes than the archive announces for it. Stored entries, deflated entries and Zip64 are supported.
+/// Encrypted and split archives are not supported.
 package final class ZipReader: Sendable {
   /// One entry, as the central directory announces it.
   package struct Entry: Sendable, Equatable {
@@ -20,24 +21,24 @@ package final class ZipReader: Sendable {
     package let name: String
     /// How the bytes are encoded.
     package let method: Method
-    /// The announced size in bytes after decompression.
+    /// The uncompressed size in bytes, as the archive announces it.
     package let size: UInt64
-    /// The size in bytes within the archive.
+    /// The compressed size in bytes.
     package let compressedSize: UInt64
     /// The announced CRC-32 of the decompressed bytes.
     package let crc32: UInt32
-    /// Where the local header starts, in bytes from the start of the archive.
+    /// The offset of the local header, in bytes from the start of the archive.
     package let headerOffset: UInt64
-    /// Whether the entry is a symbolic link, whose bytes are the path of its target.
+    /// Whether the entry is a symbolic link. The bytes of a link are the path of its target.
     package let isLink: Bool
-    /// Where the compressed or stored bytes start, in bytes from the start of the archive.
+    /// The offset of the compressed or stored bytes, in bytes from the start of the archive.
     let dataOffset: UInt64
-    /// Where the central header starts, in bytes from the start of the archive.
+    /// The offset of the central header, in bytes from the start of the archive.
     let directoryOffset: UInt64
-    /// The size of the central header in bytes, with name, extra field and comment.
+    /// The size of the central header in bytes, including name, extra field and comment.
     let directorySize: Int
 
-    /// Whether the entry is a folder, which has no bytes.
+    /// Whether the entry is a folder. A folder has no bytes.
     package var isFolder: Bool { ZipNames.isFolder(name) }
 
     var dataEnd: UInt64 { dataOffset &+ compressedSize }
@@ -47,7 +48,7 @@ package final class ZipReader: Sendable {
   package struct Digest: Sendable, Equatable {
     /// The number of bytes.
     package let size: UInt64
-    /// The CRC-32 of the bytes, equal to the announced one.
+    /// The CRC-32 of the bytes, which is equal to the announced CRC-32.
     package let crc32: UInt32
     /// The SHA-256 of the bytes as lower-case hexadecimal text.
     package let sha256: String
@@ -59,17 +60,17 @@ package final class ZipReader: Sendable {
   package var size: UInt64 { file.size }
   /// The entries in the order of the central directory.
   package let entries: [Entry]
-  /// The archive comment as bytes: the format does not state its encoding.
+  /// The bytes of the archive comment. The zip format does not say how these bytes encode text.
   package let comment: [UInt8]
 
   let file: InputFile
   let directory: ZipDirectory
   private let indexByName: [String: Int]
 
-  /// Opens an archive and checks all that can be checked without decompressing.
+  /// Opens an archive, and checks everything that can be checked without decompressing entries.
   ///
-  /// - Throws: `bundle.inputMissing`, `bundle.permissionDenied`, `bundle.notAFile`, `bundle.readFailed`
-  ///   about the file; any code of exit class 65 about the archive.
+  /// - Throws: `bundle.inputMissing`, `bundle.permissionDenied`, `bundle.notAFile`, `bundle.readFailed` about the file;
+  ///   any error of exit class 65 about the archive.
   package convenience init(path: String, limits: ZipLimits = ZipLimits()) throws(BundleError) {
     try self.init(try InputFile(path: path, followsLink: true), limits: limits)
   }
@@ -77,8 +78,9 @@ package final class ZipReader: Sendable {
   /// Opens the archive of a bundle.
   package convenience init(_ bundle: BundleFile) throws(BundleError) { try self.init(bundle.file) }
 
-  /// Opens an archive in a file that is open already. `escapesNames` is for archives that other programs made: see
-  /// ``ZipNames/escaped(_:)`` and ``ZipNames/isByBytes``.
+  /// Opens an archive in a file that is open already. `escapesNames` is for archives by other programs. If true, bytes
+  /// that are not allowed in names are escaped (``ZipNames/escaped(_:)``), and names are compared by their bytes
+  /// (``ZipNames/isByBytes``).
   init(
     _ file: InputFile, limits: ZipLimits = ZipLimits(), escapesNames: Bool = false
   ) throws(BundleError) {
@@ -97,7 +99,7 @@ package final class ZipReader: Sendable {
     indexByName = index
   }
 
-  /// The entry of exactly this name; nil when there is none.
+  /// The entry with exactly this name; nil when no entry has the name.
   package func entry(named name: String) -> Entry? {
     // Two names that are equal as `String` may differ in their bytes.
     indexByName[name].map { entries[$0] }.flatMap { PathText.isSame($0.name, name) ? $0 : nil }
@@ -105,8 +107,8 @@ package final class ZipReader: Sendable {
 
   // MARK: - Bytes
 
-  /// Decompresses an entry into `sink`, in pieces of at most 256 KiB, and checks size and CRC-32 at the end. When an
-  /// error is thrown, the bytes that `sink` has received cannot be trusted.
+  /// Decompresses an entry, and calls `sink` with pieces of at most 256 KiB. The size and the CRC-32 are checked at the
+  /// end. After an error, the bytes that `sink` has received cannot be trusted.
   ///
   /// - Throws: `bundle.badData`, `bundle.sizeMismatch`, `bundle.checksumMismatch`, `bundle.truncated`,
   ///   `bundle.readFailed`, and whatever `sink` throws.
@@ -132,7 +134,7 @@ package final class ZipReader: Sendable {
 
   /// Returns all bytes of an entry that has at most `limit` bytes.
   ///
-  /// - Throws: `bundle.tooLarge` beyond the limit, else as `read(_:into:)`.
+  /// - Throws: `bundle.tooLarge` for a larger entry; the errors of `read(_:into:)`.
   package func bytes(of entry: Entry, limit: Int) throws(BundleError) -> [UInt8] {
     guard entry.size <= UInt64(clamping: limit) else {
       throw BundleError(
@@ -150,8 +152,8 @@ package final class ZipReader: Sendable {
     return bytes
   }
 
-  /// Returns the first bytes of an entry without a look at the rest: at most `count`, fewer for a shorter entry and for
-  /// some deflated ones.
+  /// Returns the first bytes of an entry without reading the rest: at most `count`. There may be fewer if the entry is
+  /// shorter or deflated.
   func lead(of entry: Entry, count: Int) throws(BundleError) -> [UInt8] {
     let count = Int(clamping: min(entry.size, UInt64(clamping: count)))
     switch entry.method {
@@ -159,8 +161,8 @@ package final class ZipReader: Sendable {
       return try file.bytes(
         at: entry.dataOffset, count: min(count, Int(clamping: entry.compressedSize)))
     case .deflated:
-      // Deflate hardly makes bytes longer, so this much input suffices. Long code tables before the bytes may take some
-      // of it; then fewer bytes are returned.
+      // Deflate hardly makes bytes longer, so mostly this much input is enough. If long code tables precede the bytes,
+      // fewer bytes are returned.
       let size = Int(clamping: min(entry.compressedSize, UInt64(clamping: 2 * count + 1024)))
       let piece = try file.bytes(at: entry.dataOffset, count: size)
       var output = [UInt8](repeating: 0, count: max(count, 1))
@@ -218,7 +220,7 @@ package final class ZipReader: Sendable {
   }
 }
 
-/// The bytes of an entry within the archive, one window after the other.
+/// Reads the compressed or stored bytes of an entry in pieces of at most one window (256 KiB).
 private struct EntryInput {
   private let file: InputFile
   private var offset: UInt64

@@ -1,23 +1,23 @@
 internal import Crypto
 internal import Foundation
 
-/// Writes a zip archive that any unzip tool opens, and whose bytes depend only on its entries.
+/// Writes a zip archive that any unzip tool can open. The bytes of the archive depend only on its entries.
 ///
-/// The output appears under its name only when `finish` returns; before that, and after any error, nothing
-/// is left behind. Timestamps (1980-01-01 00:00:00) and permissions (0600) are fixed. Memory use is a few
-/// windows of 256 KiB for each core plus the central directory, whatever the size of the entries.
+/// The archive gets its name only when `finish` succeeds. After an error, nothing is left behind. Timestamps
+/// (1980-01-01 00:00:00) and permissions (0600) are fixed. For each core, the writer uses a few windows of 256 KiB of
+/// memory, whatever the size of the entries. The central directory is kept in memory, too.
 public final class ZipWriter {
   /// An entry that was written.
   public struct Entry: Sendable, Equatable {
     /// The name within the archive.
     package let name: String
-    /// The size in bytes before compression.
+    /// The uncompressed size in bytes.
     package let size: UInt64
-    /// The size in bytes within the archive.
+    /// The compressed size in bytes.
     package let compressedSize: UInt64
-    /// The CRC-32 of the bytes before compression.
+    /// The CRC-32 of the uncompressed bytes.
     package let crc32: UInt32
-    /// The SHA-256 of the bytes before compression, as lower-case hexadecimal text.
+    /// The SHA-256 of the uncompressed bytes, as lower-case hexadecimal text.
     package let sha256: String
   }
 
@@ -27,13 +27,14 @@ public final class ZipWriter {
     public let path: String
     /// The size of the archive in bytes.
     public let size: UInt64
-    /// The entries in the order they were added.
+    /// The entries in the order in which they were added.
     public let entries: [Entry]
-    /// The temporary path, if it could not be removed; else nil. It names the same file and can be deleted.
+    /// The temporary path if the temporary name could not be removed; otherwise nil. The temporary name is a second
+    /// name of the archive, and can be deleted.
     public let leftoverPath: String?
   }
 
-  /// The path the archive will have.
+  /// The path that the archive will have.
   package let path: String
   /// The path of the unfinished archive, in the same folder.
   package var temporaryPath: String { output.temporaryPath }
@@ -48,11 +49,11 @@ public final class ZipWriter {
   private var entries: [Entry] = []
   private var directory: [UInt8] = []
 
-  /// The most entries of one archive.
+  /// The maximum number of entries in an archive.
   static let maxEntryCount = 1_000_000
 
   /// Starts an archive that will be named `path`. `making` is called with the path of the temporary file and a closure
-  /// that creates it and returns whether it exists afterwards.
+  /// that creates the file and returns whether the file exists afterwards.
   ///
   /// - Throws: `bundle.outputExists`, `bundle.cannotCreate` or `bundle.permissionDenied`.
   package convenience init(
@@ -63,8 +64,8 @@ public final class ZipWriter {
       path: path, threshold: Zip64Threshold(), level: level, calls: OutputCalls(), making: making)
   }
 
-  /// Starts an archive. With `isUnnamed` the archive never gets a name, and is gone when this object is released: it
-  /// can only be read back.
+  /// Starts an archive. If `isUnnamed` is true, the archive never gets a name. It can only be read back, and disappears
+  /// when this object is deallocated.
   init(
     path: String, isUnnamed: Bool = false, threshold: Zip64Threshold = Zip64Threshold(),
     level: CompressionLevel = .standard, calls: OutputCalls = OutputCalls(),
@@ -97,8 +98,8 @@ public final class ZipWriter {
   /// Adds an entry with the bytes of the regular file at `path`; a link is not followed. After an error the archive is
   /// cancelled.
   ///
-  /// - Throws: as `add(name:bytes:)`, the errors of reading, and `bundle.changedWhileReading` when the size of the file
-  ///   changes while it is read.
+  /// - Throws: the errors of `add(name:bytes:)`, the errors of reading, and `bundle.changedWhileReading` when the size
+  ///   of the file changes while it is read.
   @discardableResult
   package func add(name: String, file path: String) throws(BundleError) -> Entry {
     let source = try cancelling { () throws(BundleError) in
@@ -107,7 +108,7 @@ public final class ZipWriter {
     return try add(name: name, from: source) { (_) throws(BundleError) in }
   }
 
-  /// Adds an entry from a source. `tick` is called with the size of each piece, and may throw to stop.
+  /// Adds an entry from a source. `tick` is called with the size of each piece in bytes, and may throw to end the work.
   func add(
     name: String, from source: EntrySource, tick: (UInt64) throws(BundleError) -> Void
   ) throws(BundleError) -> Entry {
@@ -136,7 +137,7 @@ public final class ZipWriter {
     }
   }
 
-  /// Checks the name of the next entry, and returns its bytes.
+  /// Checks the name of the next entry, and returns the bytes of the name.
   private func admitted(_ name: String) throws(BundleError) -> [UInt8] {
     guard state == .open else {
       throw BundleError(
@@ -174,7 +175,7 @@ public final class ZipWriter {
     var header = ZipHeader(
       name: nameBytes, method: ZipFormat.methodDeflated, crc32: 0, compressedSize: 0, size: size,
       headerOffset: output.size, hasLocalZip64: overflow || bound >= threshold.bytes)
-    // Space is reserved for the header, which is written again when checksum and compressed size are known.
+    // The header is written twice. The second time, the checksum and the compressed size are known.
     let headerBytes = header.localBytes
     try output.append(headerBytes[...])
 
@@ -200,13 +201,15 @@ public final class ZipWriter {
     return note(header, named: name, digest)
   }
 
-  /// Begins an entry whose bytes come piece by piece. Several entries may be begun at a time; each is added with
-  /// ``add(_:)``.
+  /// Begins an entry that receives its bytes piece by piece. Several entries may be unfinished at the same time. Each
+  /// is added to the archive with ``add(_:)``.
   ///
   /// - Parameters:
   ///   - name: the name within the archive.
-  ///   - count: the most entries that are begun at a time, which share the memory.
-  ///   - making: as for the archive itself, for a file without a name in which the entry waits.
+  ///   - count: the maximum number of entries that are unfinished at the same time. These entries share a fixed amount
+  ///     of memory.
+  ///   - making: called for a file without a name, in the same way as for the archive itself. This file holds the bytes
+  ///     of the entry until the entry is added.
   /// - Returns: the entry, to which bytes are appended.
   func begin(
     _ name: String, among count: Int, making: @escaping (String, () -> Bool) -> Void
@@ -218,7 +221,7 @@ public final class ZipWriter {
     }
   }
 
-  /// The deflated form of a piece of at most a window; nil when it is not smaller than the piece.
+  /// The deflated form of a piece of at most one window (256 KiB); nil when that form is not smaller than the piece.
   private func deflated(_ piece: ArraySlice<UInt8>) throws(BundleError) -> [UInt8]? {
     guard !piece.isEmpty else { return nil }
     let stream = try ZlibStream(.compress(level))
@@ -247,18 +250,18 @@ public final class ZipWriter {
 
   /// Writes the central directory, makes the archive durable and gives it its name.
   ///
-  /// - Parameter comment: makes the archive's comment (at most 65,535 bytes of UTF-8) from the SHA-256, as
-  ///   lower-case hexadecimal text, of all bytes before the end record.
+  /// - Parameter comment: returns the archive's comment, at most 65,535 bytes of UTF-8. Its argument is the SHA-256 of
+  ///   all bytes before the end record, as lower-case hexadecimal text.
   /// - Returns: what was written.
   /// - Throws: `bundle.outputExists` when another file got the name in the meantime; `bundle.writeFailed`. In both
-  ///   cases nothing was replaced and the temporary file is removed. There is one exception: if the last step fails,
-  ///   the sync of the folder, the complete archive already has its name. The message says so.
+  ///   cases, no file was replaced, and the temporary file is removed. There is one exception: if only the last step
+  ///   fails, which syncs the folder, the complete archive has its name already. The message says so.
   package func finish(comment: (String) -> String = { _ in "" }) throws(BundleError) -> Receipt {
     _ = try end(comment: comment)
     return try publish()
   }
 
-  /// Writes the central directory and the end records, and returns the archive to be read back.
+  /// Writes the central directory and the end records. Returns the archive as an open file that can be read back.
   func end(comment: (String) -> String = { _ in "" }) throws(BundleError) -> InputFile {
     try cancelling { () throws(BundleError) in
       guard state == .open else {
@@ -292,7 +295,7 @@ public final class ZipWriter {
     }
   }
 
-  /// Ends the work and removes what was written. Does nothing after `finish`.
+  /// Ends the work and removes the unfinished archive. Does nothing after `finish`.
   package func cancel() {
     guard state == .open || state == .ended else { return }
     state = .cancelled

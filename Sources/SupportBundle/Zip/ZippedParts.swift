@@ -1,6 +1,6 @@
 package import StoreExtraction
 
-/// A zip archive that an export writes part by part. Its errors are those of an export.
+/// A zip archive that an export writes part by part. Errors of the archive are thrown as errors of the export.
 package final class ZippedParts: PartArchive {
   private let writer: ZipWriter
   private let made: MadeFiles
@@ -8,9 +8,9 @@ package final class ZippedParts: PartArchive {
   /// Starts an archive at a path.
   ///
   /// - Parameters:
-  ///   - path: the path of the archive, where nothing may exist.
-  ///   - made: takes note of the files that are made, so that they can be removed.
-  /// - Throws: an error of the output.
+  ///   - path: the path of the archive. No file may exist at this path.
+  ///   - made: records the temporary files, so that they can be removed after an interruption.
+  /// - Throws: an error about the output file.
   package init(_ path: String, _ made: MadeFiles) throws(ExtractionError) {
     self.made = made
     writer = try Self.naming { () throws(BundleError) in

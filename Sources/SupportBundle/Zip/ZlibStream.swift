@@ -1,6 +1,6 @@
 internal import CZlib
 
-/// What one call of zlib did.
+/// The result of one call of zlib.
 struct ZlibStep {
   var consumed: Int
   var produced: Int
@@ -8,21 +8,21 @@ struct ZlibStep {
   var isAtEnd: Bool
 }
 
-/// A raw deflate stream (RFC 1951, no zlib header), compressed or decompressed piece by piece; or a gzip file that is
-/// decompressed.
+/// Compresses or decompresses a raw deflate stream (RFC 1951, no zlib header) piece by piece. It can also decompress a
+/// gzip file.
 @safe final class ZlibStream {
   enum Direction {
     case compress(CompressionLevel)
     case decompress
-    /// A gzip file, with its header and checksum (RFC 1952), is decompressed.
+    /// Decompresses a gzip file with its header and checksum (RFC 1952).
     case decompressGzip
   }
 
   /// How much of the output must be complete after a step.
   enum Flush {
-    /// Nothing: zlib may keep bytes back.
+    /// Nothing need be complete: zlib may hold output back.
     case none
-    /// All bytes so far are in the output, which ends at a byte boundary.
+    /// All input so far is in the output, which ends at a byte boundary.
     case block
     /// The whole stream is complete: no input follows.
     case end
@@ -36,7 +36,7 @@ struct ZlibStep {
     }
   }
 
-  /// The stream of zlib. It is on the heap, because zlib's inner state points back to it.
+  /// zlib's own stream. It is allocated on the heap, because zlib's inner state has a pointer to it.
   private let stream: UnsafeMutablePointer<z_stream>
   private let direction: Direction
 
@@ -63,9 +63,9 @@ struct ZlibStep {
     tune()
   }
 
-  /// At the standard level, chooses settings that find what level 6 finds in nine tenths of its time: a match of 8
-  /// bytes is taken without a look at the next byte (zlib.h, `deflateTune`). Resetting a stream restores zlib's own
-  /// settings.
+  /// At the standard level, chooses settings that compress as well as level 6 in nine tenths of the time: zlib takes a
+  /// match of 8 bytes without trying the next byte (zlib.h, `deflateTune`). Resetting a stream restores zlib's own
+  /// settings, so `tune` is called after each reset.
   private func tune() {
     guard case .compress(.standard) = direction else { return }
     _ = unsafe deflateTune(stream, 8, 8, 128, 120)
@@ -79,7 +79,8 @@ struct ZlibStep {
     unsafe stream.deallocate()
   }
 
-  /// Begins a new compressed stream, or a part of one that follows these bytes, at most 32 KiB.
+  /// Begins a new compressed stream. If `bytes` is not empty, begins a part in the middle of a stream instead: the part
+  /// that follows `bytes`. Matches may refer to `bytes`, which has at most 32 KiB.
   func begin(after bytes: ArraySlice<UInt8>) throws(BundleError) {
     var result = unsafe deflateReset(stream)
     tune()
@@ -93,8 +94,9 @@ struct ZlibStep {
     }
   }
 
-  /// Takes as much of `input` as fits and fills `output` from its start. `flush` says what the output must hold after
-  /// the last input. A step may do nothing when either side is empty; that is not an error.
+  /// Reads as much of `input` as possible, and writes to the start of `output`. `flush` says how much of the output
+  /// must be complete after the last input. A step may do nothing if `input` or `output` is empty; this is not an
+  /// error.
   func step(
     _ input: ArraySlice<UInt8>, into output: inout [UInt8], flush: Flush = .none
   ) throws(BundleError) -> ZlibStep {
@@ -140,7 +142,7 @@ struct CRC32Sum {
       // A piece has at most a window, far below the 4 GiB that a `uInt` counts.
       unsafe crc32(start, buffer.baseAddress, UInt32(clamping: buffer.count))
     }
-    // For a null pointer zlib returns the initial value, not the sum so far.
+    // For an empty slice, zlib gets a null pointer and returns the initial value, not the sum so far.
     if !bytes.isEmpty { value = UInt32(truncatingIfNeeded: next) }
   }
 }

@@ -4,7 +4,7 @@ package enum Key: Sendable, Hashable {
   case text(String)
   /// Enter, on the main keyboard or the keypad.
   case enter
-  /// Escape, not as the start of a control sequence.
+  /// The Escape key itself, not the byte that starts a control sequence.
   case escape
   /// The Tab key.
   case tab
@@ -30,14 +30,15 @@ package enum Key: Sendable, Hashable {
   case pageUp
   /// The Page Down key.
   case pageDown
-  /// Control with a letter, which is given in lower case.
+  /// A letter that is typed with the Control key, in lower case.
   case control(Character)
 }
 
-/// Decodes the bytes that a terminal sends into keys: UTF-8, and the control sequences of ECMA-48 and xterm.
+/// Recognises keys in the bytes that a terminal sends. Characters are in UTF-8, other keys in the control sequences of
+/// ECMA-48 and xterm.
 ///
-/// The decoder is a state machine over bytes. An Escape after which no byte has come yet may be the key or the start of
-/// a sequence. The caller waits a moment for more bytes, and then calls ``flush()``.
+/// The decoder is a state machine over bytes. If no byte has come after an Escape, the Escape may be the key or the
+/// start of a sequence. The caller waits a moment for more bytes, and then calls ``flush()``.
 package struct KeyDecoder: Sendable, Equatable {
   private enum State: Sendable, Equatable {
     case ground
@@ -46,20 +47,20 @@ package struct KeyDecoder: Sendable, Equatable {
     case sequence([UInt8])
     /// After `ESC O`: the next byte names the key.
     case single
-    /// In a string that ends with BEL or ST, such as a terminal's report. The string is dropped.
+    /// Within a string that ends with BEL or ST, such as a terminal's report. The string is dropped.
     case string(afterEscape: Bool)
-    /// In a character of UTF-8: the bytes so far, and the number of bytes that the character has.
+    /// Within a character of UTF-8: its bytes so far, and the number of bytes that the whole character has.
     case character([UInt8], Int)
   }
 
   private var state = State.ground
-  /// The most bytes of a sequence that are kept. Further bytes are dropped until the sequence ends.
+  /// The maximum number of bytes of a sequence that are kept. Further bytes are dropped until the sequence ends.
   private static let maxParameters = 32
 
   /// A decoder that has received no byte yet.
   package init() {}
 
-  /// Whether a sequence or a character has begun and its end has not come yet.
+  /// Whether a sequence or a character has begun but is not complete.
   package var isWaiting: Bool { state != .ground }
 
   /// Decodes bytes, and returns the keys that are complete now, in their order.
@@ -69,8 +70,8 @@ package struct KeyDecoder: Sendable, Equatable {
     return keys
   }
 
-  /// Ends the waiting, because no byte has followed. Returns the Escape key if an Escape was waiting. An unfinished
-  /// sequence or character is dropped.
+  /// Ends an unfinished sequence or character, because no further byte has come. If only an Escape has come, returns
+  /// the Escape key. Anything else is dropped.
   package mutating func flush() -> [Key] {
     defer { state = .ground }
     return state == .escape ? [.escape] : []

@@ -1,15 +1,15 @@
 import CLibrary
 import Dispatch
 
-/// A terminal in raw mode that shows the alternate screen. Its keys are read one by one, and a ``Screen`` is drawn on
-/// it.
+/// A terminal in raw mode that shows the alternate screen. The keys that the user presses are read one by one, and a
+/// ``Screen`` is drawn on the terminal.
 ///
-/// The owner must call ``restore()`` at the end, also after an error and when a signal ends the process. It may be
-/// called from any thread and more than once. After the first call nothing is drawn any more.
+/// The owner must call ``restore()`` at the end, even after an error or when a signal ends the process. ``restore()``
+/// may be called from any thread and more than once. After the first call of ``restore()``, nothing is drawn any more.
 package final class RawTerminal: @unchecked Sendable {
   // Unchecked Sendable because the lock protects the state.
 
-  /// What ``next(timeout:)`` has waited for.
+  /// What ended the wait in ``next(timeout:)``.
   package enum Event: Sendable, Equatable {
     /// The user has pressed keys, which sent these bytes.
     case bytes([UInt8])
@@ -31,7 +31,7 @@ package final class RawTerminal: @unchecked Sendable {
     case notATerminal
     /// The terminal cannot move its cursor: `TERM` is `dumb` or not set.
     case cannotMoveCursor
-    /// A system call failed, for this reason.
+    /// A system call failed; the text is the system's message.
     case failed(String)
   }
 
@@ -52,7 +52,7 @@ package final class RawTerminal: @unchecked Sendable {
   private static let enterSequence = "\u{1B}[?1049h\u{1B}[?7l\u{1B}[2J"
   private static let leaveSequence = "\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
-  /// Why the full screen cannot be used on these descriptors; nil when it can.
+  /// Why these descriptors cannot be used for a full screen; nil when they can.
   package static func refusal(input: Int32 = 0, output: Int32 = 1) -> Refusal? {
     guard System.isTerminal(input), System.isTerminal(output) else { return .notATerminal }
     let term = System.environment("TERM") ?? ""
@@ -97,8 +97,8 @@ package final class RawTerminal: @unchecked Sendable {
 
   // MARK: - Modes
 
-  /// Sets raw mode: no echo, no line editing, no flow control. Ctrl-C and Ctrl-Z still send signals; keys whose signals
-  /// dump core do not.
+  /// Sets raw mode: no echo, no line editing, no flow control. Ctrl-C and Ctrl-Z still send signals. Keys that would
+  /// end the process with a core dump, such as Ctrl-\, send none.
   private func enter() {
     lock.locked {
       guard !isOver else { return }
@@ -159,8 +159,8 @@ package final class RawTerminal: @unchecked Sendable {
     return (Int(window.ws_row), Int(window.ws_col))
   }
 
-  /// Shows a screen, and sends only the lines that differ from the last one. Returns false when the terminal accepts no
-  /// more output.
+  /// Shows a screen. Sends only the lines in which the screen differs from the screen that was shown before. Returns
+  /// false when the terminal accepts no more output.
   package func show(_ screen: Screen, isColored: Bool) -> Bool {
     lock.locked {
       guard isRaw else { return true }
@@ -189,7 +189,8 @@ package final class RawTerminal: @unchecked Sendable {
 
   /// Waits for an event.
   ///
-  /// - Parameter timeout: milliseconds; nil to wait without limit. With a timeout, only bytes of keys end the waiting.
+  /// - Parameter timeout: the milliseconds to wait; nil to wait without limit. With a timeout, only typed keys end the
+  ///   waiting early.
   /// - Returns: the event.
   package func next(timeout: Int? = nil) -> Event {
     let wait = timeout.map { Int32(clamping: $0) } ?? -1

@@ -3,16 +3,16 @@ import SafeText
 /// What a terminal shows, as a value that can be compared and printed without a terminal.
 ///
 /// Control characters in text are escaped when the text is put on the screen (`VisibleText.visible`), so that no text
-/// from evidence reaches the terminal as a control sequence.
+/// from an examined file reaches the terminal as a control sequence.
 package struct Screen: Sendable, Equatable {
-  /// The tone of a cell, and whether it is reversed. Colour only repeats what the words say.
+  /// The tone of a cell, and whether the cell is reversed. Colour only repeats what the words say.
   package struct Look: Sendable, Hashable {
     /// The tone; nil for plain.
     package var tone: Style.Tone?
     /// Whether foreground and background are exchanged.
     package var isReversed = false
 
-    /// A look with a tone, or with plain text; reversed or not.
+    /// A look with this tone; plain if the tone is nil.
     package init(_ tone: Style.Tone? = nil, isReversed: Bool = false) {
       self.tone = tone
       self.isReversed = isReversed
@@ -48,32 +48,33 @@ package struct Screen: Sendable, Equatable {
     }
   }
 
-  /// How many lines there are.
+  /// The number of lines.
   package let rows: Int
-  /// How many columns a line has.
+  /// The number of columns of each line.
   package let columns: Int
-  /// Where the terminal's cursor is, which screen readers and magnifiers follow; nil to hide it.
+  /// The place of the terminal's cursor, which screen readers and magnifiers follow; nil to hide the cursor.
   package var cursor: Place?
   private var cells: [Cell]
 
-  /// The most lines and columns that are used: a terminal may report any number.
+  /// The maximum numbers of lines and of columns that are used, because a terminal may report any number.
   private static let maxRows = 300
   private static let maxColumns = 500
 
-  /// An empty screen of this size, at least one cell and at most 300 lines of 500 columns.
+  /// Makes an empty screen of this size. The screen has at least one cell, and at most 300 lines of 500 columns.
   package init(rows: Int, columns: Int) {
     self.rows = min(max(rows, 1), Self.maxRows)
     self.columns = min(max(columns, 1), Self.maxColumns)
     cells = Array(repeating: Cell(), count: self.rows * self.columns)
   }
 
-  /// Puts text on a line. Text that does not fit is cut, with `…` in the last column.
+  /// Puts text on a line. Text that does not fit into the allowed columns is cut, with `…` in the last of these
+  /// columns.
   ///
   /// - Parameters:
   ///   - text: the text; characters that a terminal would obey are shown as escapes.
   ///   - row: the line, from 0; nothing is put on a line that does not exist.
   ///   - column: the first column, from 0.
-  ///   - width: the most columns; nil for all up to the end of the line.
+  ///   - width: the maximum number of columns; nil for all columns up to the end of the line.
   ///   - look: the look of the text.
   /// - Returns: the column after the text.
   @discardableResult
@@ -104,7 +105,7 @@ package struct Screen: Sendable, Equatable {
     cells[row * columns + column] = cell
   }
 
-  /// Gives all cells of a line a look; the text stays.
+  /// Gives all cells of a line the same look. The text of the line stays.
   package mutating func paint(_ row: Int, _ look: Look) {
     guard row >= 0, row < rows else { return }
     for column in 0..<columns { cells[row * columns + column].look = look }
@@ -121,11 +122,11 @@ package struct Screen: Sendable, Equatable {
 
   // MARK: - Output
 
-  /// The text that makes a terminal show this screen instead of `old`. Only lines that differ are in it.
+  /// The text that makes a terminal show this screen instead of `old`. The text contains only the lines that differ.
   ///
   /// - Parameters:
   ///   - old: the screen that the terminal shows now; nil when that is not known.
-  ///   - isColored: whether tones are shown by colour. Bold, faint and reversed text is also used without colour.
+  ///   - isColored: whether tones are shown by colour. Bold, faint and reversed text is used even without colour.
   /// - Returns: text and control sequences.
   package func update(from old: Screen?, isColored: Bool) -> String {
     let known = old.flatMap { $0.rows == rows && $0.columns == columns ? $0 : nil }
@@ -152,7 +153,7 @@ package struct Screen: Sendable, Equatable {
     return text
   }
 
-  /// Select graphic rendition (ECMA-48, 8.3.117).
+  /// The control sequence that sets a look: SELECT GRAPHIC RENDITION (ECMA-48, 8.3.117).
   private static func sequence(_ look: Look, _ isColored: Bool) -> String {
     var codes = ["0"]
     if let tone = look.tone, isColored || tone == .bold || tone == .dim {

@@ -102,6 +102,44 @@ struct HashEffectTests {
         + "because attribute id: its type is Object ID.")
   }
 
+  /// Apple's documentation does not mention changes within a composite. What is in a transient one is in no hash.
+  @Test(arguments: [false, true])
+  func anElementOfACompositeChanges(_ isTransient: Bool) {
+    func model(_ type: AttributeType) -> ManagedObjectModel {
+      ManagedObjectModel(entities: [
+        Entity(
+          name: "A",
+          attributes: [
+            Attribute(
+              name: "place", type: .composite, isTransient: isTransient,
+              elements: [Attribute(name: "floor", type: type)])
+          ])
+      ])
+    }
+    let (old, new) = (model(.integer16), model(.integer32))
+    let difference = ModelDifference(from: old, to: new)
+    #expect(difference.changes.map(\.name) == ["place.floor"])
+    #expect(difference.affectsVersionHashes == !isTransient)
+    #expect(difference.namesWithOtherHash == Self.otherHashes(old, new))
+    #expect(difference.verdict.name == (isTransient ? "nothingToDo" : "unknown"))
+  }
+
+  /// Two defaults with equal texts, which show no contents, are two defaults.
+  @Test func contentsThatAreNotShownAreCompared() {
+    func model(_ value: DefaultValue) -> ManagedObjectModel {
+      ManagedObjectModel(entities: [
+        Entity(
+          name: "A", attributes: [Attribute(name: "b", type: .binary, defaultValue: value)])
+      ])
+    }
+    let old = model(.data([1]))
+    #expect(ModelDifference(from: old, to: old).isEmpty)
+    let difference = ModelDifference(from: old, to: model(.data([2])))
+    #expect(
+      difference.changes.map(\.sentence)
+        == ["The default of `A.b` has other contents, `1 byte`: nothing to migrate."])
+  }
+
   /// The hash of a derived attribute has no name in it, but its place in the order of names counts.
   @Test(arguments: [("b", "c", false), ("b", "z", true)])
   func aDerivedAttributeIsRenamed(_ from: String, _ to: String, _ changes: Bool) {

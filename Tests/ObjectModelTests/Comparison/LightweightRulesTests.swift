@@ -162,8 +162,8 @@ struct LightweightRulesTests {
       change: relationship("single") { $0.maxCount = 0 }),
     Case(
       name: "to-many to to-one", verdict: "unknown",
-      reason: "Apple's documentation names a to-one relationship that becomes to-many, but not the "
-        + "reverse",
+      reason: "Apple's documentation mentions a to-one relationship that becomes to-many, "
+        + "but not the reverse",
       change: relationship("many") { $0.maxCount = 1 }),
     Case(
       name: "ordered", verdict: "handled",
@@ -187,7 +187,7 @@ struct LightweightRulesTests {
       change: relationship("single") { $0.deleteRule = .cascade }),
     Case(
       name: "other destination", verdict: "unknown",
-      reason: "Apple's documentation does not name a relationship whose destination changes",
+      reason: "Apple's documentation does not mention a relationship whose destination changes",
       change: relationship("single") { $0.destinationEntityName = "C" }),
     Case(
       name: "destination widened", verdict: "unknown",

@@ -214,6 +214,22 @@ struct IdentificationTests {
     #expect(age(ManagedObjectModel(entities: [Entity(name: "W")])) == .older)
   }
 
+  /// A store may fit a version in a folder in which no version is marked, beside a folder in which one is.
+  @Test func aMarkerInAnotherFolder() {
+    let versions = [("V", "/a"), ("W", "/b")].map { name, folder in
+      ModelCollection.Version(
+        name: name, fileName: name + ".mom", path: folder + "/" + name + ".mom",
+        model: ManagedObjectModel(entities: [Entity(name: name)]), isMarkedCurrent: name == "W")
+    }
+    let identification = ModelIdentification(
+      StoreModelRecord(hashes: versions[0].hashes?.hashes ?? [:]),
+      in: [ModelCollection(versions: versions)])
+    #expect(
+      identification.age
+        == .unknown(reason: "no version in the folder of the one that it fits is marked as current")
+    )
+  }
+
   @Test func ageWithoutAMarker() {
     let collection = Self.collection(Self.growing)
     func age(_ count: Int) -> ModelIdentification.Age {
@@ -294,12 +310,12 @@ struct IdentificationTests {
     #expect(identify(later, 1400).age == .current)
     #expect(
       identify(later, 1200).age
-        == .newer(reason: "framework 1300 wrote it, and the app runs on 1200"))
+        == .newer(reason: "framework 1300 wrote it, and the app runs on framework 1200"))
     let highest = StoreModelRecord(
       hashes: hashes, frameworkVersion: 1100, maximumFrameworkVersion: 1500)
     #expect(
       identify(highest, 1200).age
-        == .newer(reason: "framework 1500 wrote it, and the app runs on 1200"))
+        == .newer(reason: "framework 1500 wrote it, and the app runs on framework 1200"))
   }
 
   /// Of earlier hash rules Core Data compares the names only; a name that is missing still decides.

@@ -195,6 +195,25 @@ struct MappingDamageTests {
     #expect(Self.archiveCode(doubled) == .duplicateName)
   }
 
+  /// A field of a wrong type is an error: a default in its place would give another mapping.
+  @Test(arguments: [
+    "NSMappingType", "NSSourceEntityName", "NSSourceEntityVersionHash", "NSAttributeMappings",
+    "NSUserInfo",
+  ])
+  func wrongTypes(_ key: String) {
+    for value in [PropertyList.bool(true), .real(0.5), .uid(4_000_000)] {
+      if key == "NSMappingType", value == .bool(true) { continue }
+      let bytes = Self.archive { builder in
+        let name = builder.string("A")
+        let entity = builder.add(
+          ["NSEntityMapping", "NSObject"], ["NSMappingName": name, key: value])
+        let list = builder.array([entity])
+        return builder.add(["NSMappingModel", "NSObject"], ["NSEntityMappings": list])
+      }
+      #expect(Self.archiveCode(bytes) == .malformed, "\(key) \(value)")
+    }
+  }
+
   /// Shared parts make a small file describe a huge mapping; a list that holds itself is none.
   @Test func sharedAndCyclicParts() throws {
     let shared = Self.archive { builder in

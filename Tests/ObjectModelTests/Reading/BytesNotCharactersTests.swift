@@ -96,6 +96,39 @@ struct BytesNotCharactersTests {
     #expect(try ModelCollection(searching: folder.path).versions.count == files.count)
   }
 
+  /// An archive keeps each text in its own Unicode form, which version hashes depend on, and the sign of a zero.
+  @Test func archivedTextsKeepTheirForm() throws {
+    let names = ["caf\u{E9}", "cafe\u{301}"]
+    let model = ManagedObjectModel(
+      entities: zip(["A", "B"], names).map { entity, name in
+        Entity(
+          name: entity,
+          attributes: [
+            Attribute(name: name, type: .string),
+            Attribute(name: "minus", type: .double, defaultValue: .real(-0.0)),
+            Attribute(name: "plus", type: .double, defaultValue: .real(0)),
+          ])
+      })
+    for form in ModelArchiveForm.allCases {
+      let copy = try ManagedObjectModel(archive: model.archiveBytes(form: form))
+      for (entity, name) in zip(["A", "B"], names) {
+        let read = try #require(copy.entities[entity])
+        #expect(read.attributes.contains { $0.name.utf8.elementsEqual(name.utf8) })
+        for attribute in read.attributes {
+          guard case .real(let zero)? = attribute.defaultValue else { continue }
+          #expect((zero.sign == .minus) == (attribute.name == "minus"))
+        }
+      }
+      #expect(copy.versionHashes().unconfirmed == model.versionHashes().unconfirmed)
+    }
+  }
+
+  /// Four digits follow the `u` of an escape, and a sign is no digit.
+  @Test func escapes() throws {
+    #expect(try ModelExpression(parsing: #""\u0041""#) == .constant(.string("A")))
+    #expect(try ModelExpression(parsing: #""\u+041""#) == .constant(.string("u+041")))
+  }
+
   @Test func theMarkerOfTheCurrentVersion() throws {
     let name = "a&\(Self.mark)<\(Self.mark)b"
     let versions = ["z", name].map { ModelBundle.Version(name: $0, model: ManagedObjectModel()) }

@@ -241,6 +241,10 @@ struct EditorModelTests {
     let bytes = archive.bytes(entities: [("Note", note)])
     let read = try EditorModelReader.model(in: try KeyedArchive(bytes: bytes))
     #expect(read.unread == ["XDPMEntity.XD_PSK_brandNew"])
+    var known = KnownEntities()
+    let problems = try ModelFile.model(bytes, knowing: &known).unread
+    #expect(problems.map(\.kind) == [.unreadValue])
+    #expect(problems.first?.sentence.contains("XDPMEntity.XD_PSK_brandNew") == true)
   }
 
   @Test func damageIsToldApart() throws {
@@ -283,6 +287,22 @@ struct EditorModelTests {
     let model = other.add(["NSManagedObjectModel", "NSObject"], [:])
     Self.expect(.notAModel, other.bytes(root: model))
     Self.expect(.notAModel, Array("neither".utf8))
+  }
+
+  /// A tagged value of a wrong type is an error: a default in its place would give the hashes of another model.
+  @Test(arguments: [
+    ("XDPMAttribute", "XD_PPSK_isOptional"), ("XDPMAttribute", "XD_PAttK_attributeType"),
+    ("XDPMAttribute", "XD_PPSK_versionHashModifier"), ("XDPMRelationship", "XD_PRK_minCount"),
+    ("XDPMRelationship", "XD_PRK_ordered"),
+  ])
+  func wrongTypes(_ className: String, _ tag: String) {
+    for value in [PropertyList.data([1]), .uid(4_000_000), .real(0.5)] {
+      var archive = EditorArchive()
+      let note = archive.builder.reserve()
+      let property = archive.property(className, "x", tags: ["S": [(tag, value)]])
+      archive.entity(note, "Note", properties: [("x", property)])
+      Self.expect(.malformed, archive.bytes(entities: [("Note", note)]))
+    }
   }
 
   /// A model that says itself to be its parent is read; that it is damaged is for validation.

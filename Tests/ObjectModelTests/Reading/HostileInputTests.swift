@@ -200,6 +200,105 @@ struct HostileInputTests {
     }
   }
 
+  /// Makes a compiled model of one entity from a table of its properties.
+  private static func archive(
+    _ builder: inout KeyedArchiveBuilder, _ properties: PropertyList
+  ) -> [UInt8] {
+    let name = builder.string("E")
+    let entity = builder.add(
+      ["NSEntityDescription"], ["NSEntityName": name, "NSProperties": properties])
+    let entities = builder.dictionary([("E", entity)])
+    let root = builder.add(["NSManagedObjectModel"], ["NSEntities": entities])
+    return builder.bytes(root: root)
+  }
+
+  /// A table whose thousands of entries share one key of a megabyte, which is copied when it is read.
+  @Test func sharedKeysEnd() throws {
+    var builder = KeyedArchiveBuilder()
+    let key = builder.add(
+      ["NSString", "NSObject"], ["NS.bytes": .data([UInt8](repeating: 0x78, count: 1 << 20))])
+    let keys = PropertyList.array(Array(repeating: key, count: 20_000))
+    let table = builder.add(
+      ["NSDictionary", "NSObject"], ["NS.keys": keys, "NS.objects": keys])
+    let bytes = Self.archive(&builder, table)
+    var reader = ArchiveModelReader(archive: try KeyedArchive(bytes: bytes))
+    let error = #expect(throws: ModelError.self) { try reader.model() }
+    #expect(error?.code == .tooLarge)
+    #expect(reader.work <= ArchiveModelReader.maximumWork + 1_000_000)
+    var mapping = KeyedArchiveBuilder()
+    let long = mapping.add(
+      ["NSString", "NSObject"], ["NS.bytes": .data([UInt8](repeating: 0x78, count: 1 << 20))])
+    let names = PropertyList.array(Array(repeating: long, count: 20_000))
+    let byName = mapping.add(
+      ["NSDictionary", "NSObject"], ["NS.keys": names, "NS.objects": names])
+    let root = mapping.add(["NSMappingModel", "NSObject"], ["NSEntityMappingsByName": byName])
+    let refused = #expect(throws: ModelError.self) {
+      try MappingModel(archive: mapping.bytes(root: root))
+    }
+    #expect(refused?.code == .tooLarge)
+  }
+
+  /// A class with a hundred thousand ancestors, which 20,000 properties share. The time limit only stops a hang.
+  @Test(.timeLimit(.minutes(1))) func sharedClassNamesEnd() throws {
+    var builder = KeyedArchiveBuilder()
+    let classNames =
+      ["Mine"] + Array(repeating: "Other", count: 100_000) + ["NSAttributeDescription"]
+    var properties: [(String, PropertyList)] = []
+    for index in 0..<20_000 {
+      let name = builder.string("p\(index)")
+      properties.append(
+        (
+          "p\(index)",
+          builder.add(classNames, ["NSPropertyName": name, "NSAttributeType": .integer(700)])
+        ))
+    }
+    let table = builder.dictionary(properties)
+    let bytes = Self.archive(&builder, table)
+    let error = #expect(throws: ModelError.self) { try ManagedObjectModel(archive: bytes) }
+    #expect(error?.code == .malformed)
+  }
+
+  /// Long lists in one model: names in a tombstone entry, and relationships whose inverses all change. The time limit
+  /// only stops a hang.
+  @Test(.timeLimit(.minutes(1))) func longListsEnd() {
+    var tombs = Entity(
+      name: "A", attributes: (0..<30_000).map { Attribute(name: "a\($0)", type: .string) })
+    tombs.userInfo[ManagedObjectModel.tombstoneKey] = .string(
+      (0..<30_000).map { "b\($0)" }.joined(separator: ","))
+    let model = ManagedObjectModel(entities: [tombs])
+    #expect(model.versionHashes(honouringTombstones: true) == model.versionHashes())
+    func linked(_ shift: Int) -> ManagedObjectModel {
+      let count = 8_000
+      return ManagedObjectModel(
+        entities: [("A", "B"), ("B", "A")].map { name, other in
+          Entity(
+            name: name,
+            relationships: (0..<count).map {
+              Relationship(
+                name: "r\($0)", destinationEntityName: other,
+                inverseName: "r\(($0 + shift) % count)")
+            })
+        })
+    }
+    let difference = ModelDifference(from: linked(0), to: linked(1))
+    #expect(difference.changes.count == 16_000)
+  }
+
+  /// The reason why an entity is unknown is told of all descendants, and does not grow with each of them.
+  @Test func doubtsDoNotGrow() throws {
+    var entities = [Entity(name: "E0", superentityName: "Gone")]
+    for index in 1..<100 {
+      entities.append(Entity(name: "E\(index)", superentityName: "E\(index - 1)"))
+    }
+    let unknown = ManagedObjectModel(entities: entities).versionHashes().unknown
+    #expect(unknown["E0"] == "its parent Gone is not in the model")
+    for index in 1..<100 {
+      #expect(
+        unknown["E\(index)"]
+          == "its ancestor E0 has no known hash: its parent Gone is not in the model")
+    }
+  }
+
   /// Sources that are bigger than any real one in one respect.
   @Test func oversizedSources() {
     let parts = String(repeating: "<a/>", count: ManagedObjectModel.maximumPartCount)

@@ -112,6 +112,56 @@ struct ModelCollectionTests {
     }
   }
 
+  /// A marker that cannot be read, as after a conflict of two branches, is told, and not taken for a marker that is not
+  /// there.
+  @Test func aDamagedMarkerIsTold() throws {
+    try Self.withFolder { folder in
+      let contents = Array(Fixture.contents.utf8)
+      try Self.write(contents, folder, "N.xcdatamodeld/N.xcdatamodel/contents")
+      try Self.write(contents, folder, "N.xcdatamodeld/N 2.xcdatamodel/contents")
+      try Self.write(Array("<<<<<<< HEAD".utf8), folder, "N.xcdatamodeld/.xccurrentversion")
+      try Self.write(Fixture.model.archiveBytes(), folder, "M.momd/M.mom")
+      try Self.write(Array("bplist00".utf8), folder, "M.momd/VersionInfo.plist")
+      try Self.write(Fixture.model.archiveBytes(), folder, "O.momd/O.mom")
+      let collection = try ModelCollection(searching: folder.path)
+      #expect(collection.versions.map(\.name) == ["M", "N", "N 2", "O"])
+      let told = collection.notEntered
+      #expect(
+        told.map { ModelFile.lastComponent($0.path ?? "") }
+          == ["VersionInfo.plist", ".xccurrentversion"])
+      #expect(told.allSatisfy { $0.code == .malformed })
+    }
+  }
+
+  /// A folder that may not be listed has no missing versions, and is not called empty.
+  @Test(.enabled(if: geteuid() != 0)) func aFolderThatCannotBeListed() throws {
+    try Self.withFolder { folder in
+      let bundle = folder.appendingPathComponent("M.momd").path
+      try Self.write(Fixture.model.archiveBytes(form: .compiled), folder, "M.momd/M.mom")
+      try Self.write(
+        Self.versionInfo(current: "M", ["M": Fixture.model]), folder, "M.momd/VersionInfo.plist")
+      let manager = FileManager.default
+      try manager.setAttributes([.posixPermissions: 0o100], ofItemAtPath: bundle)
+      defer { try? manager.setAttributes([.posixPermissions: 0o700], ofItemAtPath: bundle) }
+      let error = #expect(throws: ModelError.self) { try ModelCollection(at: bundle) }
+      #expect(error?.code == .unreadable)
+      let found = try ModelCollection(searching: folder.path)
+      #expect(found.versions.map { $0.problem?.code } == [.unreadable])
+      #expect(MappingModelSet(beside: bundle + "/M.mom").notEntered.map(\.code) == [.unreadable])
+      try manager.setAttributes([.posixPermissions: 0o700], ofItemAtPath: bundle)
+      let closed = folder.appendingPathComponent("closed")
+      try manager.createDirectory(
+        at: closed.appendingPathComponent("in"), withIntermediateDirectories: true)
+      try manager.setAttributes([.posixPermissions: 0], ofItemAtPath: closed.path + "/in")
+      defer {
+        try? manager.setAttributes([.posixPermissions: 0o700], ofItemAtPath: closed.path + "/in")
+      }
+      let none = #expect(throws: ModelError.self) { try ModelCollection(searching: closed.path) }
+      #expect(none?.code == .notAModel)
+      #expect(none?.message.contains("cannot be read") == true)
+    }
+  }
+
   @Test func linksAndPipesAreLeftAlone() throws {
     try Self.withFolder { folder in
       try Self.write(Fixture.model.archiveBytes(), folder, "a/one.mom")

@@ -158,6 +158,24 @@ struct ModelReadingTests {
     #expect(DecimalText.canonical(text) == nil)
   }
 
+  /// A text that is no UUID does not fit a UUID attribute, and stays text.
+  @Test func defaultsOfUUIDs() {
+    let text = "3f2504e0-4f89-11d3-9a0c-0305e82c3301"
+    #expect(DefaultValue(text: text, type: .uuid) == .uuid(text.uppercased()))
+    for other in ["", "none", String(text.dropLast())] {
+      #expect(DefaultValue(text: other, type: .uuid) == .string(other))
+    }
+  }
+
+  /// Two composites of one name would give each attribute of this type the elements of the last one.
+  @Test func twoCompositesOfOneName() {
+    let composite = #"<composite name="P"><attribute name="x" attributeType="Double"/></composite>"#
+    let error = #expect(throws: ModelError.self) {
+      try ManagedObjectModel(contentsXML: Array("<model>\(composite)\(composite)</model>".utf8))
+    }
+    #expect(error?.code == .duplicateName)
+  }
+
   @Test func archivedValues() throws {
     var builder = KeyedArchiveBuilder()
     let date = builder.add(["NSDate", "NSObject"], ["NS.time": .real(5)])

@@ -113,7 +113,7 @@ struct ModelTraitReadingTests {
         + "check it in Xcode.",
       "`Note.partial`: The index is left out: it is not known how an archive holds an index on an "
         + "expression.",
-      "`Note.when`: It is not known how an archive marks values kept in truth files.",
+      "`Note.when`: It is not known how an archive marks values kept in record files for Spotlight.",
       "A compiled model does not say that it is used with CloudKit.",
       "A compiled model does not say that it is used with SwiftData.",
     ]

@@ -44,7 +44,10 @@ import Testing
     let database = try SQLiteDatabase(path: url.path)
     #expect(database.journal?.state == .unreadable)
     #expect(try database.rows(of: database.schema.tables[0]).count == 2)
-    #expect(database.findings.kept.contains { $0.id.rawValue == "journal.badHeader" })
+    // It does start like a journal.
+    #expect(
+      database.findings.kept.filter { $0.member == .journal }.map(\.id.rawValue)
+        == ["journal.badHeader"])
   }
 
   /// 2^32 - 1 pages: up to the end of the file, which is not much.
@@ -128,6 +131,29 @@ import Testing
     try #require(database.header.pageSize == 512)
     #expect(try database.rows(of: database.schema.tables[0]).count == 2)
     #expect(database.findings.kept.contains { $0.id.rawValue == "wal.otherPageSize" })
+  }
+
+  /// The main file is sound, so the error names the log.
+  @Test func aLogWithoutAHeaderOnPage1IsBlamed() throws {
+    let folder = try TemporaryFolder()
+    let url = try StoreFixtures.named("wal-holds-everything").make(folder.url)
+    let log = URL(fileURLWithPath: url.path + "-wal")
+    let frames = try WALFile(log)
+    for (index, frame) in frames.frames.enumerated() where frame.page == 1 {
+      try overwrite(log, at: 32 + index * (frames.pageSize + 24) + 24, bytes: [0])
+    }
+    try WALFile.useBigEndianChecksums(in: log.path)
+    let error = #expect(throws: SQLiteFileError.self) { try SQLiteDatabase(path: url.path) }
+    #expect(error?.code == .notADatabase)
+    #expect(error?.message.contains("in the write-ahead log") == true)
+  }
+
+  /// No log or journal can be beside it: their names would be too long.
+  @Test func theLongestNameIsOpened() throws {
+    let folder = try TemporaryFolder()
+    let long = folder.url.appendingPathComponent(String(repeating: "n", count: 255))
+    try FileManager.default.moveItem(at: try Self.plain(folder), to: long)
+    #expect(try SQLiteDatabase(path: long.path).schema.tables.count == 1)
   }
 
   @Test(arguments: [0, 1, 31, 32, 55, 56])

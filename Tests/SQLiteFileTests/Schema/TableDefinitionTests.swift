@@ -46,6 +46,13 @@ import Testing
     "CREATE TABLE t(a generated always(5), b generated always not null, c always generated, d)",
     "CREATE TABLE t(a \"generated\" always, b generated always generated always, c text as (b))",
     "CREATE TABLE t(a LONG VARCHAR(1 , 2) , b TEXT(1))", "CREATE TABLE t(a without, rowid, strict)",
+    "CREATE TABLE t(a INT, b INT REFERENCES generated(id), c TEXT)",
+    "CREATE TABLE t(a REFERENCES generated, b CONSTRAINT generated NOT NULL, c TEXT)",
+    "CREATE TABLE t(a CONSTRAINT x REFERENCES y MATCH generated ON DELETE SET NULL, b, c)",
+    "CREATE TABLE t(a, b, c, PRIMARY KEY((b), ((c) COLLATE NOCASE) DESC)) WITHOUT ROWID",
+    "CREATE TABLE t(a, b, PRIMARY KEY(b COLLATE NOCASE COLLATE BINARY)) WITHOUT ROWID",
+    "CREATE TABLE t(a INTEGER, b, UNIQUE((b)), PRIMARY KEY((a)))",
+    "CREATE TABLE t(a \u{b}INTEGER PRIMARY KEY,\n\u{b}\u{b} b)", "CREATE TABLE t(a,\u{feff}b TEXT)",
     "CREATE TABLE t(a \"\", b [], c '')", "CREATE TABLE t(a INT/*x*/EGER, b DOUBLE--y\n PRECISION)",
   ]
 
@@ -89,6 +96,18 @@ import Testing
       && Self.text(truth[keys[0].1][1]).uppercased() == "INTEGER"
     #expect(table.rowIDColumn == (isAlias ? keys[0].1 : nil))
     connection.close()
+  }
+
+  /// SQLite reads each of these statements from its schema.
+  @Test(arguments: statements)
+  func whatSQLiteAcceptsIsNotRefused(_ sql: String) throws {
+    let folder = try TemporaryFolder()
+    let connection = try SQLiteConnection(folder.url.appendingPathComponent("t.sqlite"))
+    defer { connection.close() }
+    guard (try? connection.exec(sql)) != nil else { return }
+    let stored = try #require(
+      try connection.string("SELECT sql FROM sqlite_schema WHERE name = 't'"))
+    #expect(!SchemaGrammar.refusesTable(stored))
   }
 
   @Test(arguments: statements)

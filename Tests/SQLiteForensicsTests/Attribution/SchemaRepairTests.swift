@@ -177,9 +177,23 @@ import Testing
   /// A comma that became another character runs two columns together; SQLite may accept that.
   @Test func aLostCommaIsFoundByTheNumberOfFields() {
     let sql = "CREATE TABLE t (a INTEGERl b VARCHAR, c BLOB)"
-    #expect(
-      StatementRepair.separated(sql, columns: 3) == "CREATE TABLE t (a INTEGER, b VARCHAR, c BLOB)")
-    #expect(StatementRepair.separated(sql, columns: 4) == nil)
+    var repair = SchemaRepair()
+    let found = repair.separated(sql, columns: 3)
+    let other = repair.separated(sql, columns: 4)
+    #expect(found == "CREATE TABLE t (a INTEGER, b VARCHAR, c BLOB)")
+    #expect(other == nil)
+  }
+
+  /// A hostile schema may have any number of statements in which each letter may have been a comma.
+  @Test func theSearchForLostCommasIsBoundedForAWholeFile() {
+    let hostile = "CREATE TABLE t (a" + String(repeating: "l", count: 8000) + " b c d)"
+    var repair = SchemaRepair()
+    for _ in 0..<100_000 {
+      let found = repair.separated(hostile, columns: 9000)
+      #expect(found == nil)
+    }
+    let late = repair.separated("CREATE TABLE t (a INTEGERl b VARCHAR, c BLOB)", columns: 3)
+    #expect(late == nil)
   }
 
   /// Integers are written in the fewest bytes: a deleted row with a longer one is not as it was.

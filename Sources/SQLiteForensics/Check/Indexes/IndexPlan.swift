@@ -1,13 +1,14 @@
 import SQLiteFile
 
-/// How each index can be compared with its table: its sums (``IndexSum``), and the order of its entries.
+/// Plans how each index can be checked: by comparing sums of hashes of its entries and of the table's rows
+/// (``IndexSum``), and by the order of its entries.
 struct IndexPlan {
-  /// A part of an index or of a primary key: the column's position, and how its values are ordered.
+  /// A column of an index or of a primary key, with its collation and direction.
   private typealias Part = TableDefinition.KeyPart
 
-  /// An index on columns only.
+  /// An index of columns only, without expressions.
   private struct Index {
-    /// The position of the index among the schema's entries.
+    /// The number of the index among the schema's entries, from 0.
     var place: Int
     var parts: [Part]
     var isPartial: Bool
@@ -16,24 +17,24 @@ struct IndexPlan {
     var isAutomatic: Bool
   }
 
-  /// The indexes of each table that ``apply(to:of:_:_:)`` has not taken yet.
+  /// For each table, the indexes that ``apply(to:of:_:_:)`` has not processed yet.
   private var indexes: [SQLName: [Index]] = [:]
-  /// For each index whose entries can be compared: the number of the sum of its rows, and the number of the sum of its
-  /// entries. The key is the position of the index among the schema's entries.
+  /// For each index with entries that can be compared, the numbers of two sums: the sum over the table's rows, and the
+  /// sum over the index's entries. The key is the number of the index among the schema's entries.
   private(set) var sums: [Int: (rows: Int, entries: Int)] = [:]
-  /// Indexes in which different texts may be equal by collation, as positions among the schema's entries.
+  /// The numbers, among the schema's entries, of the indexes with a collation that may treat different texts as equal.
   private(set) var folding: Set<Int> = []
-  /// The order of the entries of each index, by the position of the index among the schema's entries. Indexes with a
-  /// collation that an application defines are missing.
+  /// The order that the entries of each index must have, by the number of the index among the schema's entries. Indexes
+  /// with a collation that an application defines are left out.
   private(set) var orders: [Int: KeyOrder] = [:]
-  /// The order of the rows of each WITHOUT ROWID table. Tables with a collation that an application defines are
-  /// missing.
+  /// The order that the rows of each WITHOUT ROWID table must have. Tables with a collation that an application defines
+  /// are left out.
   private(set) var tableOrders: [SQLName: KeyOrder] = [:]
-  /// Whether DESC counts. Databases with a schema format below 4 ignore DESC (file format, section 1.3.10).
+  /// Whether DESC has an effect: databases with a schema format below 4 ignore it (file format, section 1.3.10).
   private let honoursDescending: Bool
   private let encoding: DatabaseHeader.TextEncoding
 
-  /// Plans for all indexes that have only columns, no expressions.
+  /// Plans the checks of all indexes that have only columns and no expressions.
   init(_ schema: Schema, _ header: DatabaseHeader) {
     honoursDescending = header.schemaFormat & 0xff >= 4
     encoding = header.textEncoding
@@ -81,7 +82,7 @@ struct IndexPlan {
     return parts
   }
 
-  /// The order of a key; nil when one of its collations is defined by an application.
+  /// The order of keys with these parts; nil if an application defines the collation of a part.
   private func order(of parts: [Part], uniqueCount: Int?) -> KeyOrder? {
     var fields: [KeyOrder.Field] = []
     for part in parts {
@@ -93,8 +94,10 @@ struct IndexPlan {
     return KeyOrder(fields: fields, uniqueCount: uniqueCount)
   }
 
-  /// Adds to a table's rules what its rows contribute to the sums of its indexes. Plans the order of the entries of
-  /// these indexes too. `sumCount`: the number of sums so far; each index that can be compared adds two.
+  /// Adds to the rules of a table which of a row's fields go into the sums of the table's indexes, and plans the order
+  /// of the entries of these indexes.
+  ///
+  /// `sumCount`: the number of sums that have been planned; each index that can be compared adds two.
   mutating func apply(
     to rules: inout RecordRules, of table: String, _ definition: TableDefinition,
     _ sumCount: inout Int
@@ -110,8 +113,8 @@ struct IndexPlan {
     let fieldOfPlace = Dictionary(
       stored.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
     for index in own {
-      // After the indexed columns, an entry has what leads to the row: the row id, or the other columns of the primary
-      // key.
+      // After the indexed columns, an entry has the values that identify the row: the row id, or the remaining columns
+      // of the primary key.
       var parts = index.parts
       if definition.isWithoutRowID {
         for var key in definition.keyParts where !parts.contains(where: { $0.isStored(as: key) }) {
@@ -148,8 +151,8 @@ struct IndexPlan {
     }
   }
 
-  /// The hash of the default value of a column, which rows older than the column have; nil when the value would have to
-  /// be computed.
+  /// The hash of the default value of a column. A row that was stored before the column was added has this value. Nil
+  /// if the value would have to be computed.
   private static func hash(
     _ column: TableDefinition.Column, _ encoding: DatabaseHeader.TextEncoding
   ) -> UInt64? {

@@ -1,13 +1,13 @@
 import SQLiteFile
 
-/// The order in which SQLite keeps the entries of a b-tree whose keys are not row ids ("Datatypes In SQLite", sections
-/// 4.1 and 7).
+/// The order of the entries of a b-tree without row ids, as SQLite keeps it ("Datatypes In SQLite", sections 4.1 and
+/// 7).
 struct KeyOrder {
-  /// How text compares.
+  /// How texts are compared.
   enum Collation {
     case binary, noCase, rightTrimmed
 
-    /// The built-in collation with this name; nil for a collation that an application defines.
+    /// Returns the built-in collation with this name; nil if an application defines the collation.
     init?(name: String) {
       switch SQLName(name) {
       case SQLName("BINARY"): self = .binary
@@ -23,28 +23,29 @@ struct KeyOrder {
     var isDescending: Bool
   }
 
-  /// The fields that decide the order, the most significant first: the leading fields of each record.
+  /// The fields that decide the order, the most significant field first. They are the leading fields of each record.
   var fields: [Field]
-  /// How many leading fields together must be unique, unless one of them is NULL; nil where entries may be equal.
+  /// The number of leading fields that must not all have the same values in two entries, unless one of the values is
+  /// NULL. Nil if entries may be equal.
   var uniqueCount: Int?
 }
 
-/// What is wrong with the order of a b-tree's entries. Entries are counted from 1.
+/// What is wrong with the order of a b-tree's entries.
 struct KeyOrderFault {
-  /// The number of entries that do not sort after the entry before them.
+  /// The number of entries that are not greater than the entry before them.
   var misplaced = 0
-  /// The number of entries with the same key as the entry before them, where keys must be unique.
+  /// The number of entries with the same key as the entry before them, although keys must be unique.
   var repeated = 0
-  /// The first misplaced or repeated entry, counted from 1; 0 when there is none.
+  /// The number of the first misplaced or repeated entry, counted from 1; 0 if there is no such entry.
   var first = 0
-  /// Whether the order of some entries is not known: two values are equal in the first MiB, which is all that is
-  /// compared, and at least one of them is longer.
+  /// Whether the order of some entries is unknown: only the first MiB of each value is compared, and two values are
+  /// equal there although at least one of them is longer.
   var isUndecided = false
 }
 
-/// Compares each entry of a b-tree with the entry before it, and counts what is out of order.
+/// Compares each entry of a b-tree with the entry before it, and counts the entries that are out of order.
 struct KeyOrderSink: RowSink, ~Copyable {
-  /// How many bytes of a value are compared.
+  /// The maximum number of bytes of a value that are compared.
   static let maxBytes = 1 << 20
 
   private struct Value: BitwiseCopyable {
@@ -123,7 +124,7 @@ struct KeyOrderSink: RowSink, ~Copyable {
     while field < length {
       difference = compare(field)
       if difference != 0 { break }
-      // The compared bytes are equal, but at least one of the two texts or blobs is longer.
+      // The compared bytes are equal, but at least one of the two texts or blobs has more bytes.
       if before.values[field].kind.rawValue >= 3,
         before.values[field].bits == 1 || entry.values[field].bits == 1
       {
@@ -145,8 +146,8 @@ struct KeyOrderSink: RowSink, ~Copyable {
     if fault.first == 0 { fault.first = count }
   }
 
-  /// Compares one field of the previous and the current entry. Less than 0 when the previous entry has the smaller
-  /// value, 0 when the values are equal.
+  /// Compares one field of the previous entry with the same field of the current entry. Returns less than 0 if the
+  /// previous entry has the smaller value, and 0 if the values are equal.
   private func compare(_ field: Int) -> Int {
     let (one, other) = (before.values[field], entry.values[field])
     switch (one.kind, other.kind) {

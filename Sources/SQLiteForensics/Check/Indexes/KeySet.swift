@@ -1,21 +1,23 @@
 import SQLiteFile
 
-/// A set of row ids: bitmaps of 32,768 keys each, created when their first key is added.
+/// A set of row ids, stored as bitmaps of 32,768 keys each. A bitmap is created when the first key in its range is
+/// added.
 ///
-/// Core Data assigns keys from 1 on, so 2.7 million rows take 340 KB. The limit for any file is 2,048 bitmaps, 8 MB.
-/// Keys past the limit are not kept; then ``isComplete`` is false.
+/// Core Data assigns keys from 1 on, so 2.7 million rows take 340 KB. The set has at most 2,048 bitmaps (8 MB),
+/// whatever the file holds. Keys that need a further bitmap are dropped, and ``isComplete`` becomes false.
 struct KeySet {
   private static let bitmapWords = 512
   private static let maxBitmaps = 2048
   private static let highest: Int64 = 1 << 31
 
-  /// For each range of 32,768 keys, where its bitmap starts in ``words``; -1 for a range without a bitmap.
+  /// For each range of 32,768 keys, the index in ``words`` at which the bitmap of the range starts; -1 for a range
+  /// without a bitmap.
   private var places: ContiguousArray<Int32> = []
   private var words: ContiguousArray<UInt64> = []
-  /// Whether every added key is kept.
+  /// Whether the set has every key that was added.
   private(set) var isComplete = true
 
-  /// Adds a key. A key that is negative, or is 2^31 or more, is not kept, and ``isComplete`` becomes false.
+  /// Adds a key. A key that is negative, or is 2^31 or more, is dropped, and ``isComplete`` becomes false.
   @inline(__always)
   mutating func insert(_ key: Int64) {
     let place = Int(truncatingIfNeeded: key >> 15)
@@ -57,7 +59,7 @@ struct KeySet {
     return words[word] >> UInt64(key & 63) & 1 == 1
   }
 
-  /// How many keys of this set are not in `other`.
+  /// The number of keys of this set that `other` lacks.
   func countMissing(in other: KeySet) -> Int {
     var count = 0
     for (place, start) in places.enumerated() where start >= 0 {
@@ -70,8 +72,8 @@ struct KeySet {
     return count
   }
 
-  /// Adds the keys of another set. ``isComplete`` becomes false when that set is not complete, or when there are too
-  /// many bitmaps.
+  /// Adds the keys of `other`. ``isComplete`` becomes false if `other` is not complete, or if too many bitmaps would be
+  /// needed.
   mutating func merge(_ other: KeySet) {
     if !other.isComplete { isComplete = false }
     for (place, start) in other.places.enumerated() where start >= 0 {

@@ -1,8 +1,8 @@
 import SQLiteFile
 
-/// Follows the freelist and claims its pages in the page map (file format, section 1.5 "The Freelist").
+/// Follows the freelist, and claims the pages on it in the page map (file format, section 1.5 "The Freelist").
 struct FreelistCheck {
-  /// How many pages are on the freelist, trunks included.
+  /// The number of pages on the freelist, including trunks.
   private(set) var pageCount = 0
 
   mutating func run(

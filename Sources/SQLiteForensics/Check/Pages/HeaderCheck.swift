@@ -3,7 +3,7 @@ import SQLiteFile
 
 /// Checks the fields of the database header (file format, section 1.3) against each other and against the file.
 enum HeaderCheck {
-  /// The findings about the header of `database`, whose page 1 is read through `reader`.
+  /// Returns the findings about the header of `database`. Page 1 is read through `reader`.
   static func run(_ database: SQLiteDatabase, _ reader: inout PageReader) throws(SQLiteFileError)
     -> [Finding]
   {
@@ -80,8 +80,9 @@ enum HeaderCheck {
     return findings
   }
 
-  /// The finding that bytes follow the last page; none when there are no such bytes. A log with pages or a hot journal
-  /// decides the size of the database, so a main file with one of these may have any size.
+  /// Returns a finding if bytes follow the last page of the main file, otherwise an empty list. The size of the main
+  /// file is not checked if a log with pages or a hot journal exists, because then that file decides the size of the
+  /// database.
   private static func size(_ database: SQLiteDatabase) -> [Finding] {
     let pageSize = Int64(database.header.pageSize)
     guard database.writeAheadLog?.pageOffsets.isEmpty ?? true, database.journal?.state != .hot,

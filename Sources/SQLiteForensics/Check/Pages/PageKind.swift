@@ -1,28 +1,29 @@
 import SQLiteFile
 
-/// What a page of a database is for.
+/// What a page of a database is used for.
 package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
-  /// A page that nothing leads to and that is not on the freelist.
+  /// A page that no page and no header field leads to, and that is not on the freelist.
   case orphan
-  /// A page that something leads to, but that is not readable as what it should be.
+  /// A page that another page or the header leads to, but that cannot be read as a page of the expected kind.
   case unreadable
-  /// A leaf of a table's b-tree: rows.
+  /// A leaf of a table's b-tree, which holds rows.
   case leafTable
-  /// An interior page of a table's b-tree: row ids and children.
+  /// An interior page of a table's b-tree, which holds row ids and the numbers of child pages.
   case interiorTable
   /// A leaf of the b-tree of an index or a WITHOUT ROWID table.
   case leafIndex
-  /// An interior page of the b-tree of an index or a WITHOUT ROWID table. Such a page holds entries too.
+  /// An interior page of the b-tree of an index or a WITHOUT ROWID table. Besides the numbers of child pages, such a
+  /// page holds entries.
   case interiorIndex
-  /// A page with the continuation of a long payload.
+  /// A page on which a long payload continues.
   case overflow
   /// A freelist page that lists other free pages.
   case freelistTrunk
   /// A free page that a trunk lists.
   case freelistLeaf
-  /// A pointer-map page: it says what other pages are and what leads to them (auto-vacuum).
+  /// A pointer-map page (auto-vacuum), which states for other pages what they are and which page leads to them.
   case pointerMap
-  /// The page at 1 GiB, which holds locks and never content.
+  /// The page at the offset of 1 GiB. It is used for locks and never has content.
   case lockByte
 
   /// The name of the kind in JSON.

@@ -1,39 +1,41 @@
 package import SQLiteFile
 
-/// A page of a database and what it is for.
+/// A page of a database and what it is used for.
 package struct PageEntry: Sendable, Hashable {
-  /// The page's number, 1 and up.
+  /// The page number, from 1 on.
   package let page: UInt32
-  /// The file of the set that has the page's newest content.
+  /// The file of the store that has the newest content of the page.
   package let member: Finding.Member
-  /// Where the page's content starts, in bytes from the start of ``member``.
+  /// The offset at which the page's content starts, in bytes from the start of ``member``.
   package let offset: Int64
-  /// What the page is for.
+  /// What the page is used for.
   package let kind: PageKind
-  /// The name of the table or index that the page belongs to; nil for a page of no b-tree, such as a free page.
+  /// The name of the table or index that the page belongs to; nil for a page outside all b-trees, for example a free
+  /// page.
   package let owner: String?
-  /// The number of the page that leads to this page; nil for a root page and for a page that nothing leads to.
+  /// The number of the page that leads to this page; nil for a root page and for a page that no page leads to.
   package let parent: UInt32?
-  /// How many cells a b-tree page has, or how many pages a freelist trunk lists; nil for other kinds of pages.
+  /// The number of cells of a b-tree page, or the number of pages that a freelist trunk lists; nil for a page of any
+  /// other kind.
   package let cellCount: Int?
-  /// How many bytes of a b-tree page are free: unallocated space, freeblocks and fragments. Nil for other kinds of
-  /// pages, and where the page contradicts itself.
+  /// The number of free bytes of a b-tree page: unallocated space, freeblocks and fragments. Nil for a page of any
+  /// other kind, and for a page that contradicts itself.
   package let freeBytes: Int?
 }
 
-/// A b-tree of the schema, and how many pages, cells and free bytes it has.
+/// A b-tree that the schema names, with the total numbers of its pages, cells and free bytes.
 package struct PageOwner: Sendable, Hashable, Codable {
   /// The name of the table or index.
   package let name: String
   /// The name of the table that an index belongs to; for a table, the same as ``name``.
   package let table: String
-  /// Whether the b-tree is an index of the schema, not a table.
+  /// Whether the b-tree is the b-tree of an index, not of a table.
   package let isIndex: Bool
   /// The number of the root page.
   package let rootPage: UInt32
-  /// The number of pages of the b-tree, without overflow pages.
+  /// The number of pages of the b-tree, not counting overflow pages.
   package internal(set) var treePages = 0
-  /// The number of overflow pages that belong to the b-tree's cells.
+  /// The number of overflow pages of the cells in the b-tree.
   package internal(set) var overflowPages = 0
   /// The number of cells on all pages of the b-tree.
   package internal(set) var cells = 0
@@ -42,7 +44,7 @@ package struct PageOwner: Sendable, Hashable, Codable {
 }
 
 extension SQLiteDatabase {
-  /// Lists what each page is for, in the order of page numbers.
+  /// Lists what each page is used for, in the order of page numbers.
   ///
   /// - Parameters:
   ///   - progress: called periodically with the number of pages checked so far.
@@ -76,8 +78,8 @@ extension SQLiteDatabase {
     return owners
   }
 
-  /// The page map after a walk of the whole database, and the b-trees by their numbers in the page map. The totals of
-  /// the b-trees are still 0.
+  /// Walks all b-trees of the database. Returns the page map, and the b-trees in the order of their numbers in the page
+  /// map. The totals of the returned b-trees are still 0.
   func walkedMap(_ progress: ((Int) -> Void)?) throws(SQLiteFileError) -> (
     map: PageMap, owners: [PageOwner]
   ) {
@@ -122,8 +124,8 @@ extension SQLiteDatabase {
 }
 
 extension BTreePage {
-  /// How many bytes of the page are free: unallocated space between pointers and cells, freeblocks and fragments. Nil
-  /// where the page's own figures contradict each other.
+  /// The number of free bytes of a b-tree page: unallocated space between pointers and cells, freeblocks and fragments.
+  /// Nil if the numbers on the page contradict each other.
   func freeBytes(_ page: RawSpan) -> Int? {
     let start = pointers - (kind.isLeaf ? 8 : 12)
     let stored = Int(page.uint16(at: start + 5))

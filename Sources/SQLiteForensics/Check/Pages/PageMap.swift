@@ -1,14 +1,15 @@
 import SQLiteFile
 
-/// What each page is for, which b-tree owns it and what leads to it: 9 bytes for each page. Memory is allocated in
-/// pieces of 1,024 pages, each when one of its pages is claimed.
+/// Records for each page what it is used for, which b-tree it belongs to and which page leads to it. This takes 9 bytes
+/// per page. Memory is allocated for 1,024 pages at a time, when the first of these pages is claimed.
 ///
-/// Pages past the end of the main file, which only a log or journal has, are kept separately, so that a hostile page
-/// number costs no memory.
+/// Pages past the end of the main file, which only a log or journal has, are stored separately. So a page number that a
+/// hostile file invents costs no memory.
 struct PageMap {
   struct Entry: Equatable {
     var kind: PageKind
-    /// The number of the b-tree that has the page; ``noOwner`` for a page of no b-tree, such as a free page.
+    /// The number of the b-tree that the page belongs to; ``noOwner`` for a page outside all b-trees, for example a
+    /// free page.
     var owner: UInt32
     /// The number of the page that leads to this page; 0 for a root page.
     var parent: UInt32
@@ -32,7 +33,7 @@ struct PageMap {
     pieces = ContiguousArray(repeating: nil, count: Int(mainPageCount / Self.pieceLength) + 1)
   }
 
-  /// What a page is for. The kind is `.orphan` as long as the page is unclaimed.
+  /// What a page is used for. The kind is `.orphan` until the page is claimed.
   subscript(page: UInt32) -> Entry {
     let free = Entry(kind: .orphan, owner: Self.noOwner, parent: 0)
     guard page <= mainPageCount else { return others[page] ?? free }
@@ -43,8 +44,8 @@ struct PageMap {
       parent: piece.parents[index])
   }
 
-  /// Records what a page is for, unless the page was claimed before.
-  /// - Returns: nil when the page was unclaimed; else the page's earlier entry, which stays.
+  /// Records what a page is used for, unless the page is already claimed.
+  /// - Returns: nil if the page was unclaimed; otherwise the existing entry of the page, which does not change.
   mutating func claim(_ page: UInt32, as kind: PageKind, owner: UInt32, parent: UInt32) -> Entry? {
     let entry = Entry(kind: kind, owner: owner, parent: parent)
     guard page <= mainPageCount else {
@@ -62,7 +63,7 @@ struct PageMap {
     return nil
   }
 
-  /// Changes the kind of a claimed page; its owner and parent stay.
+  /// Changes the kind of a claimed page; the owner and the parent of the page do not change.
   mutating func change(_ page: UInt32, to kind: PageKind) {
     guard page <= mainPageCount else {
       others[page]?.kind = kind
@@ -71,8 +72,8 @@ struct PageMap {
     pieces[Int(page / Self.pieceLength)]?.kinds[Int(page % Self.pieceLength)] = kind.rawValue
   }
 
-  /// Adds the claims of another map of the same file. Returns false when a page is claimed in both maps; then this map
-  /// is no longer valid.
+  /// Adds the claims of another map of the same file. Returns false if a page is claimed in both maps; then this map is
+  /// no longer valid.
   mutating func merge(_ other: PageMap) -> Bool {
     for (number, piece) in other.pieces.enumerated() {
       guard let piece else { continue }
@@ -94,8 +95,8 @@ struct PageMap {
     return true
   }
 
-  /// How many pages from `first` to `last` are claimed, and the lowest number of a claimed page; nil when none is
-  /// claimed.
+  /// The number of claimed pages from `first` to `last`, and the lowest page number among them; nil if no page in this
+  /// range is claimed.
   func claimed(from first: UInt32, to last: UInt32) -> (count: Int, first: UInt32)? {
     var count = 0
     var lowest = UInt32.max
@@ -116,7 +117,7 @@ struct PageMap {
     return (count, lowest)
   }
 
-  /// Calls `body` with each run of unclaimed pages from 1 to `last`.
+  /// Calls `body` with each range of adjoining unclaimed pages between page 1 and page `last`.
   func orphans(upTo last: UInt32, _ body: (ClosedRange<UInt32>) -> Void) {
     var start: UInt32?
     var page: UInt32 = 1

@@ -1,17 +1,18 @@
 import SQLiteFile
 
-/// Which bytes of a b-tree page are in use.
+/// Records which bytes of a b-tree page are taken by cells and freeblocks.
 ///
-/// Each byte has a bit. So overlaps are found in whatever order the cells are taken, and the bytes that stay unused
-/// must be the fragments that the page's header counts.
+/// There is a bit for each byte, so that overlaps are found in whatever order the cells are taken. The bytes that
+/// nothing has taken in the end must be the fragments that the page's header counts.
 struct PageSpace {
-  /// A bit for each byte of the page, set when the byte is taken; the lowest bit of a word is its first byte. A loop
-  /// that takes many ranges moves the array out of this value, so that the array's uniqueness is checked only once.
+  /// A bit for each byte of the page, set if the byte is taken. The lowest bit of a word stands for the first of 64
+  /// bytes. A loop that takes many ranges moves the array out of this value first, so that Swift checks only once
+  /// whether the array is shared.
   var bits = ContiguousArray<UInt64>(repeating: 0, count: 1024)
-  /// How many bytes were taken so far; a byte that was taken twice counts twice.
+  /// The number of bytes taken so far; a byte that was taken twice counts twice.
   var taken = 0
 
-  /// Starts a page with this many usable bytes.
+  /// Starts a page of `usableSize` bytes, on which no byte is taken.
   mutating func reset(_ usableSize: Int) {
     let count = (usableSize &+ 63) >> 6
     var index = 0
@@ -22,15 +23,15 @@ struct PageSpace {
     taken = 0
   }
 
-  /// Takes `count` bytes from the offset `start` on. Returns false when one of them was taken before. The caller checks
-  /// that the range lies inside the page.
+  /// Marks `count` bytes from the offset `start` on as taken. Returns false if any of these bytes was already taken.
+  /// The caller must check that the range lies inside the page.
   mutating func take(_ start: Int, _ count: Int) -> Bool {
     taken &+= count
     var bits = bits.mutableSpan
     return Self.take(start, count, of: &bits)
   }
 
-  /// Takes bytes of `bits` as ``take(_:_:)`` does, but without counting them in ``taken``.
+  /// Marks bytes as taken in `bits`, as ``take(_:_:)`` does, but does not count them in ``taken``.
   @inline(__always)
   static func take(_ start: Int, _ count: Int, of bits: inout MutableSpan<UInt64>) -> Bool {
     let last = start &+ count &- 1

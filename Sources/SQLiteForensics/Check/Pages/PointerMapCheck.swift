@@ -1,16 +1,16 @@
 import SQLiteFile
 
 /// Compares the pointer map of an auto-vacuum database (file format, section 1.8 "Pointer Map or Ptrmap Pages") with
-/// what the walk of the b-trees found.
+/// the results of walking the b-trees.
 enum PointerMapCheck {
-  /// How many pages one pointer-map page describes.
+  /// The number of pages that one pointer-map page describes.
   static func span(_ usableSize: Int) -> UInt32 { UInt32(usableSize / 5) }
 
-  /// The number of the page at 1 GiB, which never holds content.
+  /// The number of the page at the offset of 1 GiB, which never has content.
   static func lockBytePage(_ pageSize: Int) -> UInt32 { UInt32(0x4000_0000 / pageSize) + 1 }
 
-  /// The number of the pointer-map page that describes `page`; `page` itself when it is a pointer-map page, and 0 for
-  /// page 1 (btree.c, ptrmapPageno).
+  /// The number of the pointer-map page that describes `page`. If `page` is itself a pointer-map page, the result is
+  /// `page`; for page 1 it is 0 (btree.c, ptrmapPageno).
   static func mapPage(of page: UInt32, usableSize: Int, pageSize: Int) -> UInt32 {
     guard page >= 2 else { return 0 }
     let length = span(usableSize) + 1
@@ -27,8 +27,8 @@ enum PointerMapCheck {
     }.filter { $0 <= last }
   }
 
-  /// Compares each pointer-map entry of the pages up to `last` with what the walk found the described page to be, and
-  /// adds a finding for each pointer-map page with wrong entries.
+  /// Compares the pointer-map entry of each page up to `last` with what the walk of the b-trees found on that page.
+  /// Adds a finding for each pointer-map page with wrong entries.
   static func run(
     upTo last: UInt32, _ tree: inout BTreeCheck, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
@@ -84,8 +84,8 @@ enum PointerMapCheck {
     }
   }
 
-  /// The type and parent that the pointer map must state for a page; nil where nothing is known of the page, and for
-  /// pages that the pointer map does not describe.
+  /// The type and the parent that the pointer map must state for a page; nil for a page of unknown use, and for a page
+  /// that the pointer map does not describe.
   private static func expected(_ entry: PageMap.Entry, _ map: PageMap) -> (
     kind: UInt8, parent: UInt32
   )? {

@@ -1,13 +1,14 @@
 import SQLiteFile
 
-/// Searches for pages that cannot be reached because what leads to them is lost. These are free pages when the header,
-/// which names the first trunk, is lost, and b-trees when the schema, which names the root pages, is lost.
+/// Searches for pages that cannot be reached because the page number that leads to them is lost. If the header is lost,
+/// which names the first freelist trunk, the search is for free pages. If the schema is lost, which names the root
+/// pages, the search is for b-trees.
 struct UnreachedPages {
-  /// How many free pages were found.
+  /// The number of free pages that were found.
   private(set) var freePages = 0
-  /// How many b-trees, and pieces of b-trees, were found.
+  /// The number of b-trees, and of pieces of b-trees, that were found.
   private(set) var trees = 0
-  /// How many pages the found b-trees have, overflow pages included.
+  /// The number of pages of the b-trees that were found, including overflow pages.
   private(set) var checkedPages = 0
   private(set) var overflowPages = 0
   private(set) var cells = 0
@@ -15,13 +16,13 @@ struct UnreachedPages {
   private(set) var indexEntries = 0
   private let last: UInt32
 
-  /// A search in a database of `last` pages, with nothing found yet.
+  /// Creates a search in the pages from 1 to `last`, with nothing found so far.
   init(upTo last: UInt32) { self.last = last }
 
   // MARK: - Free pages
 
-  /// Claims the pages that the pointer map calls free. Without a pointer map, claims the pages that read as trunks of
-  /// the freelist (file format, section 1.5), and the pages that these trunks list.
+  /// Claims the pages that the pointer map lists as free. If there is no pointer map, claims the pages that read as
+  /// freelist trunks (file format, section 1.5), and the pages that these trunks list.
   mutating func claimFree(
     _ map: PointerMap?, _ tree: inout BTreeCheck, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
@@ -42,8 +43,8 @@ struct UnreachedPages {
     }
   }
 
-  /// The pages that a freelist trunk lists, in ascending order; nil when page `number` does not read as a trunk. In a
-  /// trunk, each listed page must be in the file, listed once, and unclaimed.
+  /// The pages that a freelist trunk lists, in ascending order. Nil if page `number` does not read as a trunk: each
+  /// page that a trunk lists must be in the file, be listed only once, and be unclaimed.
   private func trunk(_ number: UInt32, _ tree: borrowing BTreeCheck, _ reader: inout PageReader)
     throws(SQLiteFileError) -> [UInt32]?
   {
@@ -64,7 +65,8 @@ struct UnreachedPages {
 
   // MARK: - B-trees
 
-  /// Walks the b-trees that no schema names: first from pages that no other page leads to, then from the rest.
+  /// Walks the b-trees that no schema names: first those whose topmost page is the child of no other page, then those
+  /// in the remaining pages.
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
   mutating func walk(_ tree: inout BTreeCheck, _ reader: inout PageReader) throws(SQLiteFileError) {
     var children = PageSet(pageCount: last)
@@ -102,8 +104,8 @@ struct UnreachedPages {
     return ranges
   }
 
-  /// Whether more than the type byte shows that a page is a b-tree page: most of its cell pointers are valid, or the
-  /// page is a leaf without cells whose header says that the whole page is free.
+  /// Whether a page is a b-tree page. Besides the type byte, one of two facts must confirm this: most of its cell
+  /// pointers are valid, or it is a leaf without cells and its header says that the whole page is free.
   private func isTreePage(_ number: UInt32, _ reader: inout PageReader) throws(SQLiteFileError)
     -> Bool
   {

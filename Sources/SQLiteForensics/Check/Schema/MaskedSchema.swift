@@ -1,38 +1,38 @@
 package import SQLiteFile
 import SafeText
 
-/// The CREATE statements of a schema, masked so that they can be passed on. Shown are the words of SQL and the names
-/// that the schema declares. Literals, comments and all other words are masked: expressions, trigger bodies and module
-/// arguments may hold any text, because the grammar does not judge them.
+/// The CREATE statements of a schema, masked so that they can be passed on. Words of SQL and names that the schema
+/// declares are shown. Literals, comments and all other words are masked, because the grammar accepts any text in
+/// expressions, trigger bodies and module arguments.
 ///
-/// In a damaged file, what is read as a schema may be rows of the app. So a statement is shown only if the grammar
-/// accepts it as a CREATE of a table, a virtual table, an index, a view or a trigger, and if the statement creates what
-/// its schema entry says.
+/// In a damaged file, rows of the app may be read as a schema by mistake. So a statement is shown only under two
+/// conditions: the grammar accepts it as a statement that creates a table, a virtual table, an index, a view or a
+/// trigger, and it creates the object that its schema entry names.
 package struct MaskedSchema {
   /// The masked statements in the order of the schema's entries, each without a semicolon.
   package private(set) var statements: [String] = []
-  /// How many entries have a statement that is left out.
+  /// The number of schema entries whose statements are left out.
   package private(set) var refusedCount = 0
 
-  /// Returns what is shown for a text. `isName` is false when the schema declares no such name, so that the text may be
-  /// anything.
+  /// Returns the text that is shown in place of `text`. If `isName` is false, the schema declares no such name, and
+  /// `text` may be anything.
   package typealias Naming = (_ text: String, _ isName: Bool) -> String
 
-  /// The longest statement that is shown, in bytes. Real statements are shorter.
+  /// The maximum length, in bytes, of a statement that is shown. Real statements are shorter.
   private static let longestStatement = 1 << 20
-  /// The limit for all shown statements together, in bytes.
+  /// The maximum length, in bytes, of all shown statements together.
   private static let maxBytes = 16 << 20
 
-  /// The declared names of tables, columns, indexes, views and triggers. Any other word is not a name, quoted or not:
-  /// SQLite takes `"text"` for a literal where no column has that name.
+  /// The names of tables, columns, indexes, views and triggers that the schema declares. Any other word is not a name,
+  /// even if it is quoted: SQLite reads `"text"` as a literal if no column has that name.
   private var declared: Set<SQLName> = []
 
   /// Masks the statements of `schema`.
   ///
   /// - Parameters:
   ///   - schema: the schema; its entries may hold anything.
-  ///   - name: returns what is shown for a text: the text itself where it may be shown, else a substitute; both without
-  ///     quotes.
+  ///   - name: returns what is shown for a text: the text itself if it may be shown, otherwise a substitute. Neither
+  ///     has quotes around it.
   package init(_ schema: Schema, name: Naming) {
     var shown: [SchemaEntry] = []
     for entry in schema.entries {
@@ -56,8 +56,8 @@ package struct MaskedSchema {
     }
   }
 
-  /// The names that a statement declares, the created object's first; nil when the text is not a CREATE statement, or
-  /// does not fit its schema entry.
+  /// The names that a statement declares, the name of the created object first. Nil if the text is not a CREATE
+  /// statement, or if it does not agree with its schema entry.
   private static func names(of entry: SchemaEntry, _ sql: String) -> [String]? {
     let bytes = Array(sql.utf8)
     guard bytes.count <= longestStatement, SchemaLexis.defect(in: bytes) == nil else { return nil }
@@ -87,8 +87,8 @@ package struct MaskedSchema {
     return names
   }
 
-  /// The column names of a virtual table: the one-word arguments of a module whose arguments are columns. Empty for any
-  /// other module.
+  /// The column names of a virtual table: the arguments of its module that are single words. Empty for a module whose
+  /// arguments are not columns.
   private static func moduleColumns(_ tokens: [SQLToken]) -> [String] {
     guard let using = tokens.firstIndex(where: { $0.isKeyword("USING") }),
       using + 2 < tokens.count, SQLWords.modules.contains(SQLName(tokens[using + 1].text)),

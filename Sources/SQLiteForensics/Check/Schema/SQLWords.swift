@@ -1,11 +1,11 @@
 import SQLiteFile
 
-/// Words that reveal nothing about the content of a file, anywhere in a statement: the words of SQLite's language, and
-/// the names that SQLite and Core Data define.
+/// Words that reveal nothing about the content of a file, wherever in a statement they occur: the words of SQLite's
+/// language, and the names that SQLite and Core Data define.
 enum SQLWords {
   static func contains(_ word: SQLName) -> Bool { all.contains(word) }
 
-  /// Modules of virtual tables whose arguments are columns or options.
+  /// Modules of virtual tables that take columns or options as arguments.
   static let modules = names("fts3 fts4 fts5 rtree rtree_i32 geopoly")
 
   private static let all = keywords.union(types).union(functions).union(known).union(modules)
@@ -14,7 +14,7 @@ enum SQLWords {
     Set(words.split(whereSeparator: \.isWhitespace).map { SQLName($0) })
   }
 
-  /// The words on the page "SQLite Keywords" of SQLite's documentation, and ROWID, STORED, STRICT, TRUE and FALSE.
+  /// The words on the page "SQLite Keywords" of SQLite's documentation, plus ROWID, STORED, STRICT, TRUE and FALSE.
   private static let keywords = names(
     """
     ABORT ACTION ADD AFTER ALL ALTER ALWAYS ANALYZE AND AS ASC ATTACH AUTOINCREMENT BEFORE BEGIN
@@ -40,7 +40,7 @@ enum SQLWords {
     VARYING
     """)
 
-  /// SQLite's functions and those that Core Data adds.
+  /// SQLite's functions, and the functions that Core Data adds.
   private static let functions = names(
     """
     ABS AVG BM25 CHANGES COALESCE CONCAT CONCAT_WS COUNT CUME_DIST DENSE_RANK FIRST_VALUE FORMAT
@@ -54,7 +54,7 @@ enum SQLWords {
     NSCoreDataStringSearch NSCoreDataLike
     """)
 
-  /// Collations, row ids, the row names in triggers, SQLite's own tables and options of modules.
+  /// Collations, names for the row id, the row names in triggers, SQLite's own tables, and options of modules.
   private static let known = names(
     """
     NOCASE NSCollateNoCase NSCollateLocaleSensitive NSCollateFinderlike NEW OLD EXCLUDED MAIN OID

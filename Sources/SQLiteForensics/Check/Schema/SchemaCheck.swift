@@ -1,34 +1,34 @@
 import SQLiteFile
 
 /// Checks the statements of the schema table (file format, section 2.6) against SQLite's grammar and against each
-/// other. SQLite refuses the whole file for one statement that it cannot parse.
+/// other. If SQLite cannot parse one of the statements, it refuses the whole file.
 struct SchemaCheck {
   private(set) var findings: [Finding] = []
-  /// How many statements have parts that only SQLite can judge: expressions, queries, triggers, modules. Also counts
-  /// statements that are too long to be judged.
+  /// The number of statements with parts that only SQLite can judge: expressions, queries, triggers and modules.
+  /// Statements that are too long to be judged are included.
   private(set) var unjudgedCount = 0
   /// The names of the objects whose statements are too long to be judged.
   private(set) var tooLong: [String] = []
-  /// The longest statement that is judged, in bytes: a hostile file may have statements of any length.
+  /// The maximum length, in bytes, of a statement that is judged: in a hostile file, statements may be of any length.
   private static let longestStatement = 1 << 20
 
   private var columns: [SQLName: Set<SQLName>] = [:]
   private var names: Set<SQLName> = []
   private var triggers: Set<SQLName> = []
-  /// The automatic indexes in the schema, which SQLite finds by their names alone, and the automatic indexes that
-  /// tables need.
+  /// `automaticIndexes`: the automatic indexes that the schema has, by the names by which SQLite finds them.
+  /// `wantedIndexes`: the automatic indexes that the constraints of the tables need.
   private var automaticIndexes: Set<SQLName> = []
   private var wantedIndexes: Set<SQLName> = []
-  /// Whether the automatic indexes of every table are known.
+  /// Whether it is known for every table which automatic indexes its constraints need.
   private var knowsWantedIndexes = true
 
-  /// Judges all statements of a schema.
+  /// Checks all statements of a schema.
   init(_ schema: Schema) {
     for entry in schema.entries where entry.type == "index" && entry.sql == nil {
       automaticIndexes.insert(SQLName(entry.name))
     }
-    // Tables are judged first, because the entry of an index may come before its table's: SQLite reads entries in the
-    // order of row ids.
+    // Tables are judged first, because the entry of an index may come before the entry of its table: SQLite reads
+    // entries in the order of row ids.
     for entry in schema.entries where entry.type == "table" { judge(entry) }
     for entry in schema.entries where entry.type != "table" { judge(entry) }
     for table in schema.tables where schema.isStatementIgnored(of: table) {
@@ -60,7 +60,7 @@ struct SchemaCheck {
       return leaveOpen(entry)
     }
     let bytes = Array(SQLToken.statementBytes(of: Array(sql.utf8)))
-    // SQLite takes the text of an entry for a statement only if it begins with the letters "cr", in either case.
+    // SQLite treats the text of an entry as a statement only if the text begins with the letters "cr", in either case.
     let defect =
       bytes.first.map { $0 | 0x20 } == UInt8(ascii: "c")
       ? SchemaLexis.defect(in: bytes)
@@ -79,8 +79,8 @@ struct SchemaCheck {
     if grammar.hasUnjudged { unjudgedCount += 1 }
   }
 
-  /// Notes that a table exists although its statement is not judged. Otherwise its indexes would be refused because
-  /// their table is missing.
+  /// Notes that a table exists although its statement is not judged. Without this note, the table would count as
+  /// missing, and its indexes would be refused.
   private mutating func leaveOpen(_ entry: SchemaEntry) {
     guard entry.type == "table" else { return }
     if columns[SQLName(entry.name)] == nil { columns[SQLName(entry.name)] = [] }
@@ -119,7 +119,8 @@ struct SchemaCheck {
     }
     if entry.type == "table" || entry.type == "view" { table = named }
     guard SQLName.isSame(named, entry.name) else {
-      throw SchemaGrammar.Defect(message: "the statement creates \(named)")
+      throw SchemaGrammar.Defect(
+        message: "the statement creates \(named), not the object that its entry names")
     }
     guard SQLName.isSame(table, entry.tableName) else {
       throw SchemaGrammar.Defect(
@@ -131,8 +132,8 @@ struct SchemaCheck {
     guard isNew else { throw SchemaGrammar.Defect(message: "the schema has this name twice") }
   }
 
-  /// Checks that the schema has the automatic indexes that the constraints of a table need. SQLite makes such an index
-  /// for each constraint that needs one, and finds the index by its name in the schema. Equal constraints share one
+  /// Checks that the schema has the automatic indexes that the constraints of a table need. SQLite creates such an
+  /// index for each constraint that needs an index, and looks the index up by its name. Equal constraints share one
   /// index.
   private mutating func judgeAutomaticIndexes(of entry: SchemaEntry) throws(SchemaGrammar.Defect) {
     guard let wanted = entry.sql.flatMap({ TableDefinition(sql: $0) })?.automaticIndexes else {

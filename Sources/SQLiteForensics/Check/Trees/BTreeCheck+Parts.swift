@@ -1,33 +1,36 @@
 import SQLiteFile
 
 extension BTreeCheck {
-  /// A page that is still to be checked, and the range of row ids on it and below it.
+  /// A page that is yet to be checked, and the range in which the row ids on the page and on all pages below it must
+  /// lie.
   struct Pending {
     var page: UInt32
     var parent: UInt32
     var depth: Int32
-    /// Row ids on the page and below it must be greater than `lower`; `.min` allows any.
+    /// Row ids on the page and on the pages below it must be greater than `lower`; `.min` allows any row id.
     var lower: Int64
-    /// Row ids on the page and below it must be at most `upper`.
+    /// Row ids on the page and on the pages below it must be at most `upper`.
     var upper: Int64
   }
 
-  /// What a walk of a b-tree, or of a part of one, has counted.
+  /// The numbers that a walk of a b-tree, or of a part of a b-tree, has counted.
   struct Counts {
     var cells = 0
-    /// Cells that are rows or index entries: leaf cells in a table, all cells in an index.
+    /// The number of cells that are rows or index entries. In the b-tree of a table, only cells on leaves are rows; in
+    /// the b-tree of an index, every cell is an entry.
     var entries = 0
     var pages = 0
     var overflowPages = 0
-    /// The highest row id of a table; nil when the b-tree has no row ids, or no rows.
+    /// The highest row id of a table; nil if the b-tree has no row ids or no rows.
     var highestRowID: Int64?
-    /// Whether every page below the root was read.
+    /// Whether the walk has read every page of the b-tree, or of the part.
     var isWhole = true
-    /// The depth of the first leaf that was met, in levels below the root; -1 while none was met.
+    /// The depth of the first leaf that the walk reached, in levels below the root page; -1 if the walk has reached no
+    /// leaf.
     var leafDepth: Int32 = -1
 
-    /// Adds the counts of another part of the same b-tree. Returns false when the leaves of the two parts are at
-    /// different depths, which only a walk of the whole b-tree can report.
+    /// Adds the counts of another part of the same b-tree. Returns false if the leaves of the two parts are at
+    /// different depths. Only a walk of the whole b-tree can report such leaves.
     mutating func add(_ other: Counts) -> Bool {
       cells += other.cells
       entries += other.entries
@@ -45,7 +48,7 @@ extension BTreeCheck {
     }
   }
 
-  /// A part of a b-tree: pages next to each other on one level, and all pages below them.
+  /// A part of a b-tree: neighbouring pages on one level, with all pages below them.
   struct Part {
     let pages: ContiguousArray<Pending>
     let isTable: Bool

@@ -1,18 +1,19 @@
 import SQLiteFile
 
-/// Walks b-trees and checks each page, cell and record on the way.
+/// Walks b-trees, and checks each page, cell and record during the walk.
 ///
-/// Each page is claimed once for all b-trees, so the walk ends in spite of cycles, and no page counts twice. Each page
-/// is read once; only payloads with overflow pages are gathered.
+/// A page can be claimed only once, whichever b-tree leads to it. So the walk ends even if pages form a cycle, and no
+/// page is counted twice. Each page is read once, and only payloads that continue on overflow pages are collected in
+/// memory.
 struct BTreeCheck: ~Copyable {
   /// A b-tree to walk.
   struct Tree {
-    /// The name of the table or index, for findings; empty when the b-tree has none.
+    /// The name of the table or index, for use in findings; empty if the b-tree has no name.
     var name: String
     /// The number of the b-tree in the page map.
     var number: UInt32
     var root: UInt32
-    /// Whether the keys of the b-tree are row ids; nil when only the root page shows it.
+    /// Whether the keys of the b-tree are row ids; nil if this is known only after reading the root page.
     var isTable: Bool?
     var rules: RecordRules
   }
@@ -20,9 +21,9 @@ struct BTreeCheck: ~Copyable {
   var map: PageMap
   var records: RecordCheck
   var findings = FindingList()
-  /// How many pages were checked so far.
+  /// The number of pages that have been checked.
   private(set) var pagesDone = 0
-  /// Called periodically with the number of pages checked so far.
+  /// A function that is called periodically with the number of pages that have been checked.
   var onPages: ((Int) -> Void)?
 
   /// A cell whose payload continues on overflow pages.
@@ -35,9 +36,9 @@ struct BTreeCheck: ~Copyable {
     var rowID: Int64?
   }
 
-  /// The deepest b-tree that SQLite reads, in levels (BTCURSOR_MAX_DEPTH).
+  /// The maximum depth, in levels, of a b-tree that SQLite reads (BTCURSOR_MAX_DEPTH).
   private static let deepest: Int32 = 20
-  /// How many bytes of one payload are gathered. Values after these bytes are not checked.
+  /// The maximum number of bytes of one payload that are collected. Values after these bytes are not checked.
   private static let gatherLimit = 4 << 20
 
   private let mainPageCount: UInt32
@@ -56,14 +57,15 @@ struct BTreeCheck: ~Copyable {
     self.encoding = encoding
   }
 
-  /// A new check of the same file with the same demands, and with nothing claimed or counted.
+  /// Returns a new check of the same file with the same demands. In the new check no page is claimed and nothing is
+  /// counted.
   func another() -> BTreeCheck {
     var other = BTreeCheck(mainPageCount: mainPageCount, encoding: encoding)
     other.records.prepare(as: records)
     return other
   }
 
-  /// Checks the root page of a b-tree and all pages below it. Returns what was counted.
+  /// Checks the root page of a b-tree and all pages below the root page. Returns the counts of the walk.
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
   mutating func run(_ tree: borrowing Tree, _ reader: inout PageReader) throws(SQLiteFileError)
     -> Counts
@@ -73,7 +75,7 @@ struct BTreeCheck: ~Copyable {
     return counts
   }
 
-  /// The part with which a walk of the whole b-tree begins: the root page.
+  /// The part with which a walk of the whole b-tree begins: the root page alone.
   private mutating func start(of tree: borrowing Tree, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Part
   {
@@ -87,7 +89,7 @@ struct BTreeCheck: ~Copyable {
     return Part(pages: [root], isTable: kind)
   }
 
-  /// Checks the pages of a part and all pages below them, and adds to `counts`.
+  /// Checks the pages of a part and all pages below them, and adds the counts of this walk to `counts`.
   mutating func run(
     _ part: borrowing Part, _ tree: borrowing Tree, _ counts: inout Counts,
     _ reader: inout PageReader
@@ -105,8 +107,8 @@ struct BTreeCheck: ~Copyable {
   }
 
   /// Checks only the root page of a b-tree.
-  /// - Returns: the children of the root, in at most `maxParts` parts that can be walked in any order. Each part but
-  ///   the last has at least `minPages` children.
+  /// - Returns: the children of the root page, divided into at most `maxParts` parts that can be walked in any order.
+  ///   Each part except the last has at least `minPages` children.
   mutating func split(
     _ tree: borrowing Tree, minPages: Int, maxParts: Int, _ counts: inout Counts,
     _ reader: inout PageReader
@@ -131,7 +133,7 @@ struct BTreeCheck: ~Copyable {
     }
   }
 
-  /// Adds pages that other checks handled to the pages done, and reports progress.
+  /// Adds pages that were handled outside this walk to ``pagesDone``, and reports progress.
   mutating func count(pages: Int) {
     pagesDone += pages
     if let onPages { onPages(pagesDone) }
@@ -204,7 +206,7 @@ struct BTreeCheck: ~Copyable {
     report(defect.finding.id, defect.finding.message, number, place, tree.name)
   }
 
-  /// Checks the cells of a page and the use of its space (file format, section 1.6).
+  /// Checks the cells of a page, and the use of the page's space (file format, section 1.6).
   @inline(__always)
   private mutating func check(
     _ page: RawSpan, _ header: BTreePage, _ pending: Pending, _ limit: Int,
@@ -302,7 +304,8 @@ struct BTreeCheck: ~Copyable {
         isAccountable = false
       }
       guard isLeaf || !isTable else { continue }
-      // These cells overlap. Thousands of cells of a crafted page may have the same bytes.
+      // Together the cells are longer than the page, so they overlap. On a crafted page, thousands of cells may share
+      // the same bytes.
       if taken > usableSize {
         isCut = true
         if let key = rowID, tree.rules.keys >= 0 { records.keys[tree.rules.keys].insert(key) }
@@ -354,8 +357,9 @@ struct BTreeCheck: ~Copyable {
     return (start, stored == 0 ? 65_536 : stored)
   }
 
-  /// Follows the chain of freeblocks, and compares the bytes in no cell and no freeblock with the header's count of
-  /// fragmented bytes. Does not compare when `isAccountable` is false, that is, when the cells are damaged.
+  /// Follows the chain of freeblocks. Then counts the bytes that are in no cell and in no freeblock, and compares this
+  /// count with the number of fragmented bytes that the header states. If `isAccountable` is false, cells are damaged,
+  /// and the comparison is skipped.
   private mutating func accountForSpace(
     _ page: RawSpan, _ header: BTreePage, _ isAccountable: Bool, _ number: UInt32,
     _ at: (member: Finding.Member, offset: Int64), _ name: String
@@ -381,7 +385,7 @@ struct BTreeCheck: ~Copyable {
           "the freeblock at byte \(block.offset) has an impossible size of \(block.size) bytes",
           number, at, name, block.offset)
       }
-      // SQLite joins freeblocks with fewer than four bytes between them.
+      // SQLite joins two freeblocks if there are fewer than four bytes between them.
       guard chain.offset == 0 || chain.offset > block.end &+ 3 else {
         return report(
           .freeblockBadChain,
@@ -408,7 +412,7 @@ struct BTreeCheck: ~Copyable {
 
   // MARK: - Overflow
 
-  /// Follows the overflow chains of the page just checked.
+  /// Follows the overflow chains of the cells on the page that was just checked.
   private mutating func finishSpills(
     _ pending: Pending, _ tree: borrowing Tree, _ counts: inout Counts, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
@@ -442,7 +446,7 @@ struct BTreeCheck: ~Copyable {
     spills.removeAll(keepingCapacity: true)
   }
 
-  /// Claims the pages of one overflow chain (file format, section 1.7 "Cell Payload Overflow Pages") and gathers the
+  /// Claims the pages of one overflow chain (file format, section 1.7 "Cell Payload Overflow Pages"), and collects the
   /// payload.
   /// - Returns: whether the chain has all bytes of the payload.
   private mutating func follow(

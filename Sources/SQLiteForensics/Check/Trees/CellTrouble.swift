@@ -1,6 +1,7 @@
 import SQLiteFile
 
-/// The faults of the cells of one page. Each kind of fault gives one finding, however many cells have this fault.
+/// The faults of the cells of one page. Each type of fault gives one finding, whatever the number of cells with this
+/// fault.
 struct CellTrouble {
   struct Tally {
     var count = 0
@@ -23,7 +24,7 @@ struct CellTrouble {
     pointers.count | lengths.count | ends.count | overlaps.count | keys.count != 0
   }
 
-  /// One finding for each kind of fault that occurred; the caller adds page and offset.
+  /// One finding for each type of fault that occurred. The caller adds the page and the offset.
   var findings: [(id: Finding.ID, message: String)] {
     var all: [(id: Finding.ID, message: String)] = []
     func add(_ tally: Tally, _ id: Finding.ID, _ one: String, _ many: String) {

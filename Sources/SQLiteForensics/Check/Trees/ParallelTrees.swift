@@ -1,27 +1,29 @@
 import SQLiteFile
 import Dispatch
 
-/// Walks b-trees on two threads, each with a page map of its own.
+/// Walks b-trees on two threads, each with its own page map.
 ///
-/// The b-trees of a sound file share no pages, so the maps can be merged at the end, and it does not matter which
-/// thread walks which b-tree. Where the maps cannot be merged, all b-trees are walked again on one thread: the order in
-/// which pages are claimed then decides the findings. A b-tree whose root has many children is split at the root, so
-/// that one large table does not leave a thread idle; the results of its parts are joined in order.
+/// The b-trees of a sound file share no pages. So the maps can be merged at the end, and it does not matter which
+/// thread walks which b-tree. If the maps cannot be merged, all b-trees are walked again on one thread, because then
+/// the findings depend on the order in which pages are claimed. If the root page of a b-tree has many children, the
+/// b-tree is split below its root page, so that one large table does not leave a thread idle. The results of the parts
+/// are joined in order.
 struct ParallelTrees {
-  /// The page count from which a second thread is worth it.
+  /// The minimum number of pages of a database that is walked on two threads.
   static let minPageCount: UInt32 = 2048
   private static let workerCount = 2
-  /// The most parts that a b-tree is split into, and the fewest children of the root in each part but the last.
+  /// `maxParts`: the maximum number of parts that a b-tree is split into. `minChildren`: the minimum number of children
+  /// of the root page in each part except the last.
   private static let maxParts = 16
   private static let minChildren = 8
 
-  /// A part of a b-tree to walk.
+  /// A part of a job's b-tree that is walked on one thread.
   private struct Unit {
     let job: Int
     let part: BTreeCheck.Part
   }
 
-  /// What the threads share. Only accessed within ``gate``.
+  /// The state that the threads share. It is accessed only within ``gate``.
   private final class Queue: @unchecked Sendable {
     let gate = DispatchQueue(label: "check")
     let jobs: [TreeJob]
@@ -40,7 +42,8 @@ struct ParallelTrees {
       self.pages = [pages] + Array(repeating: 0, count: ParallelTrees.workerCount)
     }
 
-    /// Takes the next unit and returns its index; nil after the last unit, or after a failure.
+    /// Takes the next unit from the queue and returns the index of the unit. Returns nil after the last unit, or after
+    /// a failure.
     func take() -> Int? {
       gate.sync {
         guard next < units.count, failure == nil else { return nil }
@@ -66,7 +69,7 @@ struct ParallelTrees {
     }
   }
 
-  /// The reader and the check of one thread.
+  /// The reader and the check that one thread uses.
   private final class Worker: @unchecked Sendable {
     var reader: PageReader
     var tree: BTreeCheck
@@ -87,14 +90,14 @@ struct ParallelTrees {
     }
   }
 
-  /// Walks all jobs and adds what was found to `tree`.
+  /// Walks the b-trees of all jobs, and adds the claimed pages and the checked records to `tree`.
   ///
   /// - Parameters:
   ///   - jobs: the b-trees.
-  ///   - tree: the check, with the pages claimed so far.
+  ///   - tree: the check, with the pages that have been claimed before.
   ///   - reader: a reader of the files.
-  /// - Returns: a result for each job; nil when the b-trees share pages or one has leaves at several depths. In both
-  ///   cases `tree` is no longer valid.
+  /// - Returns: a result for each job. Nil if the b-trees share pages, or if one of the b-trees has leaves at several
+  ///   depths; then `tree` is no longer valid.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   static func run(_ jobs: [TreeJob], _ tree: inout BTreeCheck, _ reader: borrowing PageReader)
     throws(SQLiteFileError) -> [TreeResult]?

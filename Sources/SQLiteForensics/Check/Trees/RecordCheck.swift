@@ -1,9 +1,10 @@
 import RowText
 import SQLiteFile
 
-/// Checks records against the file format (section 2.1 "Record Format") and the rules of their b-tree.
+/// Checks records against the file format (section 2.1 "Record Format"), and against the rules of the b-tree that has
+/// the records.
 ///
-/// Faults in values are counted by column: a million of them in one column make one finding.
+/// Faults in values are counted by column, so a million faulty values in one column give one finding.
 struct RecordCheck: ~Copyable {
   /// What can be wrong with a value.
   enum Problem: UInt8 {
@@ -18,41 +19,42 @@ struct RecordCheck: ~Copyable {
 
   struct Subject: Hashable {
     var problem: UInt8
-    /// The index of the column in its table, or of a broken demand among the demands; -1 for a field without a known
-    /// column.
+    /// The index of the column in its table; for a demand that is not met, the index of the demand. It is -1 for a
+    /// field whose column is unknown.
     var column: Int32
   }
 
-  /// The row ids of each table that other tables refer to, by the number of the key set.
+  /// The row ids of each table that other tables refer to, by the number of the table's key set.
   var keys: ContiguousArray<KeySet> = []
-  /// The keys that values refer to, by the number of the key set that must contain them.
+  /// The keys that values refer to, by the number of the key set that must contain these keys.
   var references: ContiguousArray<KeySet> = []
   var demands: ContiguousArray<ColumnDemand> = [] {
     didSet { smallNumbers = ContiguousArray(demands.map(Self.smallNumbers)) }
   }
   /// The sums of hashes of rows and of index entries, by number; see ``IndexSum``.
   var sums: ContiguousArray<UInt64> = []
-  /// The numbers of sums that lack a value because the value is damaged or too long to be read whole.
+  /// The numbers of the sums that lack a value, because the value is damaged or too long to be read whole.
   var incompleteSums: Set<Int> = []
   private let encoding: DatabaseHeader.TextEncoding
   private var tallies: [Subject: Tally] = [:]
-  /// The hashes of the indexed fields of the current record, by field. The values for other fields are left over from
-  /// earlier records.
+  /// The hashes of the indexed fields of the current record, by field number. The array elements of all other fields
+  /// are left over from earlier records.
   private var hashes: ContiguousArray<UInt64> = []
-  /// For each demand, which of the integers 0 to 63 the demand allows: a bit for each integer, the lowest for 0.
+  /// For each demand, the integers from 0 to 63 that it allows, as a bitmap; the lowest bit stands for 0.
   private var smallNumbers: ContiguousArray<UInt64> = []
 
   init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
 
-  /// Makes room for the hashes of the fields of a b-tree's records. Called before the first record.
+  /// Makes room for the hashes of the fields of a b-tree's records. Must be called before the first record of the
+  /// b-tree.
   mutating func start(_ rules: borrowing RecordRules) {
     let missing = rules.fields.count - hashes.count
     if missing > 0 { hashes.append(contentsOf: repeatElement(0, count: missing)) }
   }
 
-  /// Checks one record, or the start of a record of `total` bytes that is too long to be gathered, and notes which
-  /// values are wrong. Called when ``passes(_:rowID:_:)`` is false.
-  /// - Returns: what is wrong with the record as a whole; nil when only its values can be wrong.
+  /// Checks one record and notes which of its values are wrong. Called if ``passes(_:rowID:_:)`` returned false. If the
+  /// record of `total` bytes is too long to be collected, `payload` has only the first part of the record.
+  /// - Returns: a fault of the record as a whole; nil if only its values can be wrong.
   @inline(never)
   mutating func check(
     _ payload: RawSpan, total: Int, rowID: Int64?, _ rules: borrowing RecordRules,
@@ -63,7 +65,7 @@ struct RecordCheck: ~Copyable {
       header.value >= UInt64(header.length)
     else { return RecordDecoder.Defect.header.finding }
     let headerEnd = Int(header.value)
-    // A header longer than the gathered bytes has more fields than any table has columns: SQLite refuses the record.
+    // A header longer than the collected bytes has more fields than any table has columns: SQLite refuses the record.
     guard headerEnd <= have else { return RecordDecoder.Defect.header.finding }
     var offset = header.length
     var body = headerEnd
@@ -120,7 +122,7 @@ struct RecordCheck: ~Copyable {
     if number > rules.maxFields {
       return (.recordTooManyFields, "a record has \(number) fields for \(rules.maxFields) columns")
     }
-    // A record may lack its last fields: a missing field that is required is NULL in a NOT NULL column.
+    // A record may lack its last fields. A missing field that is required counts as NULL in a NOT NULL column.
     var missing = number
     while missing < rules.minFields {
       if rules.fields[missing].isRequired { note(.null, rules.fields[missing].column, place) }
@@ -135,18 +137,18 @@ struct RecordCheck: ~Copyable {
     return nil
   }
 
-  /// Whether a whole record meets its rules; then it needs no further check.
+  /// Whether a complete record meets its rules, so that it needs no further check.
   ///
-  /// Tests the same as ``check(_:total:rowID:_:_:)``, but builds no findings: nearly all records are sound, and a check
-  /// spends its time here. For a failing record, both functions note the keys that the record refers to. This is
-  /// harmless, because the key sets hold each key once.
+  /// Makes the same tests as ``check(_:total:rowID:_:_:)``, but creates no findings: nearly all records are sound, so a
+  /// check spends most of its time here. If a record fails, both functions note the keys that the record refers to.
+  /// This is harmless, because a key set has each key only once.
   @inline(__always)
   mutating func passes(_ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules) -> Bool {
     rules.attention.isEmpty
       ? passesAlone(payload, rowID: rowID, rules) : passesByField(payload, rowID: rowID, rules)
   }
 
-  /// ``passes(_:rowID:_:)`` for a record whose fields have rules.
+  /// Does the work of ``passes(_:rowID:_:)`` for a record whose fields have rules.
   private mutating func passesByField(
     _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
   ) -> Bool {
@@ -171,7 +173,7 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// ``passes(_:rowID:_:)`` for an index entry, and for a record without rules.
+  /// Does the work of ``passes(_:rowID:_:)`` for an index entry, and for a record without rules.
   private mutating func passesAlone(
     _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
   ) -> Bool {
@@ -199,9 +201,9 @@ struct RecordCheck: ~Copyable {
   /// A walk over the fields of a complete record.
   private struct Fields {
     let headerEnd: Int
-    /// The offset of the next field's serial type in the payload.
+    /// The offset in the payload at which the next field's serial type starts.
     var offset: Int
-    /// The offset of the next field's value in the payload; never past the end of the record.
+    /// The offset in the payload at which the next field's value starts; never past the end of the record.
     var body: Int
     // The current field.
     var type: UInt64 = 0
@@ -220,7 +222,7 @@ struct RecordCheck: ~Copyable {
       body = headerEnd
     }
 
-    /// Advances to the next field; false when the field is not valid.
+    /// Advances to the next field. Returns false if that field is not valid.
     @inline(__always)
     mutating func next(_ payload: RawSpan, isUTF8: Bool) -> Bool {
       guard let serial = Varint.read(payload, at: offset, end: headerEnd) else { return false }
@@ -253,7 +255,8 @@ struct RecordCheck: ~Copyable {
     UTF8Scan.isValid(payload.part(offset, length))
   }
 
-  /// Whether all texts of a record are valid UTF-16. The caller has walked the record's fields without meeting a fault.
+  /// Whether all texts of a record are valid UTF-16. The caller must have walked over the record's fields without
+  /// finding a fault.
   @inline(never)
   private func isValidUTF16(_ payload: RawSpan) -> Bool {
     guard var walk = Fields(payload) else { return false }
@@ -265,8 +268,8 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// Checks a field whose storage class needs attention, and notes the field's hash if it is indexed. Returns false
-  /// when the value breaks a rule.
+  /// Checks a field that cannot be accepted by its storage class alone. If the field is indexed, also notes the hash of
+  /// the field. Returns false if the value breaks a rule.
   @inline(never)
   private mutating func attend(
     _ number: Int, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
@@ -284,7 +287,7 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// Adds a row to the sums of the indexes of its table. `count`: how many fields the row has.
+  /// Adds a row to the sums of all indexes of its table. `count`: the number of fields that the row has.
   private mutating func add(_ rowID: Int64?, _ count: Int, _ rules: borrowing RecordRules) {
     let key = IndexSum.of(rowID ?? 0)
     var index = 0
@@ -337,8 +340,8 @@ struct RecordCheck: ~Copyable {
     note(problem, field.column, place)
   }
 
-  /// Compares a value with the demand on its column and notes how it fails. Also notes the key that an integer refers
-  /// to.
+  /// Compares a value with the demand on its column, and notes in which way the value fails the demand. If the value is
+  /// an integer that refers to a row of another table, also notes this row id.
   @inline(never)
   private mutating func look(
     _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int, _ kind: UInt8,
@@ -367,8 +370,8 @@ struct RecordCheck: ~Copyable {
     }
   }
 
-  /// Whether a value whose storage class needs attention meets the rules of its field. Also notes the key that an
-  /// integer refers to.
+  /// Whether a value meets the rules of its field. Called for a value that cannot be accepted by its storage class
+  /// alone. If the value is an integer that refers to a row of another table, also notes this row id.
   @inline(__always)
   private mutating func meets(
     _ field: RecordRules.Field, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
@@ -382,7 +385,8 @@ struct RecordCheck: ~Copyable {
     }
     let number = Int(field.demand)
     guard field.watched & kind != 0, number >= 0, number < demands.count else { return true }
-    // All other watched values are of a class that the demand does not allow, or are blobs with demands of their own.
+    // Any other watched value is of a class that the demand does not allow, or is a blob, for which the demand may have
+    // rules.
     guard kind == StorageClasses.integer.rawValue,
       demands[number].classes.rawValue & kind != 0
     else { return kind == StorageClasses.blob.rawValue && meets(number, payload, offset, length) }
@@ -396,8 +400,8 @@ struct RecordCheck: ~Copyable {
     return demands[number].numbers?.contains(value) ?? true
   }
 
-  /// Whether a blob surely meets a demand. Also false for a blob that may refer to an external file, which
-  /// ``check(_:total:rowID:_:_:)`` then looks at.
+  /// Whether a blob certainly meets a demand. Returns false for a blob that may refer to an external file;
+  /// ``check(_:total:rowID:_:_:)`` checks such a blob.
   private func meets(_ demand: Int, _ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
     demands[demand].classes.contains(.blob)
       && (demands[demand].blobLength ?? length) == length
@@ -411,7 +415,7 @@ struct RecordCheck: ~Copyable {
 
   private func looksNumeric(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
     guard length > 0 else { return false }
-    // In UTF-16 a character of a number has a zero byte before or after it.
+    // In UTF-16, each character of a number has a zero byte before or after its ASCII byte.
     let isWide = encoding != .utf8
     guard !isWide || length & 1 == 0 else { return false }
     switch payload.byte(at: offset) | (isWide ? payload.byte(at: offset &+ 1) : 0) {
@@ -435,7 +439,7 @@ struct RecordCheck: ~Copyable {
 
   // MARK: - Several threads
 
-  /// Takes the demands of another check, with empty key sets and sums in place of that check's results.
+  /// Takes over the demands of another check. All key sets and sums are new and empty.
   mutating func prepare(as other: borrowing RecordCheck) {
     demands = other.demands
     keys = ContiguousArray(repeating: KeySet(), count: other.keys.count)
@@ -443,8 +447,8 @@ struct RecordCheck: ~Copyable {
     sums = ContiguousArray(repeating: 0, count: other.sums.count)
   }
 
-  /// Adds the keys, references and sums of a check with the same demands. Tallies are not merged; ``takeTallies()``
-  /// returns them for each b-tree.
+  /// Adds the keys, references and sums of another check with the same demands. Tallies are not merged, because
+  /// ``takeTallies()`` returns them for each b-tree separately.
   mutating func merge(_ other: borrowing RecordCheck) {
     for index in keys.indices { keys[index].merge(other.keys[index]) }
     for index in references.indices { references[index].merge(other.references[index]) }
@@ -465,21 +469,22 @@ struct RecordCheck: ~Copyable {
     }
   }
 
-  /// The tallies of faulty values in the records read since the last call; afterwards there are none.
+  /// Returns the tallies of faulty values in the records that were read since the last call, and clears the tallies.
   mutating func takeTallies() -> [Subject: Tally] {
     defer { tallies.removeAll(keepingCapacity: true) }
     return tallies
   }
 
-  /// The findings about the values read since the last call, and the demands that were not met. `table`: the name for
-  /// the findings, empty for none. `names`: the column names.
+  /// Returns the findings about the values that were read since the last call, and the demands that these values did
+  /// not meet. `table`: the table's name for the findings; if it is empty, the findings name no table. `names`: the
+  /// column names.
   mutating func takeFindings(_ table: String, _ names: [String]) -> (
     findings: [Finding], breaches: [DemandBreach]
   ) {
     Self.findings(takeTallies(), table, names)
   }
 
-  /// The findings that follow from tallies, and the demands that were not met.
+  /// The findings that follow from tallies, and the demands that values did not meet.
   static func findings(_ tallies: [Subject: Tally], _ table: String, _ names: [String]) -> (
     findings: [Finding], breaches: [DemandBreach]
   ) {

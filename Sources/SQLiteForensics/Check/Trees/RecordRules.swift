@@ -1,62 +1,63 @@
 import SQLiteFile
 
-/// What the fields of the records in one b-tree must be.
+/// The rules for the records in one b-tree.
 struct RecordRules {
-  /// The rule of one field. It is small, because it is looked up for each value of each row.
+  /// The rule for one field. A rule takes little memory, because it is looked up for each value of each row.
   struct Field: BitwiseCopyable {
-    /// The storage classes that SQLite would not have stored in this field, as bits of `StorageClasses`.
+    /// The storage classes that SQLite never stores in this field, as bits of `StorageClasses`.
     var refused: UInt8 = 0
-    /// The storage classes whose values must be compared with the demand, as bits of `StorageClasses`.
+    /// The storage classes whose values must be compared with the demand on the column, as bits of `StorageClasses`.
     var watched: UInt8 = 0
-    /// The index of the column in the table's declaration; -1 when there is no column.
+    /// The index of the column in the table's declaration; -1 if there is no column.
     var column: Int32 = -1
-    /// Whether text that looks like a number is wrong in this field, because the column's affinity converts such text.
+    /// Whether text that looks like a number is wrong in this field, because SQLite would have converted it to suit the
+    /// column's affinity.
     var refusesNumericText = false
     /// Whether the column is an alias of the row id, so that the field must be NULL.
     var isRowID = false
-    /// The number of the demand on the column; -1 when there is none.
+    /// The index of the demand on the column; -1 if there is no demand.
     var demand: Int16 = -1
-    /// The number of the key set that integers in this field refer to; -1 when they refer to none.
+    /// The number of the key set that must contain the integers in this field; -1 if the field refers to no table.
     var target: Int16 = -1
-    /// Whether the hash of the field goes into a sum of ``RecordRules/sums``.
+    /// Whether the field is indexed, so that its hash goes into at least one of ``RecordRules/sums``.
     var isIndexed = false
-    /// Whether a record without the field has NULL in a NOT NULL column.
+    /// Whether a record must have this field. A record without it would have NULL in a NOT NULL column.
     var isRequired = false
 
-    /// The storage classes whose values cannot be accepted by their class alone, as bits of `StorageClasses`.
+    /// The storage classes of values that must be examined before they are accepted, as bits of `StorageClasses`.
     @inline(__always)
     var attention: UInt8 {
       refused | watched | (refusesNumericText ? StorageClasses.text.rawValue : 0)
     }
   }
 
-  /// The bit in ``attention`` of an indexed field; no storage class has this bit.
+  /// The bit in ``attention`` that marks an indexed field. No storage class uses this bit.
   static let isIndexed: UInt8 = 0x80
 
   /// A rule for each field, in the order of the record.
   var fields: ContiguousArray<Field> = []
-  /// For each field, the storage classes whose values cannot be accepted by their class alone, and the bit
+  /// For each field, the storage classes of values that must be examined before they are accepted, and the bit
   /// ``isIndexed`` if the field is indexed. Empty until ``settle()`` is called.
   private(set) var attention: ContiguousArray<UInt8> = []
-  /// The most fields a record may have.
+  /// The maximum number of fields of a record.
   var maxFields = Int.max
-  /// The fewest fields a record may have: with fewer, a NOT NULL column would be NULL.
+  /// The minimum number of fields of a record. A record with fewer fields would have NULL in a NOT NULL column.
   private(set) var minFields = 0
   /// The names of the columns, for messages.
   var names: [String] = []
-  /// The number of the key set that collects the row ids of the records; -1 when none does.
+  /// The number of the key set that collects the row ids of the records; -1 if row ids are not collected.
   var keys = -1
-  /// Whether the last field of each record must be a row id, as in an index entry, which ends with the row id of its
-  /// row.
+  /// Whether the last field of each record must be a row id. An index entry of a table with row ids ends with the row
+  /// id of its row.
   var endsWithRowID = false
-  /// What each row of a table adds to the sums of the table's indexes, one part for each index; see ``IndexSum``.
+  /// For each index of a table, the fields that each row adds to the sum of that index; see ``IndexSum``.
   var sums: ContiguousArray<IndexSum.Part> = []
-  /// The number of the sum to which the entries of an index are added; -1 when there is none.
+  /// The number of the sum to which the hash of each index entry is added; -1 if the hashes are not added up.
   var entrySum = -1
-  /// For each field, the hash that counts when a record lacks the field: the hash of the column's default value.
+  /// For each field, the hash that is used if a record lacks the field: the hash of the column's default value.
   var absentHashes: ContiguousArray<UInt64> = []
 
-  /// The numbers of all sums that the records go into.
+  /// The numbers of all sums to which the records contribute.
   var sumNumbers: [Int] { sums.map(\.sum) + (entrySum >= 0 ? [entrySum] : []) }
 
   /// Sets ``attention`` from the rules of the fields. Must be called after the last change of a field.
@@ -65,10 +66,10 @@ struct RecordRules {
       fields.map { $0.attention | ($0.isIndexed ? Self.isIndexed : 0) })
   }
 
-  /// The rules of a b-tree about which nothing is known.
+  /// Creates rules that allow any record, for a b-tree about which nothing is known.
   init() {}
 
-  /// The rules that follow from a table's declaration.
+  /// Creates the rules that follow from a table's declaration.
   init(_ table: TableDefinition) {
     fields = ContiguousArray(
       table.storedOrder.map { place in
@@ -84,9 +85,9 @@ struct RecordRules {
     minFields = fields.lastIndex(where: { $0.isRequired }).map { $0 + 1 } ?? 0
   }
 
-  /// The rules of the entries of an index.
+  /// Creates the rules for the entries of an index.
   ///
-  /// `columnCount`: the number of indexed columns; nil when it is not known.
+  /// `columnCount`: the number of indexed columns; nil if it is not known.
   /// `endsWithRowID`: whether the row id follows the indexed columns; false for an index of a WITHOUT ROWID table.
   init(indexOf columnCount: Int?, endsWithRowID: Bool) {
     self.endsWithRowID = endsWithRowID

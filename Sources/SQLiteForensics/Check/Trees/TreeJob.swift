@@ -2,18 +2,18 @@ import SQLiteFile
 
 /// A b-tree to walk, and the rules of its records.
 struct TreeJob {
-  /// The schema entry that the b-tree belongs to.
+  /// The schema entry that the b-tree belongs to, or the schema table itself.
   enum Subject {
     case schema
     /// A table, by its name.
     case table(SQLName)
-    /// An index, by its position among the schema's entries.
+    /// An index, by its number among the schema's entries.
     case index(Int)
   }
 
   let subject: Subject
   let owner: StructureCheck.Owner
-  /// Whether the keys of the b-tree are row ids; nil when only the root page shows it.
+  /// Whether the keys of the b-tree are row ids; nil if this is known only after reading the root page.
   let isTable: Bool?
   let rules: RecordRules
 
@@ -26,7 +26,7 @@ struct TreeJob {
     self.rules = rules
   }
 
-  /// The b-tree in the form that a walk needs. `number`: the number of the b-tree in the page map.
+  /// The b-tree of this job as a walk needs it. `number`: the number of the b-tree in the page map.
   func tree(_ number: Int) -> BTreeCheck.Tree {
     BTreeCheck.Tree(
       name: owner.name, number: UInt32(truncatingIfNeeded: number), root: owner.root,
@@ -41,14 +41,14 @@ struct TreeResult {
   var breaches: [DemandBreach] = []
 }
 
-/// The result of walking a part of a b-tree.
+/// The result of walking one part of a b-tree.
 struct PartResult {
   var counts = BTreeCheck.Counts()
   var findings = FindingList()
   var tallies: [RecordCheck.Subject: RecordCheck.Tally] = [:]
 
-  /// Adds the result of the next part of the same b-tree. Returns false when the leaves of the parts are at different
-  /// depths, which only a walk of the whole b-tree can report.
+  /// Adds the result of the next part of the same b-tree. Returns false if the leaves of the parts are at different
+  /// depths. Only a walk of the whole b-tree can report such leaves.
   mutating func add(_ next: PartResult) -> Bool {
     findings.add(next.findings)
     tallies.merge(next.tallies) { before, after in
@@ -57,7 +57,7 @@ struct PartResult {
     return counts.add(next.counts)
   }
 
-  /// The result of the whole b-tree, once all parts are added.
+  /// The result for the whole b-tree, after all parts have been added.
   func result(_ job: TreeJob) -> TreeResult {
     var result = TreeResult(counts: counts, findings: findings)
     let found = RecordCheck.findings(tallies, job.owner.name, job.rules.names)
@@ -67,13 +67,13 @@ struct PartResult {
   }
 }
 
-/// The results of all walks together.
+/// The combined results of all walks.
 struct Gathered {
   var findings = FindingList()
   var breaches: [DemandBreach] = []
-  /// What the walk of each table counted, by the table's name.
+  /// The counts of the walk of each table, by the table's name.
   var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
-  /// What the walk of each index counted, by the position of the index among the schema's entries.
+  /// The counts of the walk of each index, by the number of the index among the schema's entries.
   var indexCounts: [Int: BTreeCheck.Counts] = [:]
   var checkedPages = 0
   var overflowPages = 0
@@ -118,8 +118,8 @@ extension BTreeCheck {
     return take(counts)
   }
 
-  /// Checks the root page of a job's b-tree, and splits the pages below it into parts. `number`: the number of the
-  /// b-tree in the page map.
+  /// Checks the root page of a job's b-tree, and divides the pages below the root page into parts. `number`: the number
+  /// of the b-tree in the page map.
   mutating func split(
     _ job: TreeJob, number: Int, minPages: Int, maxParts: Int, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> (root: PartResult, parts: [Part]) {
