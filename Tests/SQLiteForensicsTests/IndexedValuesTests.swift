@@ -223,7 +223,8 @@ import Testing
     let (entries, notes) = try Self.found(url)
     #expect(entries.isEmpty)
     for part in [
-      "upper_x", "entries of the index long_x", "detail=none", "n, because its row ids are not stored",
+      "upper_x", "entries of the index long_x", "detail=none",
+      "n, because its row ids are not stored",
     ] {
       #expect(notes.contains { $0.contains(part) }, "\(part): \(notes)")
     }
