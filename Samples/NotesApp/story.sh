@@ -122,7 +122,7 @@ same "files kept" "$(cd "$kept" && find . -maxdepth 2 | sort | tr '\n' ' ' | sed
   ". ./incident.json ./incident.txt ./store ./store/.Notes_SUPPORT ./store/Notes.sqlite "
 same "notes kept" "$(rows "$kept/store/Notes.sqlite")" 43
 same "attachments kept" "$(cat "$kept"/store/.Notes_SUPPORT/*)" "a picture"
-says "$home/events.log" "2.0 notice: the store did not open: incompatible, so quarantine, by host.otherVersion"
+says "$home/events.log" "2.0 notice: the store did not open (incompatible); action: quarantine, rule: host.otherVersion"
 says "$home/events.log" "2.0 warning: set the store aside as $id"
 
 step "2.0 goes on with the fresh notes, without another notice"
@@ -140,7 +140,7 @@ before=$(state "$home")
 run 65 1.0 "$home" list
 says "$work/err" "Please update Notes"
 same "state" "$(state "$home")" "$before"
-says "$home/events.log" "1.0 warning: the store did not open: newer, so refuse, by host.newerStore"
+says "$home/events.log" "1.0 warning: the store did not open (newer); action: refuse, rule: host.newerStore"
 
 step "3.0 opens the fresh notes and offers the earlier ones"
 run 0 3.0 "$home" list

@@ -99,6 +99,6 @@ enum AgeArmor {
 
     private static let malformed = AgeError(
       .badHeader,
-      "the armor is not base64 in lines of 64 characters between its first and last line")
+      "between its first and last line, the armored text is not base64 in lines of 64 characters")
   }
 }

@@ -121,7 +121,7 @@ package enum AgeFile {
       bytes = bytes.dropFirst(header.byteCount)
       let nonce = try take(AgePayload.nonceBytes, read)
       guard nonce.count == AgePayload.nonceBytes else {
-        throw AgeError(.truncated, "the file ends before its content")
+        throw AgeError(.truncated, "the file is cut off: it ends before the encrypted content")
       }
       return (header, nonce)
     }

@@ -56,7 +56,8 @@ struct AgeHeader: Sendable {
     code = Self.code(of: text, fileKey)
     byteCount = text.count + 1 + Base64.text(code).count + 1
     guard byteCount <= Self.maxBytes else {
-      throw AgeError(.badKey, "\(stanzas.count) recipients are more than a header has room for")
+      throw AgeError(
+        .badKey, "the header of an age file has no room for \(stanzas.count) recipients")
     }
   }
 
@@ -97,13 +98,15 @@ struct AgeHeader: Sendable {
   /// shorter file.
   init(_ lead: [UInt8]) throws(AgeError) {
     guard lead.starts(with: Self.versionLine) else {
-      throw AgeError(.notEncrypted, "the file does not begin as an age file of version 1")
+      throw AgeError(
+        .notEncrypted,
+        "the file is not an age file of version 1: its first line is not age-encryption.org/v1")
     }
     var place = Self.versionLine.count
     func line() throws(AgeError) -> ArraySlice<UInt8> {
       guard let end = lead[place...].firstIndex(of: 0x0a) else {
         throw lead.count < Self.maxBytes
-          ? AgeError(.truncated, "the file ends within its header")
+          ? AgeError(.truncated, "the file is cut off: it ends within its header")
           : AgeError(.badHeader, "the header has more than \(Self.maxBytes) bytes")
       }
       defer { place = end + 1 }
@@ -129,7 +132,7 @@ struct AgeHeader: Sendable {
     guard stanzas.count == 1 || !stanzas.contains(where: { $0.type == Stanza.scrypt }) else {
       throw AgeError(
         .badHeader,
-        "the header has a stanza for a passphrase beside other recipients, which the format forbids"
+        "the header has both a passphrase and other recipients; the age format forbids this"
       )
     }
   }
@@ -140,7 +143,9 @@ struct AgeHeader: Sendable {
     let parts = head.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     guard parts.count >= 2, parts[0].elementsEqual("->".utf8),
       parts.dropFirst().allSatisfy({ !$0.isEmpty && $0.allSatisfy { (0x21...0x7e).contains($0) } })
-    else { throw AgeError(.badHeader, "a line of the header does not begin a stanza") }
+    else {
+      throw AgeError(.badHeader, "a stanza of the header does not begin with -> and a type")
+    }
     var body: [UInt8] = []
     while true {
       let text = try line()
@@ -187,14 +192,15 @@ struct AgeHeader: Sendable {
       return AgeError(
         .noKeyFits,
         secrets.passphrase == nil
-          ? "the file is encrypted with a passphrase" : "the passphrase does not open the file")
+          ? "the file is encrypted with a passphrase, and no passphrase was given"
+          : "the passphrase does not open the file")
     }
     let count = stanzas.count == 1 ? "one key" : "\(stanzas.count) keys"
     return AgeError(
       .noKeyFits,
       "the file is encrypted to \(count), and "
         + (secrets.identities.isEmpty
-          ? "no secret key was given" : "none of the given keys opens it"))
+          ? "no secret key was given" : "none of the given keys opens the file"))
   }
 
   private static func codeKey(_ fileKey: FileKey) -> SymmetricKey {

@@ -19,7 +19,7 @@ package struct AgeRecipient: Sendable, Hashable {
       throw AgeError(
         .badKey,
         isSecret
-          ? "the text is an age secret key, where a public key is expected"
+          ? "the text is an age secret key; a public key is expected"
           : "the text is not an age public key; such a key begins with age1")
     }
     self.bytes = bytes
@@ -42,7 +42,8 @@ package struct AgeIdentity: Sendable {
     let fileKey = FileKey()
     let stanza = try Stanza(wrapping: fileKey, to: recipient)
     guard try stanza.fileKey(self) == fileKey else {
-      throw AgeError(.failed, "a new key does not open what was encrypted to it")
+      throw AgeError(
+        .failed, "the new key failed its test: it does not open a file key encrypted to it")
     }
   }
 

@@ -106,14 +106,14 @@ struct Stanza: Sendable, Equatable {
     guard workFactor <= Self.maxWorkFactor else {
       throw AgeError(
         .tooMuchWork,
-        "the passphrase would need 2^\(workFactor) KiB of memory, and the limit is 2^\(Self.maxWorkFactor) KiB"
+        "opening the file with its passphrase would need 2^\(workFactor) KiB of memory; the limit is 2^\(Self.maxWorkFactor) KiB"
       )
     }
     return opened(try Self.key(passphrase: passphrase, salt, workFactor))
   }
 
   private static let malformed = AgeError(
-    .badHeader, "a stanza of the header breaks the rules of its type")
+    .badHeader, "a stanza of the header is malformed")
 
   // MARK: - Keys
 

@@ -52,7 +52,7 @@ extension CoreDataStore {
       report.add(
         Finding(
           .coredataKeyCounter,
-          "the highest key of \(name) is \(key), but Z_PRIMARYKEY gives \(record.highestKey) as the last one: new rows would get keys that are in use",
+          "the highest key of \(name) is \(key), but Z_PRIMARYKEY records \(record.highestKey): new rows would get keys that are in use",
           table: name))
     }
   }
@@ -135,13 +135,13 @@ extension CoreDataStore {
       return report.add(
         UncheckedPart(
           id: .coredataHashes,
-          message: "the model against its version hashes, because the rule for "
+          message: "the model against its version hashes, because the hash rule for "
             + "\(hashes.unknown.count) of \(cachedModel.entities.count) entities is not confirmed"))
     }
     report.add(
       Finding(
         .coredataModelMismatch,
-        "the model that the store carries does not match the version hashes that it records",
+        "the model that the store carries does not match the version hashes that the store records",
         table: "Z_MODELCACHE"))
   }
 
@@ -153,7 +153,7 @@ extension CoreDataStore {
     switch (subject.kind, breach.kind) {
     case (.entityNumber, .number):
       id = .coredataUnknownEntity
-      text = "\(count) the number of an entity that does not belong to this table"
+      text = "\(count) an entity number that does not belong to this table"
     case (.entityNumber, _):
       id = .coredataUnknownEntity
       text = "\(count) a \(subject.name) that is not the number of an entity"
@@ -175,7 +175,7 @@ extension CoreDataStore {
     case (.number, .number):
       id = .coredataStorageClass
       text =
-        "\(count) a \(subject.name) that is not the number of an entity that the relationship can lead to"
+        "\(count) a \(subject.name) that is not the number of a destination entity of the relationship"
     default:
       id = .coredataStorageClass
       text = "\(count) a \(subject.name) that is not an integer"

@@ -225,8 +225,7 @@ public final class CoreDataStore {
     return rootTables.map { $0.table }
   }
 
-  /// The table of each root entity in Z_PRIMARYKEY, with the entity's record. Entities of the persistent history are
-  /// left out.
+  /// The table of each root entity in Z_PRIMARYKEY, with the entity's record. Without the persistent history's.
   package var rootTables: [(record: EntityRecord, table: Table)] {
     var met: Set<SQLName> = []
     return entities.filter { $0.superNumber == 0 && !$0.isHistory }.compactMap { record in

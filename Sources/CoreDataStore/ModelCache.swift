@@ -27,25 +27,24 @@ package enum ModelCache {
   /// ``maximumSize``.
   static func inflate(_ content: [UInt8]) throws(Failure) -> [UInt8] {
     guard content.count <= maximumSize else {
-      throw Failure(message: "the content is larger than that of any model")
+      throw Failure(message: "the content is too large for a model")
     }
     do {
       return try Inflation.bytes(of: content, .deflate, limit: maximumSize)
     } catch {
       switch error {
       case .cannotStart: throw Failure(message: "zlib cannot start to decompress")
-      case .tooLarge: throw Failure(message: "the content is larger than that of any model")
+      case .tooLarge: throw Failure(message: "the content is too large for a model")
       case .incomplete(let count):
         throw Failure(message: "the DEFLATE stream is incomplete: it ends after \(count) bytes")
       }
     }
   }
 
-  /// Compresses a keyed archive into a raw DEFLATE stream, as a store caches it. Throws when the archive has more than
-  /// ``maximumSize`` bytes.
+  /// Compresses a keyed archive into a raw DEFLATE stream, as a store caches it. Throws above ``maximumSize`` bytes.
   package static func deflate(_ bytes: [UInt8]) throws(Failure) -> [UInt8] {
     guard bytes.count <= maximumSize else {
-      throw Failure(message: "the content is larger than that of any model")
+      throw Failure(message: "the content is too large for a model")
     }
     var stream = unsafe z_stream()
     let size = unsafe Int32(MemoryLayout<z_stream>.size)

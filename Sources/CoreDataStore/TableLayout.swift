@@ -311,8 +311,7 @@ package struct TableLayout: Sendable, Equatable {
     }
   }
 
-  /// Makes names unique: a name stays unchanged at its first use, gets a 1 appended at its second use, and a 2 at its
-  /// third.
+  /// Makes names unique: a name stays unchanged at its first use, gets a 1 at its second use, and a 2 at its third.
   private struct Namer {
     private var uses: [String: Int] = [:]
 

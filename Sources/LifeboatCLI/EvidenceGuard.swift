@@ -13,8 +13,10 @@ enum EvidenceGuard {
     // Many tools take "-" for standard output, and a file of that name is hardly ever wanted.
     guard !PathText.isSame(output, "-") else {
       throw Failure(
-        64, "usage.noStandardOutput", "the output is a file, and cannot be standard output (-)",
-        hint: "name a file; rows go to standard output with: lifeboat rows --format ndjson")
+        64, "usage.noStandardOutput",
+        "the output must be a file; it cannot be standard output (-)",
+        hint: "name a file; to write rows to standard output, run: "
+          + "lifeboat rows --format ndjson STORE")
     }
     let store = realPath(storePath) ?? place(of: storePath)
     let folder = PathText.folder(of: store)

@@ -164,7 +164,7 @@ struct Failure: Error {
     if let offset = error.offset, offset > 0 { message += ", offset \(Quantity.count(offset))" }
     let (exit, hint): (Int32, String?) =
       switch error.code {
-      case .missing: (66, "check the path; a store is named by its main file")
+      case .missing: (66, "check the path; it must be that of the store's main file")
       case .notRegular: (66, Self.noFileHint(error.path))
       case .permission: (77, "ask for read permission, or work on a copy that you may read")
       case .io: (74, "copy the file to a healthy disk and try again")
@@ -173,7 +173,7 @@ struct Failure: Error {
       case .looksEncrypted:
         (
           65,
-          "if SQLCipher encrypts the store, and you have its key, add: --key-file FILE; else ask for an export made with the key"
+          "if SQLCipher encrypts the store, and you have its key, add: --key-file FILE; otherwise ask the owner of the key for an unencrypted export"
         )
       case .notADatabase, .badHeader:
         (65, Self.headerHint(error.path) ?? "check that this is the store, not a file beside it")
@@ -214,7 +214,7 @@ struct Failure: Error {
       let main = PathText.dropping(suffix: suffix, from: path), !main.utf8.isEmpty
     else {
       return
-        "name the main file; if the main file is lost, put this file beside an empty file X, under the name X-wal or X-journal, and read X with: lifeboat recover X -o NEW.sqlite"
+        "name the main file; if the main file is lost, make an empty file X, copy this file beside it as X-wal or X-journal, and run: lifeboat recover X -o NEW.sqlite"
     }
     guard !FileManager.default.fileExists(atPath: main) else {
       return "name the main file: \(ShellText.path(main))"
@@ -227,7 +227,7 @@ struct Failure: Error {
   private init(_ error: MigrationError) {
     let hint: String? =
       switch error.code {
-      case .missingPolicy: "copy properties of the same name instead: --missing-policy copy"
+      case .missingPolicy: "to copy properties of the same name instead, add: --missing-policy copy"
       case .noSourceModel: "give the model that wrote the store: --from-model MODEL"
       case .noWay: "to see what is missing, run: lifeboat model plan STORE MODELS"
       case .mappingMismatch: "give the mapping model that was made for these versions"
@@ -253,10 +253,10 @@ struct Failure: Error {
       case .badCondition:
         (
           64,
-          "the format is that of NSPredicate, such as: title CONTAINS[c] \"milk\" AND rating > 3"
+          "write the condition as an NSPredicate, such as: title CONTAINS[c] \"milk\" AND rating > 3"
         )
       case .badAnalyser: (65, "to see the form of analysers, run: man lifeboat-check")
-      case .badPattern: (64, "a regular expression stands between slashes, such as '/[0-9]{4}/'")
+      case .badPattern: (64, "put the regular expression between slashes, such as '/[0-9]{4}/'")
       case .unknownState:
         (64, "to see all states, run: lifeboat states \(error.path.map(ShellText.path) ?? "STORE")")
       case .stateNotHeld:
@@ -361,12 +361,13 @@ struct Failure: Error {
       case .noSuchIncident: (66, "to list the incidents, run: lifeboat incidents list FOLDER")
       case .unreadableIncident:
         (error.errno == nil ? 65 : 74, Self.keptHint(error.path ?? "."))
-      case .sealBroken: (1, "the kept files have changed; --force restores them as they are now")
+      case .sealBroken:
+        (1, "to restore the kept files as they are now, add --force")
       case .blocked: (66, "move that file away and try again; nothing is overwritten")
       case .notAStore:
         (
           65,
-          "to see what is kept, run: lifeboat incidents show FOLDER ID; --force restores a main file of any format"
+          "to see what is kept, run: lifeboat incidents show FOLDER ID; to restore a main file of any format, add --force"
         )
       case .cancelled: (75, "nothing was moved; run the command again and let it finish")
       case .nothingKept:

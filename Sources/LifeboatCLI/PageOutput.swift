@@ -8,7 +8,7 @@ import Terminal
 struct PageOutput: ParsableArguments {
   @Option(
     name: .shortAndLong,
-    help: "The new file for a page or picture; without --output, standard output.",
+    help: "The file to make for a page or picture; by default, standard output.",
     completion: .file())
   var output: String?
 

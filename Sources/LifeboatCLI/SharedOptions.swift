@@ -98,7 +98,9 @@ struct RowOptions: ParsableArguments {
     name: .long, help: "Only this entity (in a plain SQLite file: this table); may be repeated.")
   var entity: [String] = []
 
-  @Option(name: .long, help: "The maximum number of rows; in text and in extract, of each entity.")
+  @Option(
+    name: .long,
+    help: "The maximum number of rows; for text and lifeboat extract, the maximum for each entity.")
   var limit: Int?
 
   @Option(name: .long, help: "How binary values are written in JSON: hex, summary or decoded.")

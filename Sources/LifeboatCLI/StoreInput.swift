@@ -161,7 +161,8 @@ final class StoreInput {
     guard ByteFile.exists(record),
       let inspection = try? RecordFile.read(record, as: StoreInspection.self)
     else {
-      throw Failure(65, "report.noInspection", "\(given) holds no inspection of a store")
+      throw Failure(
+        65, "report.noInspection", "\(given) holds no readable record of a store's inspection")
     }
     return inspection
   }
@@ -172,7 +173,8 @@ final class StoreInput {
     throw Failure(
       65, BundleError.Code.entryChanged.rawValue,
       "\(given): \(part.name) is not as it was packed: \(part.reason)",
-      hint: "ask for the bundle once more; to unpack what is whole, run: lifeboat bundle extract "
+      hint:
+        "ask the sender for the bundle once more; to unpack what is intact, run: lifeboat bundle extract "
         + "\(ShellText.path(given)) -o DIR")
   }
 
@@ -350,12 +352,12 @@ final class StoreInput {
       throw Failure(
         73, error.code.rawValue,
         "\(path): a part of the archive cannot be unpacked into the temporary folder: \(error.message)",
-        hint: "check TMPDIR and its free space")
+        hint: "check that the folder in TMPDIR can be written to and has free space")
     } catch let error as BundleError where error.code == .tooLarge {
       throw Failure(
         65, error.code.rawValue, "\(path): \(error.message)",
         hint:
-          "if you trust the sender, unpack the archive and name what it holds, or name one store in the archive: "
+          "if you trust the sender, unpack the archive and name the new folder, or name one store in the archive: "
           + ShellText.path(PathText.joined(path, "STORE")))
     }
   }
@@ -375,7 +377,7 @@ final class StoreInput {
           ?? "the backup \(given) holds \(Quantity.count(stores.count, "store")), and one is expected: "
           + names + (stores.count > 5 ? ", …" : ""),
         hint:
-          "to see all stores, run: lifeboat inspect \(ShellText.path(backup.path)); name one after the folder: "
+          "to see all stores, run: lifeboat inspect \(ShellText.path(backup.path)); to read one, put its name after the folder: "
           + ShellText.path(PathText.joined(backup.path, stores.first?.name ?? "DOMAIN/PATH")))
     }
     let interruption = Interruption()

@@ -32,7 +32,7 @@ enum UsageAdvice {
       if isNumber || hasValue || rest.allSatisfy(letters.contains) { continue }
       throw Failure(
         64, "usage.parser", "\(argument) begins with a hyphen, but is not a flag",
-        hint: "write a file of that name as \(ShellText.path(argument)), or put it after --")
+        hint: "if it is a file, write it as \(ShellText.path(argument)), or put it after --")
     }
   }
 
@@ -50,7 +50,7 @@ enum UsageAdvice {
         continue
       }
       if FileManager.default.fileExists(atPath: word) {
-        return "to see what the file is: lifeboat inspect \(ShellText.path(word))"
+        return "to see what the file is, run: lifeboat inspect \(ShellText.path(word))"
       }
       return NearestName.of(word, among: children.flatMap(names))
         .map { "did you mean: \(path.joined(separator: " ")) \($0)" }

@@ -73,7 +73,7 @@ public final class ObjectContext {
   ///   only read.
   public func insertObject(ofEntity name: String) throws -> ManagedObject {
     guard layout.model.entities[name]?.isAbstract == false else {
-      throw ObjectError(.noSuchEntity, "the model has no entity \(name), or only an abstract one")
+      throw ObjectError(.noSuchEntity, "the entity \(name) is abstract, or missing from the model")
     }
     let object = ManagedObject(name, nil, in: self)
     try willChange(object)

@@ -39,7 +39,7 @@ extension PageCipher {
       findings.add(
         Finding(
           .pageCut,
-          "the file ends with \(file.size - end) bytes of a page, which cannot be decrypted",
+          "the file ends in the middle of a page; its last \(file.size - end) bytes cannot be decrypted",
           page: UInt32(truncatingIfNeeded: end / size + 1), offset: end))
     }
     return findings

@@ -27,7 +27,7 @@ package struct PageCipher: Sendable {
   package init(_ key: CipherKey, opening file: ByteFile) throws {
     let lead = try file.bytes(at: 0, count: 16)
     guard lead.count == 16, file.size >= 1024 else {
-      throw CipherError(.tooShort, "the file has \(file.size) bytes, fewer than a page")
+      throw CipherError(.tooShort, "the file has only \(file.size) bytes, less than one page")
     }
     // With a header that is not encrypted, the file begins with SQLite's magic text in place of the salt.
     let isClear = lead == DatabaseHeader.magic
@@ -55,7 +55,7 @@ package struct PageCipher: Sendable {
     }
     throw CipherError(
       .noKeyFits,
-      "the key opens no page of the file under the defaults of SQLCipher 2, 3 or 4, in any page size"
+      "the key decrypts no page of the file with the default settings of SQLCipher 2, 3 or 4, in any page size: the key is wrong, or the app uses other settings"
     )
   }
 

@@ -403,15 +403,16 @@ public final class SQLiteDatabase {
         if header.pageSize == journal.value.pageSize { return header }
       } else if journal.value.databasePageCount == 0 {
         throw SQLiteFileError(
-          .empty, "the database was empty before the interrupted transaction", path: main.path)
+          .empty,
+          "the database was empty before the interrupted transaction",
+          path: main.path)
       }
     }
     guard main.size > 0 else { throw SQLiteFileError(.empty, "empty file", path: main.path) }
     return try header(in: main, at: 0, of: main)
   }
 
-  /// Reads the database header at `offset` in `file`. `side`: the name of `file` in messages if it is not the main
-  /// file.
+  /// Reads the database header at `offset` in `file`. `side`: its name in messages unless it is the main file.
   private static func header(
     in file: ByteFile, at offset: Int64, of main: ByteFile, _ side: String? = nil
   ) throws(SQLiteFileError) -> DatabaseHeader {
@@ -422,7 +423,8 @@ public final class SQLiteDatabase {
       let failure = try failure(error, main)
       guard let side else { throw failure }
       throw SQLiteFileError(
-        failure.code, "the newest page 1, in the \(side), is not usable: \(failure.message)",
+        failure.code,
+        "the newest version of page 1, which is in the \(side), is not usable: \(failure.message)",
         path: main.path)
     }
   }
@@ -449,7 +451,8 @@ public final class SQLiteDatabase {
         .notADatabase, "not an SQLite database: only \(main.size) bytes", path: main.path)
     case .magic:
       return SQLiteFileError(
-        .notADatabase, "not an SQLite database: it does not start like one", path: main.path,
+        .notADatabase, "not an SQLite database: it does not start like one",
+        path: main.path,
         offset: 0)
     case .pageSize(let size): return bad("impossible page size of \(size) bytes", 16)
     case .usableSize(let size): return bad("only \(size) usable bytes in a page", 20)

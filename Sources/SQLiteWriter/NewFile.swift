@@ -38,7 +38,7 @@ final class NewFile {
     }
     guard let folder = Self.resolved(PathText.folder(of: path)) else {
       throw SQLiteWriterError(
-        .cannotCreate, "the folder cannot be reached; create it first", path: path,
+        .cannotCreate, "the folder for the new file cannot be reached; create it first", path: path,
         systemError: errno)
     }
     self.name = name
@@ -119,7 +119,7 @@ final class NewFile {
   }
 
   var replaced: SQLiteWriterError {
-    SQLiteWriterError(.replaced, "another file has taken the place of the new one", path: path)
+    SQLiteWriterError(.replaced, "another file has taken the place of the new file", path: path)
   }
 
   /// Gives the file another name in its folder, and removes its first name. If a file with the new name exists, that
@@ -151,7 +151,8 @@ final class NewFile {
       case EEXIST?: throw SQLiteWriter.taken(target, "")
       case let error?:
         throw SQLiteWriterError(
-          .cannotCreate, "the finished file cannot be given its name", path: target,
+          .cannotCreate, "the new file is complete but cannot be given its final name",
+          path: target,
           systemError: error)
       }
     }

@@ -18,7 +18,8 @@ extension SQLiteStatement {
     _ = unsafe try live()
     guard values.count == parameterCount else {
       throw SQLiteWriterError(
-        .parameters, "\(values.count) values do not fit the \(parameterCount) parameters",
+        .parameters,
+        "the statement has \(parameterCount) parameters, but \(values.count) values were given",
         path: writer.path, sql: sql)
     }
     // SQLite rejects a binding while the statement is running.

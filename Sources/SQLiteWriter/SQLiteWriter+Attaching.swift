@@ -15,7 +15,9 @@ extension SQLiteWriter {
     guard let handle = unsafe handle else { throw closedError }
     guard !isInTransaction, !other.isOpen else {
       throw SQLiteWriterError(
-        .transactionOpen, "a transaction is open, or the attached file is open", path: other.path)
+        .transactionOpen,
+        "a file cannot be attached while a transaction or the file itself is open", path: other.path
+      )
     }
     guard other.file.isInPlace else { throw other.file.replaced }
     let name = try SQLIdentifier.quoted(schema)

@@ -63,7 +63,7 @@ extension NewFile {
     defer { _ = close(descriptor) }
     if let code = SystemCalls.synchronize(descriptor) {
       throw SQLiteWriterError(
-        .inputOutput, "the new file cannot be synced", path: path, systemError: code)
+        .inputOutput, "the new file cannot be synced to the disk", path: path, systemError: code)
     }
   }
 }

@@ -160,7 +160,7 @@ private struct StoreSearch {
       result.passedOver.append(
         .init(
           path: link.path, code: "file.notRegular",
-          message: "a symbolic link to a store, which is not followed"))
+          message: "it is a symbolic link to a store; links are not followed"))
     }
     result.passedOver.sort { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
     return result
@@ -183,7 +183,7 @@ private struct StoreSearch {
     if isCut {
       tell(
         path, "input.notEntered",
-        "only \(StoreFinder.entryLimit) folder entries are searched; run the command on its subfolders one by one"
+        "the search stops after \(StoreFinder.entryLimit) folder entries; run the command on each subfolder by itself"
       )
     }
     var entries: [[UInt8]: FileStatus] = [:]
@@ -265,7 +265,7 @@ private struct StoreSearch {
       guard place.isText, Self.text(name) != nil else {
         return tell(
           path, "input.nameNotText",
-          "its name or that of its folder is not UTF-8; read a copy with another name")
+          "its name or the name of its folder is not UTF-8; read a copy that has another name")
       }
       return found.taken.append(path)
     }
@@ -278,7 +278,7 @@ private struct StoreSearch {
       guard place.isText, Self.text(name) != nil else {
         return tell(
           path, "input.nameNotText",
-          "it is a store, but its name or that of its folder is not UTF-8; read a copy with another name"
+          "it is a store, but its name or the name of its folder is not UTF-8; read a copy that has another name"
         )
       }
       return found.stores.append(path)
@@ -286,7 +286,9 @@ private struct StoreSearch {
     if let suffix = ["-wal", "-journal"].first(where: { name.ends(with: $0.utf8) }) {
       guard Self.isLog(head) else { return }
       if place.entries[Array(name.dropLast(suffix.utf8.count))] == nil {
-        tell(path, "file.missing", "it is the \(suffix) of a store that is not beside it")
+        tell(
+          path, "file.missing",
+          "it is the \(suffix) file of a store, but the store is not beside it")
       }
       return
     }
@@ -317,7 +319,7 @@ private struct StoreSearch {
   }
 
   private static let encrypted =
-    "it looks encrypted, in whole pages as SQLCipher writes them; read it with its key: --key-file FILE"
+    "it looks like a file that SQLCipher encrypted; to read it, give its key: --key-file FILE"
 
   /// Whether a file looks like one that SQLCipher wrote: whole pages of random bytes.
   private func isEncrypted(_ path: String, _ entry: FileStatus) -> Bool {
@@ -377,7 +379,7 @@ private struct StoreSearch {
       else { continue }
       tell(
         Self.path(name, place), "file.missing",
-        "it holds the external files of a store that is not beside it")
+        "it holds the external files of a store, but the store is not beside it")
     }
   }
 

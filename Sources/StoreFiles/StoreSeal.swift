@@ -139,7 +139,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
         text: "\(name) had \(counted(before.sizeBytes, "byte")) and now has \(after.sizeBytes)")
     }
     if before.sha256 != after.sha256 {
-      return .init(id: .bytes, name: name, text: "\(name) has other bytes than recorded")
+      return .init(id: .bytes, name: name, text: "the bytes of \(name) differ from those recorded")
     }
     // A folder's time changes with its entries, which are compared separately.
     if before.kind == .file, before.modifiedNanoseconds != after.modifiedNanoseconds {
@@ -302,7 +302,8 @@ package struct StoreSealError: Error, Sendable, Equatable {
 
   package static func incomplete(_ path: String, _ problem: String) -> StoreSealError {
     StoreSealError(
-      .incompleteSet, path: path, message: "not all of the store can be sealed: \(problem)")
+      .incompleteSet, path: path,
+      message: "checksums cannot be made for all files of the store: \(problem)")
   }
 
   package static func changing(_ path: String) -> StoreSealError {

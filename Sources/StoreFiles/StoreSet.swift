@@ -185,7 +185,8 @@ private struct Listing {
     }
     guard let status else { return }
     guard members.count < StoreSet.memberLimit else {
-      return note("the store has more than \(StoreSet.memberLimit) files, the limit for a move")
+      return note(
+        "the store has more than \(StoreSet.memberLimit) files, which is the limit for a move")
     }
     guard depth <= StoreSet.depthLimit else {
       return note("\(shown) is more than \(StoreSet.depthLimit) folders deep; move it out")

@@ -35,7 +35,8 @@ extension Migration {
     }
     if present != nil, keepsHistory {
       throw MigrationError(
-        .presentStore, ["a merge cannot keep the history: its keys are those of the old store"])
+        .presentStore,
+        ["a merge cannot keep the persistent history, which contains keys of the old store"])
     }
     let count = made.count
     do {
@@ -77,7 +78,7 @@ extension Migration {
           guard changed.isEmpty else {
             throw ExtractionError(
               .changedDuringRead,
-              "the store changed while it was read: \(changed.joined(separator: ", "))",
+              "these files of the store changed while they were read: \(changed.joined(separator: ", "))",
               path: watch.path)
           }
         }
@@ -217,7 +218,7 @@ extension Migration {
     if let code = move(from, to: to) {
       throw ExtractionError(
         code == EEXIST ? .outputExists : .cannotCreate,
-        "the folder of external files cannot be given its name", path: to)
+        "the folder of external files cannot be moved to this path", path: to)
     }
     do { try folder.synchronize() } catch {
       _ = move(to, to: from)

@@ -102,7 +102,7 @@ public struct Migration: Sendable {
         .noWay,
         [
           version.map { "\(models) has no version \($0)" }
-            ?? "\(models) marks no version as current, so the one to migrate to must be named"
+            ?? "\(models) marks no version as current; name the version to migrate to"
         ])
     }
     let source = try Source(path, salvages: salvages)

@@ -73,7 +73,9 @@ extension Migration {
           guard place == 0, there == versions.count - 1 else {
             throw MigrationError(
               .noWay,
-              ["the version \(name) comes twice in the stages, or has the hashes of another one"])
+              [
+                "the version \(name) comes twice in the stages, or has the same hashes as another version"
+              ])
           }
           continue
         }
@@ -84,7 +86,7 @@ extension Migration {
       let start = versions.firstIndex(where: { $0.model.versionHashes().matches(recorded) }),
       let last = versions.last
     else {
-      throw MigrationError(.noWay, ["none of the stages has the version of the store"])
+      throw MigrationError(.noWay, ["no stage contains the model version of the store"])
     }
     let way = versions[start...]
     guard way.count > 1 else { return [try .same(last.model, named: last.name)] }

@@ -64,7 +64,7 @@ package struct MigrationStep: Sendable {
         throw MigrationError(
           .noSourceModel,
           [
-            "the model \(step.from.model == nil ? step.from.name : step.to.name) is known by its hashes only"
+            "only the version hashes of the model \(step.from.model == nil ? step.from.name : step.to.name) are known"
           ])
       }
       func made(_ mapping: MappingModel, isInferred: Bool) -> MigrationStep {

@@ -151,7 +151,8 @@ extension Migration {
     let problems = Result { try writer.check(writer.finalCheckDepth(verifies: verifies)) }
     let check = Result { try own.wait() }
     if let problem = try problems.get().first {
-      throw MigrationError(.checkFailed, ["SQLite's check of the new store says: \(problem)"])
+      throw MigrationError(
+        .checkFailed, ["the new store does not pass SQLite's own check: \(problem)"])
     }
     // All external files are reported as missing, because they are not yet copied from the old store's folder.
     let damage = try check.get().findings.filter {

@@ -50,7 +50,7 @@ struct StoreIdentity {
     guard let row else {
       leftOut.append(
         "the store's UUID and the app's metadata are lost: the new store has a new UUID, "
-          + "so URIs of old objects do not lead to it"
+          + "so the URIs of old objects do not work with it"
       )
       return
     }
@@ -76,7 +76,7 @@ struct StoreIdentity {
     var notes: [String] = []
     if hasHistory, !keepsHistory {
       notes.append(
-        "the persistent history is not in the new store: apps and CloudKit that follow it start anew"
+        "the persistent history is not in the new store: apps and CloudKit that follow the history start anew"
       )
     }
     let known = Set(

@@ -184,8 +184,8 @@ struct OpenFlow: Sendable {
     let verdict = Verdict(
       finding: aside.judgement.verdict.finding, action: problem?.inUse == nil ? .refuse : .retry,
       reason: problem == nil
-        ? "a fresh store could not be opened either, so the earlier one is back"
-        : "a fresh store could not be opened; the earlier one is kept, and the next open continues",
+        ? "a fresh store could not be opened either, so the earlier store was put back"
+        : "a fresh store could not be opened; the earlier store is kept, and the next open tries again",
       rule: problem == nil
         ? .freshFailed : problem?.inUse == nil ? .quarantineUnfinished : .storeInUse)
     next = .end(

@@ -142,9 +142,9 @@ extension RecoveryEvent: CustomStringConvertible {
         ? "finished a move that an earlier run began (\(incident))"
         : "undid a move that an earlier run began (\(incident))"
     case .judged(let verdict):
-      "the store did not open: \(verdict.finding.rawValue), so \(verdict.action.rawValue), by \(verdict.rule.rawValue)"
+      "the store did not open (\(verdict.finding.rawValue)); action: \(verdict.action.rawValue), rule: \(verdict.rule.rawValue)"
     case .setAside(let incident):
-      "set the store aside as \(incident.id): \(incident.verdict.finding.rawValue), by \(incident.verdict.rule.rawValue)"
+      "set the store aside as \(incident.id) (\(incident.verdict.finding.rawValue), rule: \(incident.verdict.rule.rawValue))"
     case .setAsideFailed: "could not set the store aside or bring it back: \(cause)"
     case .rowsLost(let loss): "rows are lost: \(loss.sentence)"
     case .copied(let incident):

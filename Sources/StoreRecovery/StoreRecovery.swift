@@ -286,7 +286,7 @@ extension StoreRecovery {
         if let inUse = problem.inUse { throw inUse }
         throw StoreRecoveryError(
           .unfinished,
-          "the fresh store could not be made, and the earlier one could not be put back now; the earlier one is kept, and the next open continues",
+          "the fresh store could not be made, and the earlier store could not be put back yet; the earlier store is kept, and the next open tries again",
           path: set.folder.path, underlying: problem)
       }
       throw error

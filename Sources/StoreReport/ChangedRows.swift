@@ -270,8 +270,8 @@ struct ChangedRows {
   /// The values for the section "Before and after" of ``ReportTemplate``.
   var context: [String: Any] {
     var note =
-      "Older versions of rows that are still in the files, with the attributes that differ. "
-      + "This section holds values: pass it on only to people who may see them."
+      "The files still hold older versions of rows. The attributes that differ are shown. "
+      + "This section shows values: pass this page on only to people who may see the values."
     if rows.isEmpty { note = "No older version of a row is left in the files." }
     if restCount > 0 {
       note += " \(rows.count) versions are shown. The files may hold up to \(restCount) more."
@@ -279,7 +279,8 @@ struct ChangedRows {
     return [
       "note": note, "hasRows": !rows.isEmpty,
       "rows": rows.map { row -> [String: Any] in
-        let missing = row.fate == "deleted" ? "the row is gone" : "not known: its number is lost"
+        let missing =
+          row.fate == "deleted" ? "the row is gone" : "not known: the number of the row is lost"
         return [
           "name": VisibleText.visible(row.name, limit: 200), "fate": row.fate, "place": row.place,
           "lines": row.lines.map { line -> [String: Any] in

@@ -343,7 +343,7 @@ package struct StoreReport {
       ),
       (
         "Pages",
-        "\(Quantity.count(file.pageCount)) of \(Quantity.count(file.pageSizeBytes)) bytes, \(Quantity.count(file.freePageCount)) free"
+        "\(Quantity.count(file.pageCount)), each of \(Quantity.count(file.pageSizeBytes)) bytes; free: \(Quantity.count(file.freePageCount))"
       ), ("Last written by", "SQLite \(file.sqliteVersion)"),
       ("Text encoding", file.textEncoding), ("Journal mode", file.journalMode),
     ]
@@ -491,12 +491,12 @@ package struct StoreReport {
     guard let expected, let difference, !difference.isEmpty else {
       let diagram = ModelDiagram(of: model)
       let note =
-        "The model that is saved in the store. Its number of entities: \(Quantity.count(model.entities.count))."
+        "The model that is saved in the store; it has \(Quantity.count(model.entities.count, "entity", "entities"))."
       return ["note": [note] + diagram.leftOut, "hasChanges": false, "svg": diagram.svg]
     }
     let diagram = ModelDiagram(from: model, to: expected.model, difference)
     let note = PageFrame.text(
-      "What differs between the model in the store and \(expected.name): \(difference.countText)",
+      "Differences between the model in the store and \(expected.name): \(difference.countText)",
       limit: 600)
     return [
       "note": [note] + PageFrame.cut(difference.changes.count, at: Self.maxLines) + diagram.leftOut,
@@ -531,14 +531,14 @@ package struct StoreReport {
         "The write-ahead log and the rollback journal were applied to the main file as SQLite would apply them."
       case .ignore: "The main file was read without its write-ahead log."
       case .all:
-        "The write-ahead log was applied to the main file, with frames that SQLite would leave out."
+        "The write-ahead log was applied to the main file, with frames that SQLite leaves out."
       }
     return [
       "Lifeboat opened the files read-only, with its own reader. SQLite did not open them. "
         + log,
       inspection.changedDuringRead.isEmpty
-        ? "The files did not change while they were read. The table gives the SHA-256 of each, "
-          + "by which it can be identified."
+        ? "The files did not change while they were read. The table gives the SHA-256 of "
+          + "each file, by which the file can be identified."
         : "These files changed while they were read: "
           + PageFrame.text(
             inspection.changedDuringRead.map {

@@ -78,7 +78,7 @@ extension Incidents {
     }
     guard let model else { return [] }
     guard case .current? = model.expectedModel.fit(evidence, evidence.recordedHashes ?? [:])?.0
-    else { return ["its version hashes are not those of the app's model"] }
+    else { return ["its version hashes differ from those of the app's model"] }
     return []
   }
 }

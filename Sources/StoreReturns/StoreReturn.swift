@@ -51,7 +51,8 @@ package struct StoreReturn: Sendable {
     guard let sealed = incident.seal?.files.first(where: { $0.role == .main })?.sha256 else {
       throw StoreReturnError(
         .otherIncident,
-        "the incident records no checksum of the main file, so the app could not check that the returned store is for this incident",
+        "the record of the incident has no checksum of the main file; without the checksum, the "
+          + "app cannot check that a returned store is for this incident",
         path: incident.folder)
     }
     let set = StoreSet(at: store)
@@ -212,7 +213,8 @@ package struct StoreReturn: Sendable {
       }
       let length = Int64(archive.add(entry).count)
       guard entry.size <= file.size - place - length else {
-        throw damaged("the entry \(VisibleText.visible(entry.name)) is longer than the file")
+        throw damaged(
+          "the entry \(VisibleText.visible(entry.name)) is longer than the rest of the archive")
       }
       places.append((entry, place + length))
       place += length + entry.size
@@ -234,7 +236,7 @@ package struct StoreReturn: Sendable {
         checksum.update(bytes)
       }
       guard checksum.value == entry.checksum else {
-        throw damaged("the bytes of \(VisibleText.visible(entry.name)) were changed")
+        throw damaged("the bytes of \(VisibleText.visible(entry.name)) do not match their checksum")
       }
       digests.append(Hex.string(hasher.finalize()))
     }
@@ -266,7 +268,7 @@ package struct StoreReturn: Sendable {
         role != .sharedMemory, role != .migrationDestination
       else {
         throw damaged(
-          "\(VisibleText.visible(file.name)) is not a file of the store in the manifest")
+          "\(VisibleText.visible(file.name)) does not match its description in the manifest")
       }
     }
     guard met.contains(FileName(manifest.incident.storeName)) else {

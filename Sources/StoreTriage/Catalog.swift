@@ -224,7 +224,7 @@ package struct CatalogError: Error, Sendable, Equatable {
   package var message: String {
     switch code {
     case .missing: "there is no catalogue at this path"
-    case .notACatalog: "not a catalogue of triage; nothing was written to it"
+    case .notACatalog: "the file is not a catalogue of lifeboat triage; nothing was written to it"
     case .otherVersion: "the catalogue was made by another version of lifeboat"
     case .unreadable: "the current user has no permission to read the catalogue"
     case .damaged: "the catalogue is damaged"

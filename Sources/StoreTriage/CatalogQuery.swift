@@ -7,12 +7,12 @@ package enum CatalogQuery: String, Sendable, CaseIterable {
   /// The question in words, without a full stop.
   package var question: String {
     switch self {
-    case .new: "which cases are new since a day, or in a build"
+    case .new: "which cases are new since a given day, or in a given build"
     case .worse: "which build made a case more frequent"
     case .fixes: "what helps with which input"
     case .unexplained: "which cases neither a verdict nor an analyser explains"
     case .frequent: "which cases are the most frequent"
-    case .trend: "how many cases there are by day"
+    case .trend: "how many cases there are on each day"
     case .models: "which models wrote the stores, and which the app expects"
     case .places: "where the damage is"
     case .unread: "which inputs are encrypted or cannot be read"

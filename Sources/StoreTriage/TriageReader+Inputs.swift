@@ -179,7 +179,7 @@ extension TriageReader {
       let reason =
         bytes.isEmpty
         ? "is empty"
-        : isJSON ? "is not a record of an incident of this version" : "is not JSON"
+        : isJSON ? "is not a record of an incident that this version can read" : "is not JSON"
       throw TriageProblem(code: unreadable, message: "\(recordName) \(reason)")
     }
     return incident
@@ -309,7 +309,7 @@ extension TriageReader {
       else {
         throw TriageProblem(
           code: "bundle.badRecord",
-          message: "inspection.json is not an inspection of a known version")
+          message: "inspection.json is not an inspection that this version can read")
       }
       line.tell(inspection, AnalyserFacts(inspection, incident: facts), analysers)
       guard options.surveys, inspection.damageCount > 0, records.holdsStore else { return }
@@ -398,7 +398,8 @@ extension TriageReader {
         TriageProblem(
           code: "input.severalStores",
           message:
-            "the archive holds \(all.count) stores and former stores; unpack the archive to read more than \(Self.maxPacked)"
+            "the archive holds \(all.count) files that are or were stores; unpack the archive to "
+            + "read more than \(Self.maxPacked)"
         ))
       line.signature = line.signature.hashed()
       lines.append(line)
@@ -440,7 +441,8 @@ extension TriageReader {
     guard all.count == 1 else {
       throw TriageProblem(
         code: "input.severalStores",
-        message: "the input holds \(all.count) files that are or were stores, and one is expected")
+        message:
+          "the input holds \(all.count) files that are or were stores, but only one is expected")
     }
     return all[0]
   }
@@ -479,7 +481,8 @@ private struct Records {
     }
     guard entry.size <= UInt64(limit) else {
       throw BundleError(
-        .tooLarge, "a record may have at most \(limit) bytes", path: reader.path, entry: name)
+        .tooLarge, "the record is too large: the limit is \(limit) bytes", path: reader.path,
+        entry: name)
     }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Int(clamping: min(entry.size, 1 << 20)))

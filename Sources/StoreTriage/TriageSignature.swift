@@ -122,7 +122,7 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
     case .resend: "Ask for the file once more, with all files that belong to it."
     case .salvage: "Put the rows of the store into a new store, with lifeboat salvage."
     case .recover: "Make a new file of what can be read, with lifeboat recover."
-    case .wait: "Open the store again later: the device or the system had failed."
+    case .wait: "Open the store again later: the device or the system failed, not the store."
     }
   }
 

@@ -144,7 +144,7 @@ struct BundleCheck {
         && centralBytes == header.centralBytes(threshold: threshold)
       if !isExpected {
         add(
-          .headerChanged, "a header is not as Lifeboat writes it", entry: entry.name,
+          .headerChanged, "a header is not in the form that Lifeboat writes", entry: entry.name,
           offset: entry.headerOffset)
       }
       offset = entry.dataEnd
@@ -162,7 +162,7 @@ struct BundleCheck {
     let isExpected = offset == directory.offset && found == tail
     if !isExpected {
       add(
-        .headerChanged, "the end of the archive is not as Lifeboat writes it",
+        .headerChanged, "the end of the archive is not in the form that Lifeboat writes",
         offset: tailOffset)
     }
   }
@@ -216,7 +216,7 @@ struct BundleCheck {
     }
     problems += pairs.missing.map(BundlePairs.problem)
     if problems.isEmpty, !pairs.isInOrder {
-      add(.orderChanged, "the entries are in another order than in the manifest")
+      add(.orderChanged, "the order of the entries differs from the order in the manifest")
     }
   }
 

@@ -48,7 +48,8 @@ extension BundleRequest {
     if let part = bundle.skipped.first {
       throw BundleError(
         .entryChanged,
-        "a bundle with a damaged part cannot be copied, or the copy would hide the damage: \(part.reason)",
+        "a part of the bundle is damaged, and a copy would hide the damage, so no copy was made: "
+          + "\(part.reason)",
         entry: part.name)
     }
     let old = bundle.manifest
@@ -135,7 +136,8 @@ extension BundleRequest {
     _ path: String, _ model: ManagedObjectModel?, _ nameTokens: NameTokens
   ) throws -> (InputFile, RowLines) {
     guard case .values(except: let allowed) = redaction else {
-      throw BundleError(.misuse, "a copy of a bundle can only have values that an allow-list names")
+      throw BundleError(
+        .misuse, "a copy of a bundle can show only the values that an allow-list names")
     }
     var lines = RowLines(of: entities, allowing: allowed, model, nameTokens)
     let made = try ExclusiveOutput(unnamed: StoreBundle.rowsName)
@@ -161,7 +163,9 @@ extension BundleRequest {
       guard isKnown else {
         throw BundleError(
           .unknownName,
-          "the allow-list names \(Quoted.text(permission.name)), which the rows do not have")
+          "the allow-list names \(Quoted.text(permission.name)), which the rows of the bundle do "
+            + "not have"
+        )
       }
     }
     return (try made.input(), lines)
@@ -176,7 +180,7 @@ extension BundleRequest {
       sentences.append("Values of rows, each replaced by a token: \(lines.tokenCount).")
       if lines.hasOlderTokens {
         sentences.append(
-          "Tokens that this copy added cannot be compared with the tokens of the first bundle.")
+          "Tokens that this copy added cannot be compared with the tokens of the original bundle.")
       }
     }
     return sentences + lines.nameTokens.sentences(besideFiles: false)

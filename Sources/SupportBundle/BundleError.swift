@@ -162,22 +162,24 @@ extension BundleError: CustomStringConvertible {
     switch code {
     case .outputExists: "choose another output name; existing files are never replaced"
     case .cannotCreate: "check that the folder exists and can be written to"
-    case .changedWhileReading: "close the app that uses the file, then run again"
+    case .changedWhileReading: "close the app that uses the file, then run the command again"
     case .notAZip, .truncated, .badDirectory, .headerMismatch, .overlap, .badData,
       .sizeMismatch, .checksumMismatch:
       "the file was damaged or changed on its way; ask the sender to send it again"
     case .badName, .duplicateName, .impossibleRatio:
       "do not unpack this archive with other tools: it may have been made to do harm"
     case .tooLarge:
-      "if you trust the sender, unpack the archive where there is space, and pass the unpacked file instead"
+      "if you trust the sender, unpack the archive on a disk with enough space, and pass the "
+        + "unpacked file to lifeboat instead"
     case .encryptedBackup:
       "ask for a backup without encryption, or for the app's own files"
-    case .overLimit: "allow more with --max-size, or ask for less with --include"
+    case .overLimit: "allow a larger bundle with --max-size, or put less into it with --include"
     case .encrypted: "ask for the archive without a zip password"
     case .residue:
       "the store was not changed; tell the makers of lifeboat the name of the entry, but not the text in it"
     case .unsupported:
-      "unpack the archive with the tool that made it, and pass the unpacked files instead"
+      "unpack the archive with the tool that made it, and pass the unpacked files to lifeboat "
+        + "instead"
     case .permissionDenied: "check the permissions of the file and of its folder"
     default: nil
     }

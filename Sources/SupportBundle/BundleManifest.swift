@@ -117,14 +117,14 @@ public struct BundleManifest: Codable, Sendable, Equatable {
     let data = Data(json)
     guard let head = try? decoder.decode(Head.self, from: data), head.schema == Self.schemaName
     else {
-      throw BundleError(.badManifest, "manifest.json is not a bundle manifest")
+      throw BundleError(.badManifest, "manifest.json is not the manifest of a bundle")
     }
     guard head.version == Self.currentVersion else {
       throw BundleError(
         .badManifest, "the manifest has version \(head.version), and only version 1 is supported")
     }
     guard let manifest = try? decoder.decode(Self.self, from: data) else {
-      throw BundleError(.badManifest, "manifest.json lacks a field or gives one the wrong type")
+      throw BundleError(.badManifest, "manifest.json lacks a field, or a field has the wrong type")
     }
     self = manifest
 

@@ -30,7 +30,7 @@ package final class PackedBundle {
     guard found.outcome == .intact else {
       throw BundleError(
         .notIntact,
-        "the bundle does not read back as it was written: \(found.problems.first?.message ?? "")",
+        "the bundle was read back and is not intact: \(found.problems.first?.message ?? "")",
         path: file.path)
     }
   }

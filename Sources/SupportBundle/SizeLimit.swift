@@ -101,7 +101,8 @@ extension BundleRequest {
       guard let next = cut.next(entries, excess: excess, counted) else {
         throw BundleError(
           .overLimit,
-          "reduced as far as possible, the bundle has \(packed.sizeBytes) bytes, and the limit is \(maxBytes) bytes"
+          "the bundle was made as small as possible, but has \(packed.sizeBytes) bytes, and the "
+            + "limit is \(maxBytes) bytes"
         )
       }
       cut = next

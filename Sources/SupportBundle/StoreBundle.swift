@@ -95,7 +95,7 @@ package struct StoreBundle {
     if let metadata = inspection.metadata {
       try gathered.add(
         name: "metadata.json", source: .bytes(json(metadata, as: "metadata")), origin: name,
-        why: "the store's metadata; keys other than Core Data's by name and size only")
+        why: "the store's metadata; of keys that are not Core Data's, only name and size")
       try gathered.add(
         name: "hashes.json",
         source: .bytes(
@@ -115,7 +115,7 @@ package struct StoreBundle {
     try gathered.add(
       name: "counts.json",
       source: .bytes(json(Counts(entities: inspection.entities, tables: inspection.tables))),
-      origin: name, why: "rows of each entity and table")
+      origin: name, why: "number of rows of each entity and table")
     let findings = try inspection.findings.map { finding in
       try text(finding, as: "findings", [.sortedKeys, .withoutEscapingSlashes])
     }.joined()
@@ -208,8 +208,8 @@ package struct StoreBundle {
       "Default values, user info and expressions of the model: they can quote data.")
     if bundled.changedHashCount > 0 {
       gathered.withhold(
-        "Parts of the model that count in version hashes. "
-          + "Entities whose hash is only in hashes.json for this reason: \(bundled.changedHashCount)."
+        "Parts of the model on which version hashes depend. "
+          + "Entities whose hash is therefore only in hashes.json: \(bundled.changedHashCount)."
       )
     }
   }
@@ -313,7 +313,8 @@ extension Redaction {
     switch self {
     case .none: "the rows that can be read, as requested"
     case .values(except: .nothing): "the rows that can be read; a token stands for each value"
-    case .values: "the rows that can be read; a token stands for each value that is not allowed"
+    case .values:
+      "the rows that can be read; a token stands for each value that the allow-list does not name"
     }
   }
 

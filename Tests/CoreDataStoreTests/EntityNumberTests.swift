@@ -49,10 +49,10 @@ import Testing
     let folder = try TemporaryFolder()
     let messages = try Self.store(in: folder.url).check().findings.kept.map(\.message)
     for part in [
-      "1 row has the number of an entity that does not belong to this table",
+      "1 row has an entity number that does not belong to this table",
       "1 row has a Z_ENT that is not the number of an entity",
       "1 row has a pet that is not an integer",
-      "1 row has a Z1_PET that is not the number of an entity that the relationship can lead to",
+      "1 row has a Z1_PET that is not the number of a destination entity of the relationship",
     ] {
       #expect(messages.contains { $0.contains(part) }, "\(messages)")
     }
@@ -64,6 +64,6 @@ import Testing
     let findings = try Self.store(in: folder.url).check().findings.kept
     let found = findings.filter { $0.id.rawValue == "coredata.keyCounter" }
     #expect(found.map(\.table) == ["ZANIMAL"])
-    #expect(found.first?.message.contains("is 7, but Z_PRIMARYKEY gives 1") == true)
+    #expect(found.first?.message.contains("is 7, but Z_PRIMARYKEY records 1") == true)
   }
 }

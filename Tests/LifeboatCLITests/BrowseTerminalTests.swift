@@ -221,7 +221,7 @@ import Testing
     let rows = try Program.run("rows", store)
     let browsed = try Program.run("browse", store)
     #expect(browsed.status == 0 && browsed.text == rows.text && rows.text.contains("note 5"))
-    #expect(browsed.errors.contains("note: no terminal to browse on"))
+    #expect(browsed.errors.contains("note: there is no terminal to browse on"))
     let json = try Program.run("browse", "--json", "-q", store)
     #expect(try json.json() == Program.run("rows", "--json", store).json())
     let missing = try Program.run("browse", store + "x")

@@ -131,7 +131,8 @@ import Testing
     #expect(!names.isEmpty)
     for sentence in names {
       #expect(
-        sentence.contains("left out of records only, because the store's own files have them"))
+        sentence.contains(
+          "left out of the records only, because the store's own files have these names"))
     }
     #expect(try BundleTests.unpack(bundle)["store/" + store.lastPathComponent] != nil)
   }
@@ -178,7 +179,8 @@ import Testing
     let withheld = try whole.json()["manifest"]?["withheld"]?.array?.compactMap(\.string) ?? []
     let ofTheRecord = withheld.filter { $0.hasPrefix("Names of the store's UUID") }
     #expect(
-      ofTheRecord.count == 1 && !ofTheRecord.joined().contains("of records only"), "\(withheld)")
+      ofTheRecord.count == 1 && !ofTheRecord.joined().contains("of the records only"), "\(withheld)"
+    )
   }
 
   /// A record of ours has no text that nobody has thought about.

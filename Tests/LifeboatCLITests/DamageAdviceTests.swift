@@ -125,7 +125,7 @@ import Testing
     try Data("not a model".utf8).write(to: text)
     let like = try Program.run("recover", "-n", "--like", text.path, store.path)
     #expect(like.status == 65 && like.errorCode == "input.noExample")
-    #expect(like.errors.contains("neither a store nor a model"))
+    #expect(like.errors.contains("the path leads to neither"))
     let none = try Program.run("recover", "-n", "--like", folder.url.path + "/none", store.path)
     #expect(none.status == 66 && !none.errors.contains(".,"), "\(none.errors)")
   }

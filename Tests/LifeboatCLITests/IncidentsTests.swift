@@ -77,7 +77,7 @@ struct Quarantines {
     let changed = quarantines.state
     let outcome = try Program.run("incidents", "verify", stores, id)
     #expect(outcome.status == 1)
-    #expect(outcome.text.contains("changed: Notes.sqlite has other bytes than recorded"))
+    #expect(outcome.text.contains("changed: the bytes of Notes.sqlite differ from those recorded"))
     #expect(try Program.run("incidents", "verify", "--exit-zero", stores).status == 0)
     let json = try Program.run("incidents", "verify", "--json", stores)
     #expect(json.status == 1)
@@ -198,7 +198,7 @@ struct Quarantines {
     let shown = try Program.run("incidents", "show", stores, id).text
     #expect(shown.contains("brought back") && !shown.contains("/store"))
     let back = try #require(
-      outcome.text.split(separator: "\n").first { $0.hasPrefix("to go back: ") })
+      outcome.text.split(separator: "\n").first { $0.hasPrefix("to go back, run: ") })
     let replaced = try #require(back.split(separator: " ").last)
     let again = try Program.run("incidents", "restore", "--json", stores, String(replaced))
     #expect(try again.json()["nextStep"]?.string == "open")

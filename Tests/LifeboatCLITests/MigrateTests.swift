@@ -42,7 +42,7 @@ import Testing
     let accepted = try Program.run(
       "return", "accept", sent.path, demo.incident.path, "--model", saved.path)
     #expect(accepted.status == 0, "\(accepted.errors)")
-    #expect(accepted.text.contains("to go back: lifeboat incidents restore"))
+    #expect(accepted.text.contains("to go back, run: lifeboat incidents restore"))
     let database = try SQLiteConnection(current)
     #expect(try database.integer("SELECT count(*) FROM ZNOTE") == 6)
     database.close()

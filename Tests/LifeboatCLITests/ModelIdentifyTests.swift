@@ -81,7 +81,7 @@ import Testing
     #expect(outcome.text.contains("These versions have equal hashes"))
     #expect(
       outcome.text.contains(
-        "It is not known whether the store is older or newer than the models: it fits `SampleModel2`, and the current version is "
+        "It is not known whether the store is older or newer than the models: the store fits `SampleModel2`, and the current version is "
           + "`SampleModel`; `SampleModel` is marked as current, but"))
   }
 
@@ -259,7 +259,7 @@ import Testing
     #expect(report["others"]?[1]?["name"]?.string == "zmessaging2.60.0")
     #expect(report["age"]?["state"]?.string == "unknown")
     let text = try Program.run("model", "identify", store, folder).text
-    #expect(text.contains("no version fits\nnearest is zmessaging2.65.0, "))
+    #expect(text.contains("no version fits\nthe nearest version is zmessaging2.65.0, "))
     #expect(text.contains("with 11 of 18 entities the same\n"))
     #expect(text.contains("  `Message.linkAttachments` was added, Transformable, optional\n"))
   }

@@ -152,7 +152,7 @@ import Testing
     let expected = [
       "Holds           2 entities, 4 attributes, 1 relationship", "Identifier      7",
       "Configuration   Local: Note", "Fetch request   All: Note where body == $B, at most 5",
-      "Problem         Note.pages has the inverse Note.gone, which is missing.",
+      "Problem         Note.pages has the inverse Note.gone, which is not in the model.",
       "Item, abstract\n", "Note, a kind of Item\n", "Class           NoteObject (generated: class)",
       "Was called      Memo", "Hash modifier   v2", "Unique          body with count",
       "Index           byBody: body descending", "User info       k: v",

@@ -116,7 +116,7 @@ import Testing
     let plan = try Program.run(arguments)
     #expect(plan.status == 0)
     #expect(
-      plan.text.contains("It is not known which of the two models came first: "))
+      plan.text.contains("It is not known which came first, the store's model or the target: "))
     #expect(!plan.text.contains("newer") && !plan.text.contains("older"))
     let report = try Program.run(arguments + ["--json"]).json()
     #expect(report["goesBack"]?.boolean == false)

@@ -144,7 +144,7 @@ import Testing
       #expect(outcome.status == 1, "\(arguments): \(outcome.status) \(outcome.errors)")
       #expect(
         outcome.errors.contains(
-          "Notes.sqlite-wal: the file is in the list of the backup, but cannot be read"),
+          "Notes.sqlite-wal: the backup lists the file, but the file cannot be read"),
         "\(arguments): \(outcome.errors)")
     }
     let triage = try Program.run("triage", store)
@@ -192,7 +192,7 @@ import Testing
     #expect(outcome.status == 1, "\(outcome.errors)")
     #expect(
       (outcome.text + outcome.errors).contains(
-        "names in the list that a file of a phone cannot have: 4"))
+        "names in the backup's list that are not possible on a phone: 4"))
     #expect(
       !FileManager.default.fileExists(
         atPath: place.url.deletingLastPathComponent().path + "/escape.db"))
@@ -218,8 +218,9 @@ import Testing
     list.close()
     let search = try Program.run("search", "HomeDomain", backup.path)
     #expect(search.status == 1 && search.text.isEmpty, "\(search.text)")
-    #expect(search.errors.contains("A/gone.db: the file is in the list"), "\(search.errors)")
-    #expect(search.errors.contains("names in the list that a file of a phone cannot have: 1"))
+    #expect(search.errors.contains("A/gone.db: the backup lists the file"), "\(search.errors)")
+    #expect(
+      search.errors.contains("names in the backup's list that are not possible on a phone: 1"))
   }
 
   @Test func aCustodyLogHasTheFilesOfTheStore() throws {

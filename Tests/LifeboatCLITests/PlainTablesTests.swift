@@ -46,7 +46,8 @@ import Testing
       INSERT INTO other VALUES (1);
       """)
     connection.close()
-    let note = "note: columns that the file does not hold are empty: note.length; "
+    let note =
+      "note: columns that SQLite computes when it reads a row are left empty here: note.length"
     for arguments in [
       ["rows", url.path], ["rows", "--all", url.path], ["rows", "--format", "ndjson", url.path],
       ["extract", url.path, "-o", output("rows").path],

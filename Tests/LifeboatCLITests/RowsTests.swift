@@ -34,7 +34,7 @@ import Testing
     #expect(outcome.status == 1, "\(outcome.errors)")
     #expect(outcome.errors.contains("--all") && outcome.errors.contains("--raw"))
     let named = try Program.run("rows", "--entity", "Note", store.path)
-    #expect(named.status == 64 && named.errors.contains("nothing in it names its entities"))
+    #expect(named.status == 64 && named.errors.contains("nothing in the store names its entities"))
   }
 
   /// A table that the schema names without a statement, and that the history of every store has, is one table.

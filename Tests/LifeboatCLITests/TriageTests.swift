@@ -209,7 +209,7 @@ import Testing
     // Without a store, too, what is wrong with the record is said.
     for (record, words) in [
       ("", "incident.json is empty"), ("no record", "incident.json is not JSON"),
-      ("{}", "incident.json is not a record of an incident of this version"),
+      ("{}", "incident.json is not a record of an incident that this version can read"),
     ] {
       try write(Array(record.utf8), "bare/incident.json")
       let line = try #require(try lines(path("bare"))["bare"])

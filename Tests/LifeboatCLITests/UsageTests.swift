@@ -122,7 +122,7 @@ import Testing
     try #require(unsafe rename(store.path, path) == 0)
     let outcome = try Program.run("inspect", path)
     let lines = outcome.text.split(separator: "\n").filter {
-      $0.contains("lifeboat ") && !$0.contains("(lifeboat check says")
+      $0.contains("lifeboat ") && !$0.contains("(lifeboat check lists")
     }
     #expect(lines.count == 2)
     for line in lines {

@@ -181,7 +181,7 @@ import Testing
     #expect(rejects.count == 1)
     #expect(
       rejects.first?.hasPrefix(
-        #"{"entity":"Note","pk":1,"reason":"a row of the present store has the same unique values, but other values for: ZTEXT (row 5)","store":"old","values":{"Z_PK":1,"#
+        #"{"entity":"Note","pk":1,"reason":"a row of the present store has the same unique values, but differs in: ZTEXT (row 5)","store":"old","values":{"Z_PK":1,"#
       ) == true, "\(rejects)")
   }
 
@@ -216,7 +216,7 @@ import Testing
     #expect(report.merge?.differingCount == 0)
     let rejects = try Self.rejects(report)
     #expect(rejects.count == 2)
-    #expect(rejects.allSatisfy { $0.contains("of the old store replaces its values") })
+    #expect(rejects.allSatisfy { $0.contains("of the old store replaces these values") })
     #expect(!report.isLossless)
   }
 

@@ -145,7 +145,7 @@ import Testing
     #expect(report.rejectedCount == 0 && report.cutCount == 0)
     #expect(
       report.steps.last?.notes == [
-        "IEM_Transform_Country was carried out by the class Migrations.Country5ToCountry6Policy of the app",
+        "mapping IEM_Transform_Country was carried out by the class Migrations.Country5ToCountry6Policy of the app",
         "policies made 2 objects of Continent",
       ])
     let rows = try NamedRow.all(of: output)

@@ -531,7 +531,7 @@ import Testing
     let rejects = try String(contentsOfFile: #require(report.rejects), encoding: .utf8)
     #expect(rejects.split(separator: "\n").count == 3)
     #expect(
-      rejects.contains("the new model demands a value of ZFIRST, and the app's code gave none"))
+      rejects.contains("the new model requires a value for ZFIRST, but the app's code gave none"))
   }
 
   /// A class of another module is not taken for the one of that name.

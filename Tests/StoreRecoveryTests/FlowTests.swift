@@ -434,7 +434,8 @@ import Testing
     #expect((failed.error as? StoreRecoveryError)?.code == (isLeaseHeld ? .inUse : nil))
     #expect(failed.verdict.action == (isLeaseHeld ? .retry : .refuse))
     #expect(failed.verdict.rule == (isLeaseHeld ? .storeInUse : .quarantineUnfinished))
-    #expect(failed.verdict.reason.hasSuffix("the earlier one is kept, and the next open continues"))
+    #expect(
+      failed.verdict.reason.hasSuffix("the earlier store is kept, and the next open tries again"))
     let notice = failed.notice(in: IncidentTexts(preferring: ["en"]), app: "Done")
     #expect(notice.situation == (isLeaseHeld ? .inUse : .technical))
     let kept = bench.incompatible + "/\(Workbench.stamp)/store"

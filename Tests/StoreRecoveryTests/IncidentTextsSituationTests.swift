@@ -235,7 +235,7 @@ import Testing
       "Incident: 2026-11-20-21-53-07Z", "Set aside: 2026-11-20 21:53 UTC", "App: Done 2.1",
       "Store: Done.sqlite", "Verdict: incompatible, quarantine", "Rule: model.mismatch",
       "Main file: file, 8192 bytes, can be read", "Store UUID: 0C2E9C3A",
-      "Written by: a model version that is not at hand", "Expected: Model 2",
+      "Written by: an unknown model version", "Expected: Model 2",
       "  Task: \(String(repeating: "aa", count: 32)) \(String(repeating: "cc", count: 32))",
       "Entities that agree: 1", "Structure: no damage found",
       "  Done.sqlite-wal: file, wal, \(bench.size(of: incident, "Done.sqlite-wal")) bytes",

@@ -260,7 +260,7 @@ import Testing
     #expect(evidence.wal?.loss == nil)
     #expect(evidence.wal?.doubt?.kind == (isHalved ? .cutShort : nil), "a partial frame")
     let sentence = try #require(evidence.silentLossSentence)
-    #expect(sentence.contains(isHalved ? "not for certain" : "cannot be excluded"))
+    #expect(sentence.contains(isHalved ? "not certain" : "cannot be excluded"))
     let seen = try recovery.openSynchronously { try Self.opener($0) }.handle
     #expect(isHalved ? (11..<60).contains(seen) : seen == 10)
   }

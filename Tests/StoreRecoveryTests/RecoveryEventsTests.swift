@@ -142,8 +142,8 @@ import Testing
       events.map(\.description) == [
         "finished a move that an earlier run began (2026-11-20-21-53-07Z)",
         "undid a move that an earlier run began (2026-11-20-21-53-07Z)",
-        "the store did not open: incompatible, so quarantine, by model.mismatch",
-        "set the store aside as 2026-11-20-21-53-07Z: incompatible, by model.mismatch",
+        "the store did not open (incompatible); action: quarantine, rule: model.mismatch",
+        "set the store aside as 2026-11-20-21-53-07Z (incompatible, rule: model.mismatch)",
         "could not set the store aside or bring it back: NSCocoaErrorDomain 134100",
         "could not set the store aside or bring it back: quarantine.moveFailed",
         "put the store back, because no fresh one could be opened (2026-11-20-21-53-07Z): NSCocoaErrorDomain 134100",

@@ -143,7 +143,7 @@ import Testing
     for html in [html, main] {
       #expect(!html.contains(">Note 0<"))
       #expect(html.contains("<tr class=\"unknown\"><th scope=\"row\">Note ?</th>"))
-      #expect(html.contains("<td>not known: its number is lost</td>"))
+      #expect(html.contains("<td>not known: the number of the row is lost</td>"))
     }
   }
 

@@ -88,7 +88,7 @@ enum BackgroundReading: Sendable {
         list.items(counts),
         note: damage == 0
           ? nil
-          : "\(Quantity.count(damage, "finding")) of damage while counting; F shows them"
+          : "\(Quantity.count(damage, "finding")) of damage met while counting; press F to see them"
       ))
   }
 
@@ -116,7 +116,7 @@ enum BackgroundReading: Sendable {
       : "\(Quantity.count(check.damageCount, "finding")) of damage"
     note += ", \(Quantity.count(notes, "note"))"
     if check.findingCount > items.count {
-      note += "; the first \(Quantity.count(items.count)) are shown"
+      note += "; only the first \(Quantity.count(items.count)) of them are shown"
     }
     if !check.notChecked.isEmpty {
       note += "; not checked: " + check.notChecked.map(\.message).joined(separator: "; ")
@@ -179,7 +179,8 @@ enum BackgroundReading: Sendable {
         note:
           "\(Quantity.count(total, "page")) of \(Quantity.count(database.header.pageSize)) bytes: "
           + "b-trees, then pages in order"
-          + (isCutOff ? "; the first \(Quantity.count(maxRuns)) runs are shown" : "")))
+          + (isCutOff
+            ? "; only the first \(Quantity.count(maxRuns)) runs of pages are shown" : "")))
   }
 
   private static func detail(

@@ -27,7 +27,7 @@ struct Browse: StoreReader {
   @Argument(help: .store, completion: .file())
   var path: String
 
-  @Flag(name: .long, help: "Plain lines and a prompt instead of the full screen.")
+  @Flag(name: .long, help: "Use plain lines and a prompt instead of the full screen.")
   var linear = false
 
   @Option(
@@ -64,8 +64,8 @@ struct Browse: StoreReader {
   private func printRows(_ input: StoreInput) throws {
     if !display.json {
       display.note(
-        "note: no terminal to browse on; the rows follow as lifeboat rows prints them "
-          + "(--linear browses in plain lines)")
+        "note: there is no terminal to browse on, so the rows are printed as by lifeboat rows "
+          + "(to browse in plain lines, add --linear)")
     }
     var command = try Rows.parse(["--", path])
     command.rows.model = model

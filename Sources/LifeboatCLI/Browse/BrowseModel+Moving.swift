@@ -76,7 +76,7 @@ extension BrowseModel {
       }
     case .text("]"), .text("["):
       let starts = rows.window?.sectionStarts ?? []
-      guard !starts.isEmpty else { return message = "there are no sections; S makes them" }
+      guard !starts.isEmpty else { return message = "there are no sections; press S to make them" }
       let cursor = rows.cursor
       let target =
         key == .text("]") ? starts.first { $0 > cursor } : starts.last { $0 < cursor }
@@ -100,7 +100,7 @@ extension BrowseModel {
     case .end, .text("G"): text.top = .max
     case .left, .text("h"): return back()
     case .text("x"):
-      guard text.text.bytes != nil else { return message = "this text has no bytes to show" }
+      guard text.text.bytes != nil else { return message = "this value cannot be shown as bytes" }
       text.showsBytes.toggle()
       text.top = 0
     default: return unknown(key)

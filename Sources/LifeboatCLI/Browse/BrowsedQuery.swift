@@ -146,7 +146,7 @@ final class BrowsedQuery {
       if case .live(let index) = rows { try index.advance(Self.leavesInStep) }
       if query.needsOrder, indexCount > SortedRows.limit {
         note =
-          "not sorted: more than \(Quantity.count(SortedRows.limit)) rows; filter them first (f)"
+          "not sorted: more than \(Quantity.count(SortedRows.limit)) rows; press f to filter them first"
         isOrdered = true
       }
       return

@@ -102,17 +102,20 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
 
   func validate() throws {
     guard (redact == .listed) == (packing.allow != nil) else {
-      throw ValidationError("--redact listed and --allow FILE only work together.")
+      throw ValidationError(
+        packing.allow == nil
+          ? "--redact listed needs an allow-list: add --allow FILE."
+          : "--allow is only for --redact listed: add --redact listed.")
     }
     guard numbers == nil || include.contents == .rows && redact != Redact.none else {
       throw ValidationError(
-        "--numbers is about redacted rows: add --include rows, without --redact none.")
+        "--numbers is only for redacted rows: add --include rows, and leave out --redact none.")
     }
     guard redact == nil || include.contents == .rows else {
       throw ValidationError(
         include.contents == .store
-          ? "The files of a store hold all values: --include store cannot be redacted."
-          : "--redact says what happens to rows; add --include rows.")
+          ? "--redact cannot be used with --include store: the files of a store hold all values."
+          : "--redact is only for rows; add --include rows.")
     }
   }
 
@@ -173,7 +176,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   private func warnings(_ request: BundleRequest, isDecrypted: Bool) -> [String] {
     let decrypted =
       "the store is encrypted, but its values are not encrypted in the bundle"
-      + (request.encryption == nil ? "; --to RECIPIENT encrypts the bundle" : "")
+      + (request.encryption == nil ? "; to encrypt the bundle, add --to RECIPIENT" : "")
     switch (request.contents, request.redaction) {
     case (.store, _):
       return [
@@ -185,7 +188,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       return ["the bundle holds rows as they are, with everything that the user has entered"]
         + (isDecrypted ? [decrypted] : [])
     case (.rows, .values(let allowed)) where allowed != .nothing:
-      return ["the bundle holds the values that the allow-list names"]
+      return ["the bundle holds readable values of the attributes in the allow-list"]
         + (isDecrypted ? [decrypted] : [])
     default: return []
     }

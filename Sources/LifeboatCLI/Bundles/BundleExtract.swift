@@ -28,7 +28,7 @@ struct BundleExtract: ParsableCommand {
 
   @Option(
     name: .customLong("max-size"),
-    help: "The number of bytes to write at most; default: 100 times the bundle, at least 64 MiB.")
+    help: "The maximum number of bytes to write; default: 100 times the bundle, at least 64 MiB.")
   var maxSize: ByteCount?
 
   @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions

@@ -61,7 +61,8 @@ struct BundleKeygen: ParsableCommand {
     } else {
       try display.write(publicKey + "\n")
       display.note(
-        "the secret key is in \(output): keep this file, and give only the public key away")
+        "the secret key is in \(output): keep this file secret, and give others only the "
+          + "public key")
     }
   }
 }

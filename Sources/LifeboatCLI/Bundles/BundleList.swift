@@ -54,7 +54,7 @@ struct BundleList: ParsableCommand {
       throw Failure(
         65, "bundle.manifestMissing",
         "\(path): not a support bundle: the archive has no manifest.json",
-        hint: "to list the entries of a plain zip archive, run: unzip -l")
+        hint: "to list the entries of a plain zip archive, run: unzip -l FILE")
     }
     let contents = try BundleContents(of: reader)
     if display.json {

@@ -26,7 +26,7 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
   @Argument(help: "The bundle.", completion: .file())
   var path: String
 
-  @Option(name: .long, help: "What stays: rows, rows:ENTITY,… or structure.")
+  @Option(name: .long, help: "What the copy keeps: rows, rows:ENTITY,… or structure.")
   var include = BundleCreate.Include(.rows)
 
   @OptionGroup var packing: PackingOptions
@@ -67,7 +67,7 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
         "A redacted copy never holds the store; use --include rows or --include structure.")
     }
     guard packing.allow == nil || include.contents == .rows else {
-      throw ValidationError("--allow is for rows; add --include rows.")
+      throw ValidationError("--allow is only for rows; add --include rows.")
     }
   }
 
@@ -82,13 +82,13 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
     guard let bundle = input.bundle, let file = input.file else {
       throw Failure(
         65, BundleError.Code.badManifest.rawValue, "\(path) is not a bundle",
-        hint: "make one with: lifeboat bundle create")
+        hint: "to make a bundle, run: lifeboat bundle create STORE -o FILE")
     }
     let verification = try BundleVerification.verify(file)
     guard verification.outcome == .intact else {
       throw Failure(
         65, BundleError.Code.notIntact.rawValue,
-        "\(path) is not as it was made: \(verification.problems.first?.message ?? "")",
+        "\(path) was changed after it was made: \(verification.problems.first?.message ?? "")",
         hint: "to see what is wrong, run: lifeboat bundle verify \(ShellText.path(path))")
     }
     try packing.target.map(input.check)

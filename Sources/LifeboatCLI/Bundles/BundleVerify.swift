@@ -22,7 +22,7 @@ struct BundleVerify: ParsableCommand {
   @Option(
     name: .customLong("public-key"),
     help:
-      "Check that this public key of minisign has signed the bundle; give the key itself or its file."
+      "Check the signature of the bundle with this minisign public key; give the key itself or its file."
   )
   var publicKey: String?
 
@@ -158,7 +158,7 @@ struct BundleVerify: ParsableCommand {
       throw Failure(
         65, problem?.id.rawValue ?? "bundle.notAZip",
         "\(path): not a support bundle: \(problem?.message ?? "")",
-        hint: "a bundle is made with: lifeboat bundle create STORE -o FILE")
+        hint: "to make a bundle, run: lifeboat bundle create STORE -o FILE")
     }
   }
 }

@@ -14,7 +14,7 @@ struct EncryptionOptions: ParsableArguments {
   @Option(
     name: .long,
     help:
-      "Encrypt to this public key (age1…), or to the keys in this file; may be repeated. Only key owners can open it."
+      "Encrypt to this public key (age1…), or to the keys in this file; may be repeated. Only the owners of these keys can open the bundle."
   )
   var to: [String] = []
 
@@ -48,9 +48,9 @@ struct EncryptionOptions: ParsableArguments {
       if PathText.dropping(prefix: "AGE-SECRET-KEY-", from: name.uppercased()) != nil {
         throw Failure(
           64, AgeError.Code.badKey.rawValue,
-          "--to: a secret key stands where a public one is expected",
+          "--to takes a public key, but a secret key was given",
           hint:
-            "the secret key was visible on the command line: make a new key, and give the public key in its file"
+            "others may have seen the secret key on the command line: make a new key, and give --to its public key"
         )
       }
       if PathText.dropping(prefix: "age1", from: name) != nil {
@@ -146,7 +146,8 @@ struct BundleSecretOptions: ParsableArguments {
   func open(_ path: String) throws -> BundleFile {
     try Self.bundle(
       at: path, secrets(),
-      hint: "name the secret key with --identity, or the passphrase with --passphrase-file")
+      hint: "give the file of the secret key with --identity, or the file of the passphrase "
+        + "with --passphrase-file")
   }
 
   /// Opens the bundle at a path. If `options` is nil, an encrypted bundle is refused.
@@ -175,7 +176,7 @@ enum KeyFile {
   /// Reads the file at a path, and parses the keys in it with `keys`. `hint` tells the user what to do if the file is
   /// missing.
   static func read<Key>(
-    _ path: String, ifMissing hint: String = "make a key with: lifeboat bundle keygen -o FILE",
+    _ path: String, ifMissing hint: String = "to make a key, run: lifeboat bundle keygen -o FILE",
     _ keys: ([UInt8]) throws(AgeError) -> [Key]
   ) throws -> [Key] {
     let bytes = try bytes(path, ifMissing: hint)
@@ -205,7 +206,9 @@ enum KeyFile {
       $0 != 0x0a && $0 != 0x0d
     }
     guard !line.isEmpty else {
-      throw Failure(65, AgeError.Code.badKey.rawValue, "\(path): the first line is empty")
+      throw Failure(
+        65, AgeError.Code.badKey.rawValue,
+        "\(path): the first line is empty; it must be the passphrase or key")
     }
     return Array(line)
   }
@@ -224,7 +227,7 @@ enum KeyFile {
         isThere
           ? "the file of the key or passphrase cannot be read, \(path)"
           : "no file with a key or passphrase is at this path, \(path)",
-        hint: isThere ? "check the permissions, and that the path is that of a file" : hint)
+        hint: isThere ? "check the permissions, and that the path names a file" : hint)
     }
     guard data.count <= AgeKeyFile.maxBytes else {
       throw Failure(65, AgeError.Code.badKey.rawValue, "\(path) is too large for a file of keys")

@@ -112,7 +112,7 @@ struct PackingOptions: ParsableArguments {
     _ display: DisplayOptions
   ) -> String {
     guard let target else {
-      return "This would leave the machine, in \(Quantity.bytes(receipt.sizeBytes)):\n"
+      return "This would leave the machine, in a bundle of \(Quantity.bytes(receipt.sizeBytes)):\n"
         + BundleText.lines(receipt.manifest, display)
     }
     let how =

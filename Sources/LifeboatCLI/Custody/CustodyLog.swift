@@ -114,7 +114,8 @@ struct CustodyLog {
     guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else {
       throw Failure(
         73, "custody.cannotOpen", "the custody log cannot be opened for appending, \(path)",
-        hint: "check its folder and permissions; the run itself was completed")
+        hint: "the run was completed, but has no record; check the permissions of the log and of "
+          + "its folder")
     }
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     let tail = try tail(of: handle)

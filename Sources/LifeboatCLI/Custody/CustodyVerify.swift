@@ -94,15 +94,15 @@ struct CustodyVerify: ParsableCommand {
         }
         note(
           "custody.badLine",
-          "the line is not a record; a run may have been ended while it wrote the line")
+          "the line is not a record; perhaps a run was stopped while it wrote the line")
         return
       }
       if record.previousSHA256 != last {
         note(
           "custody.brokenChain",
           last == nil
-            ? "lines before the first one were removed"
-            : "the line before this one was changed, removed or added: its hash is not the recorded one"
+            ? "the log began with other lines, which were removed"
+            : "the line before this one was changed, removed or added: its hash differs from the hash that this line records"
         )
       }
       for input in record.inputs ?? [] where input.sha256Before != input.sha256After {

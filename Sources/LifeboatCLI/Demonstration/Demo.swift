@@ -238,7 +238,7 @@ struct DemoPlace: Sendable {
       var failure = Failure(error) ?? Failure(foreign: error), failure.code != "output.exists"
     else { return error }
     failure.hint =
-      "the files that are left are in \(ShellText.path(folder.path)); they may be deleted"
+      "the demo left files in \(ShellText.path(folder.path)); you may delete them"
     return failure
   }
 }

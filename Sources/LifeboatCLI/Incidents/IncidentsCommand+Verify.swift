@@ -74,7 +74,7 @@ struct IncidentsVerify: ParsableCommand {
     case .intact: "unchanged since it was set aside"
     case .moved: "no longer kept here: the store was restored or put back"
     case .different:
-      "changed since it was set aside, \(Quantity.count(count)) of its files \(count == 1 ? "differs" : "differ")"
+      "changed since it was set aside: \(Quantity.count(count)) of its files \(count == 1 ? "differs" : "differ")"
     case .unread: check.problem ?? "files that cannot be read: \(Quantity.count(count))"
     default: check.problem ?? check.finding.rawValue
     }

@@ -128,7 +128,7 @@ struct IncidentsShow: ParsableCommand {
 struct IncidentsRestore: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore",
-    abstract: "Bring a set-aside store back; the current one is set aside in turn.",
+    abstract: "Bring a set-aside store back; the current store is set aside in turn.",
     discussion: """
       Example: lifeboat incidents restore ~/Stores 2026-11-20-21-53-07Z
 
@@ -182,7 +182,7 @@ struct IncidentsRestore: ParsableCommand {
     var text = "restored:\n"
     for path in result.restored { text += "  \(VisibleText.visible(path))\n" }
     if let replaced = result.replaced {
-      text += "the store that was there is kept as incident \(replaced.id)\n"
+      text += "the store that was replaced is kept as incident \(replaced.id)\n"
     }
     for difference in result.differences {
       let start = difference.id == .notCompared ? "" : "changed since the store was set aside: "
@@ -208,7 +208,7 @@ struct IncidentsRestore: ParsableCommand {
       }
     if let replaced = result.replaced {
       text +=
-        "to go back: lifeboat incidents restore \(ShellText.path(folder)) \(ShellText.quoted(replaced.id))\n"
+        "to go back, run: lifeboat incidents restore \(ShellText.path(folder)) \(ShellText.quoted(replaced.id))\n"
     }
     return text
   }
@@ -219,7 +219,7 @@ struct IncidentsRestore: ParsableCommand {
 struct IncidentPlace: ParsableArguments {
   @Argument(
     help:
-      "The incident's folder, Incompatible/ID. Or, followed by ID: the store's folder, or its Incompatible folder.",
+      "The incident's folder, Incompatible/ID. Or the store's folder, or its Incompatible folder, followed by ID.",
     completion: .directory)
   var folder: String
 
@@ -233,7 +233,7 @@ struct IncidentPlace: ParsableArguments {
       throw Failure(
         64, "usage.noIncident", "\(folder): no incident of this folder was named",
         hint:
-          "name an incident after the folder; to see them all, run: lifeboat incidents list \(ShellText.path(folder))"
+          "give the name of an incident after the folder; to see all names, run: lifeboat incidents list \(ShellText.path(folder))"
       )
     }
     return (folder, id)
@@ -325,7 +325,7 @@ enum IncidentText {
       "Verdict", "\(incident.verdict.finding.rawValue), \(incident.verdict.action.rawValue)")
     block.add("Because", incident.verdict.reason)
     if let model = incident.model {
-      block.add("Written by", model.writtenBy ?? "a model version that is not at hand")
+      block.add("Written by", model.writtenBy ?? "an unknown model version")
       if let expected = model.expected { block.add("Expected", expected) }
       if !model.differing.isEmpty {
         block.add("Entities that differ", model.differing.joined(separator: ", "))

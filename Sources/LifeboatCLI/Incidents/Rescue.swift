@@ -199,7 +199,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     let mode = String(traits.mode, radix: 8)
     display.note(
       "note: the fresh store has the group \(fresh.group): you may not give it the group \(traits.group) of the old "
-        + "one. If the members of that group share the store, root, or the owner as such a member, must run: "
+        + "store. If the members of that group share the store, ask root, or an owner in that group, to run: "
         + "chgrp \(traits.group) \(ShellText.path(path)) && chmod \(mode) \(ShellText.path(path))")
   }
 
@@ -254,12 +254,12 @@ struct Rescue: ParsableCommand, RecordedCommand {
       let holder = judgement.evidence.lockHolder.map { " (process \($0))" } ?? ""
       return "close the program that has the store open\(holder) and try again"
     case .holdNoSpace:
-      return "free some space and try again, or ask for less with --policy min-free=SIZE"
+      return "free some space and try again, or lower the limit with --policy min-free=SIZE"
     case .holdFreshFails: return "free some space on the volume and try again"
     case .storeMainMissing:
       return
         "copy the log into another folder; make an empty file with the name of the store beside the copy; "
-        + "then read the empty file with: lifeboat recover"
+        + "then run lifeboat recover on the empty file"
     default:
       return judgement.verdict.finding == .corrupt
         ? "to save what can be read, run: lifeboat recover \(path) -o NEW.sqlite"
@@ -276,7 +276,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     // If no program has the store open, the examination covers only the store's tables.
     case .open:
       block.add(
-        name, "fits \(expected); nothing to do, no damage was found in its tables", tone: .green)
+        name, "fits \(expected); nothing to do: no damage was found in the store's tables",
+        tone: .green)
     case .quarantine:
       block.add(
         name, onlyReports ? "would be set aside and replaced" : "will be set aside and replaced",
@@ -285,7 +286,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
     block.add("Verdict", "\(verdict.finding.rawValue): \(verdict.reason)")
     if evidence.recordedHashes != nil {
-      block.add("Written by", evidence.writtenBy ?? "a version that is not among these models")
+      block.add("Written by", evidence.writtenBy ?? "a version that is not among the given models")
       block.add("Expected", expected)
     }
     if let comparison = evidence.comparison, !comparison.isEqual {

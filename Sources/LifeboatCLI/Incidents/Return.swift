@@ -199,7 +199,7 @@ struct ReturnAccept: ParsableCommand {
       return expected
     }
     let accepted = try withExtendedLifetime(interruption) {
-      try IncidentFolder.changing("the returned store is not in place") {
+      try IncidentFolder.changing("the returned store was not put in place") {
         try incidents.accept(
           return: URL(fileURLWithPath: file), for: argument.incident.id, fitting: expected)
       }
@@ -217,8 +217,8 @@ struct ReturnAccept: ParsableCommand {
     if let replaced = accepted.restoration.replaced {
       let folder = ShellText.path(PathText.folder(of: PathText.withoutTrailingSlashes(incident)))
       text +=
-        "the store that was there is kept as incident "
-        + "\(replaced.id)\nto go back: lifeboat incidents restore \(folder) \(ShellText.quoted(replaced.id))\n"
+        "the store that was replaced is kept as incident "
+        + "\(replaced.id)\nto go back, run: lifeboat incidents restore \(folder) \(ShellText.quoted(replaced.id))\n"
     }
     try display.write(text)
   }

@@ -87,7 +87,7 @@ struct MigrationRoute {
       guard others.isEmpty else {
         throw Failure(
           64, "usage.whichVersion", "several of the models have a current version",
-          hint: "name the one to migrate to with \(versionOption)")
+          hint: "name the version to migrate to with \(versionOption)")
       }
       return try marked.version()
     }

@@ -42,7 +42,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
   @Option(
     name: .customLong("model-version"),
     help:
-      "The version to write; by default all versions into a .xcdatamodeld or .momd, else the current one."
+      "The version to write; default: all versions for .xcdatamodeld and .momd, otherwise the current version."
   )
   var modelVersion: String?
 
@@ -148,7 +148,8 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
     let differing = report.versions.flatMap(\.differingHashes)
     var read =
       equal == names.count
-      ? "read back as the same model" : "read back, the same except for what was lost"
+      ? "read back as the same model"
+      : "read back as the same model, except for what was lost"
     read +=
       differing.isEmpty
       ? "; \(hashes) the same" : "; \(Quantity.count(differing.count)) of \(hashes) differ"
@@ -229,7 +230,7 @@ private struct ConversionPlan {
         64, "usage.whichVersion",
         "\(input.path) holds \(bundles.count) models: "
           + bundles.prefix(10).joined(separator: ", "),
-        hint: "name one of them, or one version with --model-version")
+        hint: "name one of these models, or one version with --model-version")
     }
     return input.versions
   }

@@ -46,7 +46,7 @@ struct ModelIdentify: ParsableCommand {
   @Option(
     name: .long,
     help:
-      "The Core Data framework version that the app runs on; a store that a later one wrote counts as newer."
+      "The Core Data framework version that the app runs on; a store that a later version wrote counts as newer."
   )
   var framework: Int64?
 
@@ -55,7 +55,7 @@ struct ModelIdentify: ParsableCommand {
 
   func validate() throws {
     guard hashes != nil || !models.isEmpty else {
-      throw ValidationError("Name the models after the store.")
+      throw ValidationError("Give at least one model as an argument after the store.")
     }
   }
 
@@ -174,7 +174,8 @@ struct ModelIdentify: ParsableCommand {
   private func nearest(_ found: ModelIdentification, _ report: ModelIdentifyReport) -> String {
     guard let nearest = found.nearest else { return "" }
     let count = found.record.hashes.count
-    var text = "nearest is \(place(nearest.version)), with \(nearest.agreement.agreeing.count) of "
+    var text = "the nearest version is \(place(nearest.version)), "
+    text += "with \(nearest.agreement.agreeing.count) of "
     text += counted(count, "entity", "entities") + " the same\n"
     let agreement = nearest.agreement
     for name in agreement.differing { text += "  \(VisibleText.visible(name)) differs\n" }
@@ -195,7 +196,7 @@ struct ModelIdentify: ParsableCommand {
     let others = (found.possible + found.others).dropFirst().prefix(3)
     for other in others {
       text +=
-        "next is \(place(other.version)), with \(other.agreement.agreeing.count) of \(count) the same\n"
+        "the next version is \(place(other.version)), with \(other.agreement.agreeing.count) of \(count) entities the same\n"
     }
     return text
   }

@@ -95,7 +95,7 @@ struct ModelShow: ParsableCommand {
     guard format != .text else { return }
     throw Failure(
       64, "usage.noPicture", "\(path) is \(what), which has no entities to draw",
-      hint: "leave out --format \(format.rawValue), or name the model itself")
+      hint: "leave out --format \(format.rawValue), or give the path of a model with entities")
   }
 
   // MARK: Optimised models
@@ -119,14 +119,17 @@ struct ModelShow: ParsableCommand {
       Quantity.count(optimised.entityCount, "entity", "entities") + ", "
         + Quantity.count(optimised.propertyCount, "property", "properties"))
     block.add(
-      "Version of", names.isEmpty ? "no model in the same folder" : names.joined(separator: ", "))
+      "Version of",
+      names.isEmpty
+        ? "not known: no model in the same folder has the same hashes"
+        : names.joined(separator: ", "))
     let identifiers = optimised.versionIdentifiers.filter { !$0.isEmpty }
     if !identifiers.isEmpty { block.add("Identifier", identifiers.joined(separator: ", ")) }
     block.add("Hashes", "\(Quantity.count(optimised.hashes.count)), of entities and properties")
     block.add("Names", optimised.entityStrings.joined(separator: ", "))
     block.add("Strings", optimised.strings.joined(separator: ", "))
     for problem in optimised.problems { block.add("Problem", problem, tone: .yellow) }
-    block.add("Not read", "everything else; read the .mom of the same name instead")
+    block.add("Not read", "the rest of the model; for all of it, give the .mom of the same name")
     try display.write(block.text(width: display.width, style: display.style))
   }
 }

@@ -71,7 +71,7 @@ struct ModelText {
   var problems: [ModelProblem] { version.unreadValues + model.validate() }
 
   static let optimised =
-    "an .omo of the same version is in the same folder; only the hashes of the .omo are read"
+    "the folder also holds an .omo of this version; of the .omo, only the hashes are read"
 
   /// The facts about the model as a whole: counts, identifiers, configurations and fetch requests.
   var modelFacts: [(name: String, value: String)] {
@@ -305,7 +305,7 @@ struct AttributeText {
 
   private static func text(_ value: DefaultValue) -> String {
     if case .string(let text) = value { return "\"\(text)\"" }
-    if case .date(let seconds) = value { return "\(seconds) s after the start of 2001" }
+    if case .date(let seconds) = value { return "\(seconds) s after 2001-01-01 00:00 UTC" }
     return value.text
   }
 
@@ -313,8 +313,8 @@ struct AttributeText {
     switch validation.form {
     case .minimumNumber(let limit): "at least \(number(limit))"
     case .maximumNumber(let limit): "at most \(number(limit))"
-    case .earliestDate(let date): "not before \(date) s after the start of 2001"
-    case .latestDate(let date): "not after \(date) s after the start of 2001"
+    case .earliestDate(let date): "not earlier than \(date) s after 2001-01-01 00:00 UTC"
+    case .latestDate(let date): "not later than \(date) s after 2001-01-01 00:00 UTC"
     case .minimumLength(let count): "at least \(Quantity.count(count, "character"))"
     case .maximumLength(let count): "at most \(Quantity.count(count, "character"))"
     case .pattern(let pattern): "must match \(pattern)"

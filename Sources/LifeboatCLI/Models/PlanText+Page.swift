@@ -17,10 +17,12 @@ extension PlanText {
       if isDirect { page.direct = nil }
     }
     if plan.goesBack {
-      page.remarks.append("This is a migration to an older version: the store has a newer one.")
+      page.remarks.append(
+        "This migration goes back to an older version: the version of the store is newer.")
     }
     if plan.start.path != nil, let doubt = plan.orderDoubt {
-      page.remarks.append("It is not known which of the two models came first: \(doubt).")
+      page.remarks.append(
+        "It is not known which came first, the store's model or the target: \(doubt).")
     }
     if let noFit { page.remarks.append(noFit) }
     if let advice = advice(for: name) { page.remarks.append(advice.joined(separator: " ")) }
@@ -71,9 +73,9 @@ extension PlanText {
       ("source", standing.nearestSource), ("destination", standing.nearestDestination),
     ].map { side, nearest in
       nearest.map {
-        "its \(side) is nearest to `\($0.versionName)`, with \($0.agreeing) of \(counted($0.of, "entity", "entities")) the same"
-      } ?? "no version has an entity of its \(side)"
+        "the version nearest to its \(side) is `\($0.versionName)`, with \($0.agreeing) of \(counted($0.of, "entity", "entities")) the same"
+      } ?? "no version has any of its \(side) entities"
     }
-    return "for none of these versions: " + sides.joined(separator: "; ")
+    return "fits none of these versions: " + sides.joined(separator: "; ")
   }
 }

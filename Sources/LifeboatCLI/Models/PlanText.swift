@@ -24,10 +24,11 @@ struct PlanText {
     text += style.apply(VisibleText.visible(store), .bold)
     text += ": from \(start) to \(target), \(Quantity.count(steps.count, "step"))\n"
     if plan.goesBack {
-      text += "This is a migration to an older version: the store has a newer one.\n"
+      text += "This migration goes back to an older version: the version of the store is newer.\n"
     }
     if plan.start.path != nil, let doubt = plan.orderDoubt {
-      text += "It is not known which of the two models came first: \(VisibleText.visible(doubt)).\n"
+      text += "It is not known which came first, the store's model or the target: "
+      text += "\(VisibleText.visible(doubt)).\n"
     }
     text += ownModel()
     for (index, step) in steps.enumerated() {
@@ -63,7 +64,8 @@ struct PlanText {
     case .mappings(let items):
       var lines = ["by \(models(items))"]
       if items.count > 1 {
-        lines.append("each migrates its part of the entities; the app decides their order")
+        lines.append(
+          "each mapping model migrates some of the entities; the app decides which comes first")
       }
       let entities = items.flatMap { $0.compiled?.entityMappings ?? [] }
         .filter { $0.migrationPolicyClassName != nil }
@@ -78,7 +80,7 @@ struct PlanText {
         ["inferred, as lightweight migration does it"] + conditions.map { "fails if \($0)" }, []
       )
     case .uncertain(_, let doubts):
-      return (["inferred, if lightweight migration can do it; this is not known:"], doubts)
+      return (["inferred, but it is not known whether lightweight migration can do it:"], doubts)
     }
   }
 
@@ -127,8 +129,8 @@ struct PlanText {
       plan.steps != nil
     else { return nil }
     return [
-      "Core Data then finds no source model and stops with error 134130, unless the app is given",
-      "the store's own model: lifeboat model convert \(ShellText.path(store)) -o …",
+      "Without the store's own model, Core Data stops with error 134130: it finds no source model.",
+      "To get this model for the app, run: lifeboat model convert \(ShellText.path(store)) -o …",
     ]
   }
 
@@ -146,7 +148,7 @@ struct PlanText {
     case .uncertain: text += "inferred, if lightweight migration can do it"
     }
     let passes = steps.contains { if case .mappings = $0.way { true } else { false } }
-    if passes { text += ", without the mapping models on the way" }
+    if passes { text += ", without the mapping models of the steps above" }
     if let losses = Self.losses(direct.losses) {
       text += "; it leaves behind \(VisibleText.visible(losses))"
     }
@@ -155,7 +157,7 @@ struct PlanText {
 
   private func noWay(_ start: String, _ target: String) -> String {
     var text = style.apply(VisibleText.visible(store), .bold)
-    text += ": there is no way from \(start) to \(target)\n"
+    text += ": there is no way to migrate from \(start) to \(target)\n"
     text += ownModel()
     if let obstacle = plan.obstacle {
       let from = Self.name(obstacle.from)
@@ -174,15 +176,16 @@ struct PlanText {
     // Mapping models of unrelated models are only counted.
     let related = orphaned.filter { $0.nearestSource != nil || $0.nearestDestination != nil }
     for standing in related {
-      text += "\n\(VisibleText.visible(standing.item.fileName)) is for none of these versions:\n"
+      text += "\n\(VisibleText.visible(standing.item.fileName)) fits none of these versions:\n"
       for (side, nearest) in [
         ("source", standing.nearestSource), ("destination", standing.nearestDestination),
       ] {
         guard let nearest else {
-          text += "   no version has the \(side) entities of the mapping model\n"
+          text += "   no version has any of its \(side) entities\n"
           continue
         }
-        text += "   its \(side) is nearest to \(VisibleText.visible(nearest.versionName)), with "
+        text += "   the version nearest to its \(side) is "
+        text += "\(VisibleText.visible(nearest.versionName)), with "
         text += "\(nearest.agreeing) of \(counted(nearest.of, "entity", "entities")) the same"
         let names = nearest.differing.prefix(Self.shownLosses)
         if !names.isEmpty {

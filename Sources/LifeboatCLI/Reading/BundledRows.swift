@@ -172,7 +172,7 @@ struct BundledRows {
   private func notRows() -> Failure {
     Failure(
       65, "bundle.badRecord",
-      "\(given): \(StoreBundle.rowsName) does not hold rows in the form that this version of lifeboat reads"
+      "\(given): this version of lifeboat cannot read the rows in \(StoreBundle.rowsName)"
     )
   }
 }

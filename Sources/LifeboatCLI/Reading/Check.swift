@@ -35,10 +35,11 @@ struct Check: StoreReader {
 
   @Option(
     name: .long,
-    help: "quick or full; full also compares index entries with rows and checks their order.")
+    help:
+      "quick or full; full also compares index entries with rows, and checks the order of entries.")
   var depth: CheckDepth = .quick
 
-  @Option(name: .long, help: "text, json, or ndjson: a line for each finding.")
+  @Option(name: .long, help: "text, json, or ndjson (a line for each finding).")
   var format: Format?
 
   @Option(
@@ -139,7 +140,7 @@ struct CheckText {
       let also = areRulesKept ? ", and Core Data's rules hold" : ""
       return check.notChecked.isEmpty
         ? "sound: every page, cell and record is as it should be\(also)\(noteText)"
-        : "no damage found in what was looked at: its pages, cells and records are sound\(also)\(noteText)"
+        : "no damage found in the parts that were checked: pages, cells and records are sound\(also)\(noteText)"
     }
     let pages = Set(check.findings.filter { $0.severity == .damage }.compactMap(\.page)).count
     let places = pages == 0 ? "" : " on \(Quantity.count(pages, "page"))"

@@ -98,7 +98,7 @@ struct ChosenRows {
       guard let source = sources.first, sources.count == 1 else {
         throw Failure(
           64, "usage.oneTable",
-          "CSV holds the chosen rows of one entity or table, but \(sources.count) match the options",
+          "CSV can hold rows of only one entity or table, but \(sources.count) match the options",
           hint: "name one entity or table with --entity")
       }
       var target = OutputBuffer(descriptor: 1)

@@ -18,10 +18,12 @@ struct Compare: ParsableCommand, RecordedCommand {
       readable store; 75 when one changed while it was read.
       """)
 
-  @Argument(help: "The older store, or a folder, archive or bundle with it.", completion: .file())
+  @Argument(
+    help: "The older store, or a folder, archive or bundle that holds it.", completion: .file())
   var old: String
 
-  @Argument(help: "The newer store, or a folder, archive or bundle with it.", completion: .file())
+  @Argument(
+    help: "The newer store, or a folder, archive or bundle that holds it.", completion: .file())
   var new: String
 
   @Option(name: .long, help: "text, json or ndjson; text by default.")

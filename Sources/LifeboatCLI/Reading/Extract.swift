@@ -46,7 +46,7 @@ struct Extract: StoreReader {
   @Option(
     name: .long,
     help:
-      "csv, ndjson, sqlite or xlsx; by default the one that the output's name ends with, else csv.")
+      "csv, ndjson, sqlite or xlsx; by default what the name of the output ends with, or else csv.")
   var format: Format?
 
   @Flag(
@@ -56,7 +56,8 @@ struct Extract: StoreReader {
 
   @Option(
     name: .customLong("time-zone"),
-    help: "The time zone of dates in a workbook or with --excel, such as Europe/Berlin, or local.")
+    help:
+      "The time zone of dates in a workbook or with --excel: local, or a name like Europe/Berlin.")
   var timeZone: String?
 
   @OptionGroup var verification: VerificationOptions
@@ -199,7 +200,7 @@ private struct ExtractText {
     }
     if let count = result.invalidTextCount {
       lines.append(
-        "\(Quantity.count(count, "text")) with bytes that are not valid text: U+FFFD is in their place; "
+        "\(Quantity.count(count, "text")) with invalid bytes, which U+FFFD replaces; "
           + "--format ndjson keeps the bytes")
     }
     if let zone = result.timeZone {
@@ -208,7 +209,7 @@ private struct ExtractText {
           + (hasTimeZone ? "" : "; --time-zone chooses another time zone"))
     }
     if form == .xlsx, !PathText.ends(result.output.lowercased(), with: ".xlsx") {
-      lines.append("Excel opens a workbook only under a name that ends in .xlsx")
+      lines.append("Excel opens a workbook only if its name ends in .xlsx")
     }
     let doubtful = result.doubtfulNames ?? []
     func add(_ title: String, _ names: [String]) {
@@ -216,7 +217,7 @@ private struct ExtractText {
       lines.append("\(title): \(names.map { VisibleText.visible($0) }.joined(separator: ", "))")
     }
     add("No rows", result.emptyNames.filter { !doubtful.contains($0) })
-    add("No row that can be read, in a damaged table", doubtful)
+    add("Damaged, without a row that can be read", doubtful)
     return table
       + lines.map { DisplayText.hanging($0, width: display.width, rest: 2) }.joined()
   }

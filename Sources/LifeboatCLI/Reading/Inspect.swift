@@ -26,13 +26,13 @@ struct Inspect: ParsableCommand, RecordedCommand {
     aliases: ["info"])
 
   @Argument(
-    help: "A store, a folder that holds stores, or a bundle or archive of one.", completion: .file()
+    help: "A store, or a folder, bundle or archive that holds stores.", completion: .file()
   )
   var paths: [String]
 
   @Flag(
     name: .customLong("no-hash"),
-    help: "Skip the SHA-256 of the files, which needs another full read of each.")
+    help: "Do not compute the SHA-256 of the files, which needs another full read of each file.")
   var isWithoutHashes = false
 
   @Flag(
@@ -205,7 +205,7 @@ extension Inspect {
         return inspection
       }
       display.note(
-        "note: the bundle does not hold the store, so what the bundle recorded about the store is shown"
+        "note: the bundle does not hold the store; what follows is the bundle's record of the store"
       )
       if !isQuiet { try tell(recorded, isFirst: isFirst, isOfBundle: true) }
       return recorded
@@ -335,7 +335,7 @@ struct InspectionText {
     switch model.hashesAgree {
     case true?: text += ", version hashes agree with the metadata"
     case false?: text += ", version hashes differ from the metadata"
-    case nil: text += ", not compared with version hashes"
+    case nil: text += ", version hashes not compared"
     }
     return text + ", SwiftData: \(model.looksLikeSwiftData ? "likely" : "no")"
   }
@@ -347,7 +347,7 @@ struct InspectionText {
       return
         (inspection.notChecked.isEmpty
         ? "no damage found"
-        : "no damage found in what was looked at (lifeboat check says what was not)")
+        : "no damage found in the parts that were checked (lifeboat check lists the rest)")
         + (notes > 0 ? ", \(Quantity.count(notes, "note"))" : "")
     }
     return
@@ -374,13 +374,13 @@ struct InspectionText {
     var text = count + (inspection.kind == .sqlite ? " in " : " of ")
     text += "\(Quantity.count(holders.0)) \(holders.0 == 1 ? holders.1 : holders.2)"
     if inspection.liveRowCount == 0, inspection.kind != .sqlite {
-      text = "none of the entities has a row"
+      text = "no entity has a row"
     }
     if let plain = inspection.plainTables {
       let count = Quantity.count(plain.reduce(0) { $0 + $1.rowCount })
       text += ", \(count) in \(Quantity.count(plain.count, "table")) outside the model"
     }
-    return isSchemaLost ? text + "; the schema is damaged, so tables are missing" : text
+    return isSchemaLost ? text + "; the schema is damaged, so some tables are missing here" : text
   }
 
   /// The ids of those kinds of damage to a page that leave all rows of the page readable.
@@ -472,7 +472,7 @@ struct InspectionText {
       for key in metadata.otherKeys {
         block.add(
           "Other key",
-          "\(key.name): \(key.kind), \(Quantity.bytes(UInt64(key.sizeBytes))), value not shown (--show-values)"
+          "\(key.name): \(key.kind), \(Quantity.bytes(UInt64(key.sizeBytes))), value not shown (--show-values shows it)"
         )
       }
     }
@@ -483,7 +483,7 @@ struct InspectionText {
         text += FindingText.block(FindingText.line(finding), display)
       }
       if inspection.findings.count > 200 {
-        text += "  and \(Quantity.count(inspection.findings.count - 200)) more (--json has all)\n"
+        text += "  and \(Quantity.count(inspection.findings.count - 200)) more (--json shows all)\n"
       }
     }
     if let hashes = inspection.metadata?.versionHashes, !hashes.isEmpty {

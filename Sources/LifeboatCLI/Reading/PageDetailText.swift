@@ -27,7 +27,7 @@ struct PageDetailText {
     if detail.bytes.count < database.header.pageSize {
       block.add(
         "Cut off",
-        "the file ends after \(Quantity.count(detail.bytes.count)) of \(Quantity.count(database.header.pageSize)) bytes",
+        "the file ends after \(Quantity.count(detail.bytes.count)) of the page's \(Quantity.count(database.header.pageSize)) bytes",
         tone: .red)
     }
     var text = block.text(width: display.width, style: display.style)

@@ -103,7 +103,7 @@ struct RecoveredRows {
         64, "usage.oneTable", "CSV holds one table, but \(names.count) match the options",
         hint: "name one: \(shown.joined(separator: ", "))"
           + (rest > 0 ? " and \(Quantity.count(rest)) more" : "")
-          + "; or write all tables as lines of JSON: lifeboat rows \(flags) --format ndjson \(argument)"
+          + "; to write all tables as lines of JSON, run: lifeboat rows \(flags) --format ndjson \(argument)"
       )
     }
     return name

@@ -166,14 +166,16 @@ struct Report: ParsableCommand, RecordedCommand {
     for entry in input.leftOut { display.note("left out: \(entry.name): \(entry.reason)") }
     if let store = input.store { return try page(of: store, input.incident, warnings) }
     guard ByteFile.exists(PathText.joined(folder, StoreBundle.inspectionName)) else {
-      throw Failure(65, "report.noInspection", "\(path) holds no inspection of a store")
+      throw Failure(
+        65, "report.noInspection", "\(path) holds neither a store nor a record of its inspection")
     }
     do {
       var report = try StoreReport(bundleIn: folder, expected: try expected(), made: Date())
       report.warnings = warnings
       return try report.html()
     } catch is DecodingError {
-      throw Failure(65, "report.noInspection", "\(path) holds no inspection of a store")
+      throw Failure(
+        65, "report.noInspection", "\(path): the record of the store's inspection cannot be read")
     }
   }
 

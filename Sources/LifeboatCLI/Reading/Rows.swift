@@ -47,7 +47,7 @@ struct Rows: StoreReader {
 
   @Flag(
     name: .long,
-    help: "Only values of rows that are nowhere else, from indexes and full-text tables.")
+    help: "Only what indexes and full-text tables still hold of rows that are nowhere else.")
   var indexed = false
 
   @Option(name: .long, help: "text, json, ndjson or csv; text by default.")
@@ -71,7 +71,8 @@ struct Rows: StoreReader {
     }
     guard !indexed || format != .csv else {
       throw ValidationError(
-        "--indexed writes text, json or ndjson: indexes have different columns.")
+        "--indexed cannot write csv, because each index has other columns: use text, json or ndjson."
+      )
     }
     guard !indexed || rows.allow == nil && !selection.isNeeded else {
       throw ValidationError("--indexed cannot be used with --allow, --where, --columns or --order.")
@@ -207,7 +208,8 @@ struct Rows: StoreReader {
       throw ExtractionError(
         .unknownName,
         "the store has no entity \(name); "
-          + (entities.isEmpty ? "nothing in it names its entities" : "it has \(names(entities))"),
+          + (entities.isEmpty
+            ? "nothing in the store names its entities" : "it has \(names(entities))"),
         path: path,
         nearest: NearestName.of(name, among: entities.map(\.name)))
     }
@@ -252,7 +254,7 @@ struct Rows: StoreReader {
     let rest = max(filled.count, shown.count) - shown.count
     return "name one: \(shown.joined(separator: ", "))"
       + (rest > 0 ? " and \(Quantity.count(rest)) more" : "")
-      + "; or write a file for each table: lifeboat extract --format csv \(secrets.argument(path)) -o DIR"
+      + "; to write a file for each table, run: lifeboat extract --format csv \(secrets.argument(path)) -o DIR"
   }
 
   private func names(_ entities: [DescribedEntity]) -> String {
@@ -318,7 +320,7 @@ enum RowAdvice {
     }
     guard !names.isEmpty else { return nil }
     return
-      "note: columns that the file does not hold are empty: \(shown(names)); SQLite computes them when it reads a row"
+      "note: columns that SQLite computes when it reads a row are left empty here: \(shown(names))"
   }
 
   /// A note that the rows of the named tables are left out; nil when there are no names.

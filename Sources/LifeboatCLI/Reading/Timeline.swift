@@ -69,7 +69,7 @@ struct Timeline: StoreReader {
     }
     for text in [since, until].compactMap({ $0 }) where DateText.seconds(in: text) == nil {
       throw ValidationError(
-        "'\(text)' is not a date that can be read. Write 2026-11-20 or 2026-11-20T21:53.")
+        "'\(text)' is not a date that can be read. Write it as 2026-11-20 or 2026-11-20T21:53.")
     }
   }
 

@@ -53,7 +53,7 @@ struct MigrationOptions: ParsableArguments {
 
   func validate() throws {
     guard output != nil || dryRun else {
-      throw ValidationError("Name the store to make with --output, or ask for --dry-run.")
+      throw ValidationError("Name the new store with --output, or add --dry-run.")
     }
   }
 

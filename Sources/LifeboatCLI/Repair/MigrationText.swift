@@ -69,15 +69,15 @@ struct MigrationText {
     }
     block.add(
       "Merged",
-      "\(Quantity.count(sum(\.addedCount), "object")) added to \(Quantity.count(sum(\.presentCount))) of \(PathText.lastComponent(of: merge.into))"
+      "\(Quantity.count(sum(\.addedCount), "object")) added to the \(Quantity.count(sum(\.presentCount))) in \(PathText.lastComponent(of: merge.into))"
     )
     let same = sum(\.sameValuesCount)
     if same > 0 {
       let what =
         switch merge.duplicates {
-        case .keep: "the present one stays"
-        case .fill: "the present one got the values that it lacked"
-        case .replace: "the present one got the old values"
+        case .keep: "the values of the present store stay"
+        case .fill: "old values fill the gaps of the present store"
+        case .replace: "old values replace those of the present store"
         }
       let objects = Quantity.count(same, "object")
       block.add("In both", "\(objects) whose unique attributes have equal values: \(what)")
@@ -131,7 +131,9 @@ struct MigrationText {
     }
     if report.rejectedCount > 0 { text += ", \(Quantity.count(report.rejectedCount)) rejected" }
     let left = report.steps.reduce(0) { $0 + $1.entities.reduce(0) { $0 + $1.leftBehindCount } }
-    if left > 0 { text += ", \(Quantity.count(left)) of entities that the new model does not have" }
+    if left > 0 {
+      text += ", \(Quantity.count(left)) left behind, of entities that the new model does not have"
+    }
     return text
   }
 
@@ -140,7 +142,7 @@ struct MigrationText {
     let named = all.prefix(5).map { "\($0.entity).\($0.property): \(Quantity.count($0.count))" }
     let more = all.count > 5 ? ", and \(all.count - 5) more relationships" : ""
     return
-      "\(Quantity.count(report.cutCount, "reference")) that had no row to lead to, or no room: \(named.joined(separator: ", "))\(more)"
+      "\(Quantity.count(report.cutCount, "reference")) to a missing row, or more than the relationship allows: \(named.joined(separator: ", "))\(more)"
   }
 
   private func table(_ step: MigrationReport.Step) -> String {

@@ -12,7 +12,7 @@ struct LikeOptions: ParsableArguments {
   @Option(
     name: .long,
     help:
-      "A model or a healthy store that describes tables which the file does not; may be repeated.",
+      "A model or healthy store with tables that the file no longer describes; may be repeated.",
     completion: .file())
   var like: [String] = []
 }
@@ -73,11 +73,11 @@ struct Recover: StoreReader {
 
   func validate() throws {
     guard output != nil || dryRun else {
-      throw ValidationError("Name the file to make with --output, or ask for --dry-run.")
+      throw ValidationError("Name the new file with --output, or add --dry-run.")
     }
     guard output == nil || !dryRun else {
       throw ValidationError(
-        "--dry-run makes no file, and --output names one: leave out one of them.")
+        "--dry-run makes no file: leave out --dry-run or --output.")
     }
   }
 
@@ -177,7 +177,7 @@ struct RecoverText {
     }
     if result.unreadablePageCount > 0 {
       parts.append(
-        "\(Quantity.count(result.unreadablePageCount, "page")) of tables that cannot be read")
+        "\(Quantity.count(result.unreadablePageCount, "unreadable page")) of tables")
     }
     return parts.joined(separator: "; ")
   }
@@ -207,7 +207,7 @@ struct RecoverText {
       text += "; \(Quantity.count(result.conflictCount)) kept in separate tables"
     }
     if result.unattributedCount > 0 {
-      text += "; \(Quantity.count(result.unattributedCount)) of an uncertain table"
+      text += "; \(Quantity.count(result.unattributedCount)) whose table is not certain"
     }
     return text
   }

@@ -9,8 +9,9 @@ enum RecoveryAdvice {
   static func suggestions(for store: String, _ findings: [Finding]) -> [KeyValueBlock.Suggestion] {
     let log = log(findings)
     return [
-      .init("lifeboat rows --all \(log)\(store)", "every row that is left, deleted ones too"),
-      .init("lifeboat recover \(log)\(store) -o NEW.sqlite", "a fresh file with what can be saved"),
+      .init("lifeboat rows --all \(log)\(store)", "show every row that is left, deleted rows too"),
+      .init(
+        "lifeboat recover \(log)\(store) -o NEW.sqlite", "write what can be saved to a fresh file"),
     ]
   }
 

@@ -41,12 +41,12 @@ struct Salvage: StoreReader {
     completion: .file())
   var models: String?
 
-  @Flag(name: .long, help: "Also bring back deleted rows whose keys are free.")
+  @Flag(name: .long, help: "Also bring back deleted rows, unless another row has the same key.")
   var deleted = false
 
   @Option(
     name: .customLong("into"),
-    help: "The present store: the one that the app has used since. It is only read.",
+    help: "The present store, which the app uses now, to merge the rows with; it is only read.",
     completion: .file()
   )
   var present: String?

@@ -7,7 +7,8 @@ import Terminal
 /// rollback journal hold.
 struct States: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "List the states that log and journal still hold, and write one as a file.",
+    abstract:
+      "List the states of a store that its log and journal still hold, and write one as a file.",
     discussion: """
       Examples: lifeboat states Notes.sqlite
                 lifeboat states export Notes.sqlite 3 -o Before.sqlite
@@ -21,7 +22,8 @@ struct States: ParsableCommand {
 /// The command `lifeboat states list`, which lists the states of a store.
 struct StatesList: StoreReader {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List the states that log and journal still hold.",
+    commandName: "list",
+    abstract: "List the states of a store that its log and journal still hold.",
     discussion: """
       Examples: lifeboat states Notes.sqlite
                 lifeboat states Notes.sqlite -v --limit 5
@@ -94,7 +96,8 @@ struct StatesExport: StoreReader {
 
   @Argument(
     help:
-      "The state, as lifeboat states lists it: the number of a commit, before or interrupted.")
+      "The state, as lifeboat states lists it: a commit's number, or the word before or interrupted."
+  )
   var state: StoreState.Name
 
   @Option(name: .shortAndLong, help: "The file to make.", completion: .file())

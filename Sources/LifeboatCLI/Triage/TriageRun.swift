@@ -60,7 +60,7 @@ struct TriageRun: ParsableCommand {
 
   @Option(
     name: .long,
-    help: "Write the lines into this SQLite file, and read only new and changed inputs.",
+    help: "Write the lines into this catalogue (a SQLite file); read only new and changed inputs.",
     completion: .file())
   var catalog: String?
 

@@ -74,7 +74,7 @@ struct LightweightRules {
     }
     return .handledIfDataAllows(
       reason:
-        "an object of `\(entity.name)` has no `\(attribute.name)`, which has no default")
+        "an object of `\(entity.name)` has no value for `\(attribute.name)`, which has no default")
   }
 
   /// Source [E], and [W] for numbers. Values are converted between number types. The verdict on a change to or from
@@ -85,7 +85,8 @@ struct LightweightRules {
       .integer16, .integer32, .integer64, .decimal, .double, .float,
     ]
     if numbers.contains(old.type), numbers.contains(new.type) {
-      return .handledIfDataAllows(reason: "a number cannot be kept exactly as \(new.type.name)")
+      return .handledIfDataAllows(
+        reason: "a stored number cannot be kept exactly as \(new.type.name)")
     }
     let isBoolean = old.type == .boolean || new.type == .boolean
     if isBoolean, numbers.contains(old.type) || numbers.contains(new.type) {
@@ -95,7 +96,8 @@ struct LightweightRules {
     if old.type == .composite || new.type == .composite {
       return .unknown(reason: "Apple's documentation does not mention composite attributes")
     }
-    return .notHandled(reason: "values of one type are not converted into values of the other")
+    return .notHandled(
+      reason: "values of the old type are not converted into values of the new type")
   }
 
   /// Apple's documentation does not mention changes of the external storage option. One report says that such a change
@@ -109,7 +111,9 @@ struct LightweightRules {
   /// Apple's documentation does not mention changes of a derived attribute's expression.
   func derivationChange() -> LightweightVerdict {
     .unknown(
-      reason: "Apple's documentation does not mention changes of what an attribute is derived from")
+      reason:
+        "Apple's documentation does not mention changes of what a derived attribute is computed from"
+    )
   }
 
   /// Apple's documentation does not mention changes within a composite attribute.
@@ -177,7 +181,7 @@ struct LightweightRules {
     // 0 and -1 both mean no limit.
     if new.maxCount <= 0 || (old.maxCount > 0 && old.maxCount <= new.maxCount) { return .handled }
     return .handledIfDataAllows(
-      reason: "an object has more than \(new.maxCount) in `\(new.name)`")
+      reason: "an object has more than \(new.maxCount) related objects in `\(new.name)`")
   }
 
   /// The verdict on a changed minimum count. Core Data checks the number of related objects when it validates an
@@ -188,6 +192,6 @@ struct LightweightRules {
       return .handledIfDataAllows(reason: "an object has no `\(new.name)`")
     }
     return .handledIfDataAllows(
-      reason: "an object has fewer than \(new.minCount) in `\(new.name)`")
+      reason: "an object has fewer than \(new.minCount) related objects in `\(new.name)`")
   }
 }

@@ -73,7 +73,9 @@ extension ModelChange {
       }
     }
     if part == .userInfoEntry {
-      if oldValue == newValue { return "\(subject) has other contents, `\(newValue ?? "")`" }
+      if oldValue == newValue {
+        return "\(subject) has a new value, which is also shown as `\(newValue ?? "")`"
+      }
       return "\(subject) was `\(oldValue ?? "")`, is `\(newValue ?? "")`"
     }
     let new = newValue.map { trait.quoted($0) } ?? ""
@@ -81,7 +83,9 @@ extension ModelChange {
       return "\(subject) now has the \(trait.name) \(new)"
     }
     if newValue == nil { return "\(subject) no longer has the \(trait.name) \(old)" }
-    if old == new { return "the \(trait.name) of \(subject) has other contents, \(new)" }
+    if old == new {
+      return "the \(trait.name) of \(subject) changed, but both values are shown as \(new)"
+    }
     let verbs = trait.isPlural ? ("were", "are") : ("was", "is")
     return "the \(trait.name) of \(subject) \(verbs.0) \(old), \(verbs.1) \(new)"
   }

@@ -147,7 +147,9 @@ extension ModelComparison {
     }
     traits.compare(
       .valueTransformer, old.valueTransformerName, new.valueTransformerName,
-      remark: "Stored values stay as the old transformer wrote them; the new one has to read them.")
+      remark:
+        "Stored values stay as the old transformer wrote them; the new transformer has to read them."
+    )
     traits.compare(.valueClass, old.valueClassName, new.valueClassName)
     traits.compare(.isIndexed, old.isIndexed, new.isIndexed)
     traits.compare(

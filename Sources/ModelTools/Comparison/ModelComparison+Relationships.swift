@@ -47,7 +47,7 @@ extension ModelComparison {
     traits.compare(
       .destination, old.destinationEntityName, new.destinationEntityName, affects: isStored,
       verdict: isCarried ? rules.destinationChange(from: old, to: new) : .handled,
-      remark: follows ? "It is the same entity under its new name." : nil)
+      remark: follows ? "The destination is the same entity under its new name." : nil)
     // If a relationship is its own inverse, then its hash does not include the inverse.
     let hashedInverses = (
       oldEntity.isSelfInverse(old) ? nil : old.inverseName,

@@ -17,7 +17,7 @@ package struct RenameGuess: Sendable, Hashable {
     let prefix = entityName.map { "\($0)." } ?? ""
     return "`\(prefix)\(oldName)` may have been renamed to `\(prefix)\(newName)`: this is a guess "
       + "from their equal shape. No renaming identifier says so, so a lightweight "
-      + "migration drops the old one."
+      + "migration drops `\(prefix)\(oldName)`."
   }
 
   static func guesses(_ entities: EntityPairing) -> [RenameGuess] {

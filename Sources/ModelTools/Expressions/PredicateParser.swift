@@ -122,7 +122,9 @@ struct PredicateParser {
 
   private mutating func options() throws(PredicateFormatError) -> ModelPredicate.Options {
     guard take("[") else { return [] }
-    guard case .name(let letters, _) = kind else { throw error("Options are missing: c, d, n, l.") }
+    guard case .name(let letters, _) = kind else {
+      throw error("An option is missing here: c, d, n or l.")
+    }
     var options: ModelPredicate.Options = []
     for letter in letters.lowercased() {
       switch letter {
@@ -130,7 +132,7 @@ struct PredicateParser {
       case "d": options.insert(.diacriticInsensitive)
       case "n": options.insert(.normalized)
       case "l": options.insert(.localeSensitive)
-      default: throw error("There is no option \(letter); c, d, n and l are known.")
+      default: throw error("There is no option \(letter); the options are c, d, n and l.")
       }
     }
     place += 1

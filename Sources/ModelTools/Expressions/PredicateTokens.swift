@@ -240,7 +240,7 @@ struct PredicateTokens {
     }
     guard index < bytes.count else {
       index = start
-      throw error("The quotation marks are not closed.")
+      throw error("The closing quotation mark is missing.")
     }
     index += 1
     return String(decoding: output, as: UTF8.self)

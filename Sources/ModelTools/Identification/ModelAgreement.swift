@@ -83,7 +83,7 @@ package struct ModelAgreement: Sendable, Hashable {
         undecided[name] = doubt
       } else if derived.contains(name), record.hasUnstableDerivedHashes {
         undecided[name] =
-          "it has a derived attribute, and systems of the store's time recorded "
+          "the entity has a derived attribute, for which old systems like the store's recorded "
           + "a different hash each time"
       } else if let doubt = record.doubt(hash) {
         undecided[name] = doubt
@@ -131,8 +131,8 @@ extension StoreModelRecord {
   fileprivate func doubt(_ hash: VersionHash) -> String? {
     guard let version = hashesVersion, version != Self.confirmedHashesVersion else { return nil }
     return version < Self.confirmedHashesVersion
-      ? "for hashes version \(version) Core Data compares only the names of the entities"
-      : "the rules of hashes version \(version) are not known"
+      ? "with hashes of version \(version), Core Data compares only the names of the entities"
+      : "the rules for hashes of version \(version) are not known"
   }
 }
 

@@ -110,7 +110,7 @@ package struct ModelIdentification: Sendable {
   ) -> Age {
     if let version = record.hashesVersion, version > StoreModelRecord.confirmedHashesVersion {
       return .newer(
-        reason: "its hashes have version \(version), and the latest known is "
+        reason: "its hashes have version \(version), and the latest known version is "
           + "\(StoreModelRecord.confirmedHashesVersion)")
     }
     var other: Age?
@@ -126,7 +126,7 @@ package struct ModelIdentification: Sendable {
         other =
           order.doubt.map { doubt in
             .unknown(
-              reason: "it fits `\(match.version.name)`, and the current version is "
+              reason: "the store fits `\(match.version.name)`, and the current version is "
                 + "`\(current.name)`", doubt: doubt)
           } ?? other ?? .older
       }
@@ -136,7 +136,7 @@ package struct ModelIdentification: Sendable {
     guard !matches.isEmpty else { return .unknown(reason: noMatchReason(record, collections)) }
     return .unknown(
       reason: collections.flatMap(\.versions).contains(where: \.isMarkedCurrent)
-        ? "no version in the folder of the one that it fits is marked as current"
+        ? "in the folder of the version that the store fits, no version is marked as current"
         : "no version is marked as the current one")
   }
 
@@ -146,7 +146,8 @@ package struct ModelIdentification: Sendable {
     guard let frameworkVersion, let latest = record.latestFramework, latest > frameworkVersion
     else { return nil }
     return .newer(
-      reason: "framework \(latest) wrote it, and the app runs on framework \(frameworkVersion)")
+      reason:
+        "framework \(latest) wrote the store, and the app runs on framework \(frameworkVersion)")
   }
 
   /// The reason why the age is unknown if no version fits, as a clause. It lists entities that the store has and no
@@ -171,7 +172,7 @@ package struct ModelIdentification: Sendable {
     let list = names.prefix(5).map { "`\($0)`" }.joined(separator: ", ")
     let more = names.count > 5 ? " and others" : ""
     return isPartial
-      ? "\(fact); none of them has \(list)\(more), so the store may be of a version that could not be read, "
+      ? "\(fact); no version that was read has \(list)\(more), so the store may be of a version that could not be read, "
         + "of a newer version, or of another app"
       : "\(fact); no version has \(list)\(more), so the store may be newer, or of another app"
   }

@@ -7,7 +7,7 @@ extension MappingModel {
   package init(archive bytes: [UInt8]) throws(ModelError) {
     let archive = try KeyedArchive(
       bytes: bytes, orThrow: .notAMapping,
-      "A compiled mapping model is a keyed archive; this file is not.")
+      "The file is not a compiled mapping model, because it is not a keyed archive.")
     var reader = CompiledMappingReader(archive: archive)
     self = try reader.mapping()
   }
@@ -142,7 +142,8 @@ struct CompiledMappingReader {
   private mutating func spend(_ amount: Int) throws(ModelError) {
     work += amount
     guard work <= Self.maximumWork else {
-      throw ModelError(code: .tooLarge, message: "The mapping model is larger than any real one.")
+      throw ModelError(
+        code: .tooLarge, message: "The mapping model is larger than any real mapping model.")
     }
   }
 

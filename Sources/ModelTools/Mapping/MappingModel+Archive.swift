@@ -101,7 +101,7 @@ private struct CompiledMappingWriter {
     guard let expression else { return KeyedArchiveBuilder.null }
     let written = PredicateArchiveWriter.write(expression, into: &builder)
     if written == KeyedArchiveBuilder.null {
-      lose(subject, "The expression \(expression.text) has no archived form.")
+      lose(subject, "The expression \(expression.text) cannot be archived.")
     }
     return written
   }
@@ -115,7 +115,7 @@ private struct CompiledMappingWriter {
   ) -> PropertyList {
     guard let value else { return KeyedArchiveBuilder.null }
     if value.hasOpaqueParts {
-      lose(subject, "Parts of \(name), which were not read, are left out.")
+      lose(subject, "Some parts of \(name) could not be read; they are left out.")
     }
     return builder.value(value)
   }
@@ -141,7 +141,7 @@ private struct CompiledMappingWriter {
       if PathText.starts(name, with: "NS") || PathText.starts(name, with: "_NS") {
         fields[name] = value(others[name], name, of: subject)
       } else if !Self.settled.contains(name) {
-        lose(subject, "A compiled mapping model has no \(name).")
+        lose(subject, "A compiled mapping model cannot hold \(name).")
       }
     }
     return fields

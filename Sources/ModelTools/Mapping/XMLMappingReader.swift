@@ -136,7 +136,8 @@ struct XMLMappingReader {
       guard let object = store[id], object.entityName == entityName else {
         throw ModelError(
           code: .malformed,
-          message: "Under \(name) the object \(owner.id) lists \(id), which is of another kind.",
+          message:
+            "The object \(owner.id) lists \(id) under \(name), but \(id) is not of the right kind.",
           line: owner.line)
       }
       guard reached.insert(id).inserted else {
@@ -214,7 +215,8 @@ struct XMLMappingReader {
   private mutating func spend(_ amount: Int) throws(ModelError) {
     work += amount
     guard work <= Self.maximumWork else {
-      throw ModelError(code: .tooLarge, message: "The mapping model is larger than any real one.")
+      throw ModelError(
+        code: .tooLarge, message: "The mapping model is larger than any real mapping model.")
     }
   }
 

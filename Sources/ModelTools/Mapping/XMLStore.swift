@@ -90,7 +90,8 @@ struct XMLStore {
       case (nil, "database"): isStore = true
       case (nil, _):
         throw ModelError(
-          code: .notAMapping, message: "The XML is a <\(name)>, not a Core Data store.",
+          code: .notAMapping,
+          message: "The XML begins with <\(name)>, so it is not a Core Data store.",
           line: line)
       case ("database", "object"):
         guard let type = attributes["type"], let id = attributes["id"], !id.isEmpty else {
@@ -152,7 +153,7 @@ struct XMLStore {
     ) throws(ModelError) -> ArchivedValue {
       let damaged = ModelError(
         code: .malformed,
-        message: "The attribute \(attribute.name) is not of type \(attribute.type).",
+        message: "The value of the attribute \(attribute.name) is not of type \(attribute.type).",
         line: attribute.line)
       switch attribute.type {
       case "string": return .string(text)

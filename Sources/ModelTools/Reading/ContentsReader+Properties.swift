@@ -195,7 +195,8 @@ extension ContentsReader {
     guard let declared = composites[reference] else {
       throw ModelError(
         code: .malformed,
-        message: "Attribute \(attribute.name) is of the unknown composite \(reference).")
+        message: "Attribute \(attribute.name) refers to composite \(reference), which is "
+          + "not in the model.")
     }
     remaining -= declared.count
     guard depth < 8, remaining > 0 else {
@@ -236,7 +237,8 @@ extension ContentsReader {
   ) throws(ModelError) -> Int32? {
     guard let text = nonEmpty(attributes[key]) else { return nil }
     guard let value = Int32(text) else {
-      throw ModelError(code: .malformed, message: "\(key) is \(text), not a number.", line: line)
+      throw ModelError(
+        code: .malformed, message: "\(key) is \(text), not a whole number of 32 bits.", line: line)
     }
     return value
   }

@@ -179,7 +179,8 @@ struct ContentsReader {
         let name = attributes["name"].map { " \($0)" } ?? ""
         throw ModelError(
           code: .malformed,
-          message: "\(key) of <\(element)>\(name) is \"\(text)\", neither YES nor NO.", line: line)
+          message: "\(key) of <\(element)>\(name) is \"\(text)\"; it must be YES or NO.",
+          line: line)
       }
       let isUnread =
         quiet.contains(key) && SwitchText.value(text) == nil
@@ -219,8 +220,8 @@ struct ContentsReader {
       throw ModelError(
         code: .tooLarge,
         message: hasTooMany
-          ? "The model has more parts than any real one."
-          : "The predicates of the model are longer than those of any real one.", line: line)
+          ? "The model is too large to be read: it has too many parts."
+          : "The model is too large to be read: its predicates are too long.", line: line)
     }
   }
 
@@ -258,7 +259,8 @@ struct ContentsReader {
       isUsedWithSwiftData = isSet(attributes["usedWithSwiftData"])
     case (nil, _):
       throw ModelError(
-        code: .notAModel, message: "The XML is a <\(name)>, not a <model>.", line: line)
+        code: .notAModel, message: "The root element of the XML is <\(name)>, not <model>.",
+        line: line)
     case ("model", "entity"): try startEntity(attributes, line)
     case ("model", "composite"):
       let name = try self.name(attributes, name, line)

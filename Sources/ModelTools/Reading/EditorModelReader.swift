@@ -10,7 +10,8 @@ extension ManagedObjectModel {
   /// - Throws: ``ModelError``; `model.notAModel` if the bytes are not the archive of an editor's model.
   package init(editorArchive bytes: [UInt8]) throws(ModelError) {
     let archive = try KeyedArchive(
-      bytes: bytes, orThrow: .notAModel, "An editor's model is a keyed archive; this file is not.")
+      bytes: bytes, orThrow: .notAModel,
+      "This file is not a keyed archive, so it is not a model of Xcode's editor.")
     self = try EditorModelReader.model(in: archive).model
   }
 }
@@ -240,7 +241,7 @@ package struct EditorModelReader {
   package mutating func spend(_ amount: Int) throws(ModelError) {
     work += amount
     guard work <= Self.maximumWork else {
-      throw ModelError(code: .tooLarge, message: "The model is larger than any real one.")
+      throw ModelError(code: .tooLarge, message: "The model is too large to be read.")
     }
   }
 
@@ -267,7 +268,7 @@ package struct EditorModelReader {
     _ read: Value?, _ value: PropertyList?, _ what: String
   ) throws(ModelError) -> Value? {
     guard read != nil || archive.isNull(value) else {
-      throw malformed("A value of the model is not \(what).")
+      throw malformed("A value in the model must be \(what), but is of another type.")
     }
     return read
   }

@@ -32,7 +32,7 @@ private struct ModelValidation {
       if isInherited || !own.insert(property).inserted {
         add(
           .duplicateProperty, entity, property,
-          "\(entity.name).\(property) is declared twice, or is also inherited.")
+          "\(entity.name).\(property) is declared twice, or is both declared and inherited.")
       }
     }
     for attribute in entity.attributes where !attribute.isTransient {
@@ -50,7 +50,9 @@ private struct ModelValidation {
     guard let beyond = (lineage.last ?? entity).superentityName else { return }
     if model.entities[beyond] == nil {
       guard lineage.isEmpty else { return }
-      add(.missingParent, entity, nil, "\(entity.name) has the parent \(beyond), which is missing.")
+      add(
+        .missingParent, entity, nil,
+        "\(entity.name) has the parent \(beyond), which is not in the model.")
     } else if lineage.count >= ManagedObjectModel.maximumInheritanceDepth {
       add(.deepInheritance, entity, nil, "\(entity.name) has too many ancestors.")
     } else {
@@ -66,7 +68,7 @@ private struct ModelValidation {
         .missingDestination, entity, relationship.name,
         destination.isEmpty
           ? "\(place) has no destination entity."
-          : "\(place) leads to \(destination), which is missing.")
+          : "\(place) has the destination \(destination), which is not in the model.")
       return
     }
     guard let inverse = relationship.inverseName else { return }
@@ -75,7 +77,7 @@ private struct ModelValidation {
     if !lineage.contains(where: { names[$0]?.contains(inverse) == true }) {
       add(
         .missingInverse, entity, relationship.name,
-        "\(place) has the inverse \(holder).\(inverse), which is missing.")
+        "\(place) has the inverse \(holder).\(inverse), which is not in the model.")
     }
   }
 
@@ -94,7 +96,7 @@ private struct ModelValidation {
         if !isKnown {
           add(
             .missingProperty, entity, property,
-            "\(what) of \(entity.name) names \(property), which is missing.")
+            "\(what) of \(entity.name) names the property \(property), which is not in the model.")
         }
       }
     }
@@ -106,7 +108,8 @@ private struct ModelValidation {
         problems.append(
           ModelProblem(
             kind: .missingMember, entityName: nil, propertyName: nil,
-            sentence: "Configuration \(name) names the entity \(member), which is missing."))
+            sentence: "Configuration \(name) names the entity \(member), which is not in the model."
+          ))
       }
     }
   }

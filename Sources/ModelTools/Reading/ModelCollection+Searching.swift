@@ -36,8 +36,10 @@ extension ModelCollection {
       let missed = search.notEntered.first.map { " Not searched: \($0.path ?? ""): \($0.message)" }
       throw ModelError(
         code: .notAModel,
-        message: "No model was found here. A model is an .xcdatamodeld, .xcdatamodel, .momd or "
-          + ".mom, or is in a folder or app bundle." + (missed ?? ""), path: path)
+        message:
+          "No model was found at this path. Give the path of an .xcdatamodeld, .xcdatamodel, "
+          + ".momd or .mom, or of a folder or app bundle that contains a model." + (missed ?? ""),
+        path: path)
     }
     self.init(versions: search.versions, notEntered: search.notEntered)
   }
@@ -326,8 +328,8 @@ extension ModelError {
   package static func tooMany(_ path: String) -> ModelError {
     ModelError(
       code: .notEntered,
-      message: "Only \(ModelCollection.maximumEntries) folder entries and "
-        + "\(ModelCollection.maximumVersions) models are read; give the subfolders of this folder one by one.",
+      message: "At most \(ModelCollection.maximumEntries) folder entries and "
+        + "\(ModelCollection.maximumVersions) models are read at once; give the subfolders of this folder one by one.",
       path: path)
   }
 }

@@ -14,7 +14,8 @@ extension ModelFile {
     }
     if OptimisedModel.isOptimised(bytes) { throw OptimisedModel.error }
     let archive = try KeyedArchive(
-      bytes: bytes, orThrow: .notAModel, "A compiled model is a keyed archive; this file is not.")
+      bytes: bytes, orThrow: .notAModel,
+      "This file is not a keyed archive, so it is not a compiled model.")
     guard EditorModelReader.isEditorArchive(archive) else {
       return (try ManagedObjectModel(archive), [])
     }
@@ -22,7 +23,7 @@ extension ModelFile {
     let problems = unread.map { tag in
       ModelProblem(
         kind: .unreadValue, entityName: nil, propertyName: nil,
-        sentence: "\(tag) of Xcode's editor is not understood; it is ignored.")
+        sentence: "The setting \(tag) of Xcode's editor is not understood; it is ignored.")
     }
     return (model, problems)
   }

@@ -7,7 +7,8 @@ extension OptimisedModel {
   ///   header has an unknown form.
   package init(bytes: [UInt8]) throws(ModelError) {
     guard Self.isOptimised(bytes) else {
-      throw ModelError(code: .notAModel, message: "This is not an optimised model.", offset: 0)
+      throw ModelError(
+        code: .notAModel, message: "This file is not an optimised model (.omo).", offset: 0)
     }
     let reader = OptimisedReader(bytes: bytes)
     let header = try reader.header()
@@ -19,7 +20,7 @@ extension OptimisedModel {
     let hashes = Set(data.found.compactMap { VersionHash(bytes: Array($0)) })
     var problems = [wide.problem, narrow.problem, data.problem].compactMap { $0 }
     if hashes.count < entityCount {
-      problems.append("there are \(hashes.count) hashes for \(entityCount) entities")
+      problems.append("only \(hashes.count) hashes were found for \(entityCount) entities")
     }
     self.init(
       entityCount: entityCount, propertyCount: propertyCount, entityStrings: wide.found,
@@ -107,7 +108,8 @@ private struct OptimisedReader {
     else {
       throw ModelError(
         code: .malformed,
-        message: "The header gives \(section.count) \(what), but their section does not agree.",
+        message:
+          "The header counts \(section.count) \(what), but their section gives another number.",
         offset: section.offset)
     }
     return section.count
@@ -123,8 +125,9 @@ private struct OptimisedReader {
     else {
       throw ModelError(
         code: .malformed,
-        message: "The header gives \(header.attributeCount) attributes of \(section.count) "
-          + "properties, but their section does not agree.", offset: section.offset)
+        message: "The header counts \(header.attributeCount) attributes among \(section.count) "
+          + "properties, but the section of the properties gives other numbers.",
+        offset: section.offset)
     }
     return section.count
   }

@@ -18,7 +18,8 @@ extension ContentsWriter {
       attributes.add("composite", name)
       if name != attribute.compositeName {
         lose(
-          entity, attribute.name, "The .xcdatamodel needs a composite name; \(name) is written.")
+          entity, attribute.name,
+          "An .xcdatamodel needs a name for the composite; the name \(name) is written.")
       }
     }
     addLimits(attribute, of: entity, to: &attributes)
@@ -65,7 +66,7 @@ extension ContentsWriter {
       lose(
         entity, attribute.name,
         attribute.isReadOnly
-          ? "An .xcdatamodel cannot mark an attribute read-only, which changes the version hash."
+          ? "An .xcdatamodel cannot mark an attribute read-only; this loss changes the version hash."
           : "In an .xcdatamodel every derived attribute is read-only.")
     }
     if let derivation = attribute.derivation,
@@ -73,7 +74,8 @@ extension ContentsWriter {
     {
       lose(
         entity, attribute.name,
-        "An .xcdatamodel cannot hold the expression \(derivation.expressionText) as it is.")
+        "An .xcdatamodel cannot hold the expression \(derivation.expressionText) unchanged; it is "
+          + "read back as another expression.")
     }
   }
 
@@ -91,7 +93,8 @@ extension ContentsWriter {
     case .data, .object, .opaque:
       lose(
         entity, attribute.name,
-        "An .xcdatamodel cannot hold the default, which is \(value.text); it is left out.")
+        "An .xcdatamodel cannot hold the default value, which is \(value.text); the default is "
+          + "left out.")
       return nil
     }
     if DefaultValue(text: text, type: attribute.type) != value {
@@ -129,7 +132,8 @@ extension ContentsWriter {
       else {
         lose(
           entity, attribute.name,
-          "An .xcdatamodel cannot hold the rule \(validation.predicate.text); it is left out.")
+          "An .xcdatamodel cannot hold the validation rule \(validation.predicate.text); it is left out."
+        )
         continue
       }
       limits[name] = value
@@ -170,7 +174,7 @@ extension ContentsWriter {
     if count == -1 {
       lose(
         entity, relationship.name,
-        "The maximum count is -1, which code uses for unbounded; an .xcdatamodel can only hold 0, "
+        "The maximum count is -1, which means no limit in code; an .xcdatamodel can only hold 0, "
           + "which changes the version hash.")
     }
     let rule = relationship.deleteRule
@@ -178,7 +182,7 @@ extension ContentsWriter {
     if !isKnown {
       lose(
         entity, relationship.name,
-        "An .xcdatamodel has no name for delete rule \(rule.rawValue).")
+        "An .xcdatamodel has no name for delete rule \(rule.rawValue); no rule is written.")
     }
     let destination = relationship.destinationEntityName
     var attributes = Attributes()

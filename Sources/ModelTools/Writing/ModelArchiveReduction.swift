@@ -47,21 +47,24 @@ struct ModelArchiveReduction {
     for name in ByteOrder.sorted(model.configurations.keys) {
       let members = model.configurations[name] ?? []
       for member in members where model.entities[member] == nil {
-        lose("Configuration \(name) names the entity \(member), which is missing.")
+        lose("Configuration \(name) names the entity \(member), which is not in the model.")
       }
       model.configurations[name] = members.filter { model.entities[$0] != nil }
     }
     let templates = model.fetchRequestTemplates
     model.fetchRequestTemplates = templates.compactMap { template in
       guard form == .compiled else {
-        lose("A store's cached model has no fetch request templates.", template.name)
+        lose(
+          "The template is left out: a store's cached model holds no fetch request templates.",
+          template.name)
         return nil
       }
       return reduced(template)
     }
     if !model.fetchRequestTemplates.isEmpty {
       lose(
-        "Fetch request templates are written in a form that no compiled model seen so far confirms."
+        "Fetch request templates are written in a form that no compiled model seen so far confirms; "
+          + "check them in Xcode."
       )
     }
   }
@@ -69,11 +72,13 @@ struct ModelArchiveReduction {
   private mutating func reduced(_ template: FetchRequestTemplate) -> FetchRequestTemplate? {
     var copy = template
     guard reduce(&copy.request, of: template.name) else {
-      lose("The template is left out, since without its predicate it would fetch more.", copy.name)
+      lose(
+        "The template is left out: its predicate cannot be written, and without it the template "
+          + "would fetch more objects.", copy.name)
       return nil
     }
     if let entity = copy.request.entityName, model.entities[entity] == nil {
-      lose("The template is left out: its entity \(entity) is missing.", copy.name)
+      lose("The template is left out: its entity \(entity) is not in the model.", copy.name)
       return nil
     }
     return copy
@@ -86,7 +91,8 @@ struct ModelArchiveReduction {
     entityName = name
     if let parent = entity.superentityName, model.entities[parent] == nil {
       lose(
-        "The parent \(parent) is missing, so the entity is written without one; its hash changes.")
+        "The parent \(parent) is not in the model, so the entity is written without a parent; the "
+          + "hash of the entity changes.")
       entity.superentityName = nil
     }
     if entity.codeGenerationType != nil {
@@ -94,7 +100,9 @@ struct ModelArchiveReduction {
       entity.codeGenerationType = nil
     }
     if entity.spotlightDisplayNameExpression != nil {
-      lose("It is not known how an archive holds the expression for the Spotlight display name.")
+      lose(
+        "The expression for the Spotlight display name is left out: it is not known how an archive "
+          + "holds it.")
       entity.spotlightDisplayNameExpression = nil
     }
     reduce(userInfo: &entity.userInfo, nil)
@@ -124,7 +132,9 @@ struct ModelArchiveReduction {
       return
     }
     for name in entity.propertyNames where inherited.contains(name) {
-      lose("The property repeats an inherited one, which is written instead.", name)
+      lose(
+        "The property has the name of an inherited property; only the inherited one is written.",
+        name)
     }
     entity.attributes.removeAll { inherited.contains($0.name) }
     entity.relationships.removeAll { inherited.contains($0.name) }
@@ -157,7 +167,9 @@ struct ModelArchiveReduction {
       attribute.usesScalarValueType = nil
     }
     if attribute.isStoredInTruthFile {
-      lose("It is not known how an archive marks values kept in record files for Spotlight.", name)
+      lose(
+        "The setting that keeps values in record files for Spotlight is left out: it is not known "
+          + "how an archive holds it.", name)
       attribute.isStoredInTruthFile = false
     }
     if let composite = attribute.compositeName {
@@ -165,7 +177,9 @@ struct ModelArchiveReduction {
       attribute.compositeName = nil
     }
     if case .opaque(let className)? = attribute.defaultValue {
-      lose("The default value, an object of class \(className), was not read.", name)
+      lose(
+        "The default value, an object of class \(className), could not be read; it is left out.",
+        name)
       attribute.defaultValue = nil
     }
     reduce(userInfo: &attribute.userInfo, name)
@@ -214,14 +228,15 @@ struct ModelArchiveReduction {
     }
     if let filter = derivation.filterPredicate, !note(filter, attribute.name) {
       attribute.derivation?.filterPredicate = nil
-      lose("The filter of the derivation is lost, which changes the hash.", attribute.name)
+      lose("The filter of the derivation is left out, which changes the hash.", attribute.name)
     }
   }
 
   private mutating func reduce(_ relationship: inout Relationship) {
     if relationship.isStoredInTruthFile {
       lose(
-        "It is not known how an archive marks values kept in record files for Spotlight.",
+        "The setting that keeps values in record files for Spotlight is left out: it is not known "
+          + "how an archive holds it.",
         relationship.name)
       relationship.isStoredInTruthFile = false
     }
@@ -256,7 +271,8 @@ struct ModelArchiveReduction {
     reduce(userInfo: &copy.userInfo, copy.name)
     guard reduce(&copy.request, of: copy.name) else {
       lose(
-        "The fetched property is left out, since without its predicate it would fetch more.",
+        "The fetched property is left out: its predicate cannot be written, and without it the "
+          + "property would fetch more objects.",
         copy.name)
       return nil
     }
@@ -269,7 +285,8 @@ struct ModelArchiveReduction {
     if let predicate = request.havingPredicate, !note(predicate, name) { return false }
     if request.options != .standard {
       lose(
-        "It is not known how a compiled model holds fetch request options; they get their defaults.",
+        "It is not known how a compiled model holds fetch request options; the default options "
+          + "are written.",
         name)
       request.options = .standard
     }
@@ -301,7 +318,8 @@ struct ModelArchiveReduction {
     guard !standing.unconfirmed.isEmpty else { return }
     let parts = ByteOrder.sorted(standing.unconfirmed).joined(separator: ", ")
     lose(
-      "\(parts): written in a form that no archive seen so far confirms; check it in Xcode.", name)
+      "\(parts): written in a form that no archive seen so far confirms; check the result in "
+        + "Xcode.", name)
   }
 
   private mutating func lose(_ sentence: String, _ propertyName: String? = nil) {

@@ -40,7 +40,8 @@ extension VersionHash: Codable {
       throw DecodingError.dataCorrupted(
         .init(
           codingPath: decoder.codingPath,
-          debugDescription: "The text is not a version hash, which has 64 hexadecimal digits."))
+          debugDescription: "The text is not a version hash; such a hash has 64 hexadecimal digits."
+        ))
     }
     self = hash
   }

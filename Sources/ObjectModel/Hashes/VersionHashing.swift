@@ -85,8 +85,7 @@ package enum VersionHashing {
   /// Returns SHA-256( name || isAbstract:u8 || superentity hash, if any || property hashes || modifier || uniqueness
   /// constraints, each joined with `.`, sorted ).
   ///
-  /// The properties are the persistent attributes and relationships, inherited ones included. The caller sorts them by
-  /// name.
+  /// The properties are the persistent attributes and relationships, inherited ones too. The caller sorts them by name.
   package static func entity(
     name: String, isAbstract: Bool, superentityHash: VersionHash?,
     properties: some Sequence<PropertyHash>, modifier: String?, uniquenessConstraints: [[String]]

@@ -41,8 +41,7 @@ public enum DefaultValue: Sendable, Hashable {
     }
   }
 
-  /// Reads the text of `defaultValueString` as a value of the attribute's type. A text that is no such value becomes
-  /// ``string(_:)``.
+  /// Reads the text of `defaultValueString` as a value of the attribute's type. Other text becomes ``string(_:)``.
   package init(text: String, type: AttributeType) {
     switch type {
     case .integer16, .integer32, .integer64:

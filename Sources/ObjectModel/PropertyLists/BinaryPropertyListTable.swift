@@ -32,7 +32,8 @@ struct BinaryPropertyListTable {
   init(_ bytes: [UInt8]) throws(PropertyListError) {
     guard bytes.starts(with: Self.magic) else {
       throw PropertyListError(
-        code: .notAPropertyList, message: "A binary property list starts with bplist00.",
+        code: .notAPropertyList,
+        message: "This is not a binary property list: it does not start with bplist00.",
         offset: 0)
     }
     guard bytes.count <= PropertyList.maximumByteCount else {
@@ -61,7 +62,8 @@ struct BinaryPropertyListTable {
     guard count <= PropertyList.maximumCount else {
       throw PropertyListError(
         code: .tooLarge,
-        message: "The property list announces \(count) objects; no real one has that many.",
+        message:
+          "The property list should have \(count) objects; at most \(PropertyList.maximumCount) are read.",
         offset: trailer + 8)
     }
     guard top < count, tableOffset >= Self.magic.count, tableOffset <= trailer,

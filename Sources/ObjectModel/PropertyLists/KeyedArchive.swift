@@ -190,8 +190,7 @@ extension KeyedArchive {
     return ranges.map { String(hex[$0]) }.joined(separator: "-")
   }
 
-  /// The text of an `NSDecimalNumber` (archived as `NSDecimalNumberPlaceholder`), without an exponent; nil for any
-  /// other object.
+  /// The text of an `NSDecimalNumber` (archived as `NSDecimalNumberPlaceholder`), without exponent; nil for other objects.
   package func decimal(_ value: PropertyList?) -> String? {
     guard let object = resolve(value), var mantissa = resolve(object["NS.mantissa"])?.dataValue,
       let exponent = integer(object["NS.exponent"])
@@ -217,8 +216,7 @@ extension KeyedArchive {
   /// The stored keys and values of a dictionary object, in the order of the archive, with references not followed. Nil
   /// for any other object, and if the number of keys differs from the number of values.
   ///
-  /// `NSKnownKeysDictionary1`, which Core Data uses in cached models, stores its keys in a mapping object beside the
-  /// values.
+  /// `NSKnownKeysDictionary1`, which Core Data uses in cached models, keeps its keys in a mapping beside the values.
   package func entries(_ value: PropertyList?) -> [(key: PropertyList, value: PropertyList)]? {
     guard let object = resolve(value) else { return nil }
     if let keys = resolve(object["NS.keys"])?.elements,

@@ -134,7 +134,7 @@ private struct XMLPropertyListReader {
       if let data = Data(base64Encoded: base64) { return .data(Array(data)) }
     default: break
     }
-    throw malformed("The text in <\(name)> is not a value of this type.", line)
+    throw malformed("The text in <\(name)> is not a valid value for this element.", line)
   }
 
   private func malformed(_ message: String, _ line: Int?) -> PropertyListError {

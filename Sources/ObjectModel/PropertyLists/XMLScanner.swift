@@ -119,7 +119,7 @@ package struct XMLScanner {
   /// internal subset (clause 2.8) is refused.
   private mutating func skipDocumentType() throws(PropertyListError) {
     guard !hasRoot else {
-      throw error(.malformed, "A document type declaration is inside the XML.")
+      throw error(.malformed, "A document type declaration is inside the root element.")
     }
     var quote: UInt8?
     while index < bytes.count {

@@ -8,7 +8,8 @@ extension ManagedObjectModel {
   public init(archive bytes: [UInt8]) throws(ModelError) {
     if OptimisedModel.isOptimised(bytes) { throw OptimisedModel.error }
     let archive = try KeyedArchive(
-      bytes: bytes, orThrow: .notAModel, "A compiled model is a keyed archive; this file is not.")
+      bytes: bytes, orThrow: .notAModel,
+      "This file is not a keyed archive, so it is not a compiled model.")
     try self.init(archive)
   }
 
@@ -211,7 +212,7 @@ struct ArchiveModelReader {
   mutating func spend(_ amount: Int) throws(ModelError) {
     work += amount
     guard work <= Self.maximumWork else {
-      throw ModelError(code: .tooLarge, message: "The model is larger than any real one.")
+      throw ModelError(code: .tooLarge, message: "The model is too large to be read.")
     }
   }
 
@@ -363,8 +364,7 @@ struct ArchiveModelReader {
     return lists
   }
 
-  /// The renaming identifier. Nil if it equals the name, because Core Data stores the name if the model has no
-  /// identifier.
+  /// The renaming identifier. Nil if it equals the name, because Core Data stores the name in its absence.
   mutating func renaming(
     _ value: PropertyList?, _ name: String
   ) throws(ModelError) -> String? {

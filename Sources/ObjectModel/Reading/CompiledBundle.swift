@@ -81,7 +81,7 @@ extension ModelCollection.Version {
       isMarkedCurrent: isMarkedCurrent,
       problem: ModelError(
         code: .missingVersion,
-        message: "A version is listed here, but its file \(fileName) is missing.",
+        message: "The bundle lists a version, but the version's file \(fileName) is missing.",
         path: path))
   }
 }

@@ -23,8 +23,7 @@ extension ModelCollection.Version {
 }
 
 extension ModelCollection {
-  /// Makes a collection from versions that were read separately. The current version is the one that is marked as
-  /// current.
+  /// Makes a collection from versions that were read separately. The current version is the marked one.
   public init(of versions: [Version]) { self.init(versions: versions) }
 
   /// Returns the collection with each path below `folder` replaced by the same path below `path`. After versions were

@@ -39,7 +39,7 @@ package enum ModelFile {
       case .typeSymbolicLink: "This is a symbolic link that leads to nothing."
       case .typeSocket: "This is a socket, not a file or folder."
       case .typeCharacterSpecial, .typeBlockSpecial: "This is a device, not a file or folder."
-      default: "This is a pipe or another special file, not an ordinary one."
+      default: "This is a pipe or another special file, not an ordinary file."
       }
     return ModelError(code: .unreadable, message: message, path: path)
   }
@@ -56,7 +56,7 @@ package enum ModelFile {
   package static func bytes(at path: String) throws(ModelError) -> [UInt8] {
     guard kind(at: path) == .file else {
       throw ModelError(
-        code: .unreadable, message: "There is no file at this path, or it is a special file.",
+        code: .unreadable, message: "There is no ordinary file at this path.",
         path: path)
     }
     let data: Data

@@ -52,7 +52,7 @@ package struct OptimisedModel: Sendable, Hashable {
   package static var error: ModelError {
     ModelError(
       code: .optimisedFormat,
-      message: "This is an optimised model (.omo), of which only strings and hashes are read. Use "
+      message: "This is an optimised model (.omo); only its strings and hashes can be read. Use "
         + "the .mom of the same name.", offset: 0)
   }
 }

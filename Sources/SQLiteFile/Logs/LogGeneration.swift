@@ -37,7 +37,7 @@ package struct LogGeneration {
         : "the log contradicts the main file, and the main file alone is consistent"
       let use =
         isUsed
-        ? "SQLite reads both together, and so does Lifeboat here (rows --all reads the main file alone as the newest state, the log as older versions)"
+        ? "SQLite reads both together, and so does Lifeboat here (lifeboat rows --all reads the main file alone as the newest state, and the log as older versions)"
         : "the main file alone is read as the newest state, and the log as older versions"
       return Finding(
         self == .older ? .walOlderThanMain : .walOtherGeneration, "\(reason); \(use)",
@@ -104,8 +104,7 @@ package struct LogGeneration {
     Int32(bitPattern: one &- other) > 0
   }
 
-  /// The b-trees around the pages in the log, read from the main file together with `overlays`; nil when no schema can
-  /// be read.
+  /// The b-trees around the pages in the log, read from the main file together with `overlays`; nil without a schema.
   private func trees(
     _ header: DatabaseHeader, _ overlays: [PageReader.Overlay], _ pageCount: UInt32
   ) throws(SQLiteFileError) -> ChangedTrees? {

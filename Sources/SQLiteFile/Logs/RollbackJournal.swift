@@ -43,7 +43,7 @@ package struct RollbackJournal: Sendable, Equatable {
       findings.append(
         Finding(
           .journalHot,
-          "a transaction was interrupted; \(pageCount) page\(pageCount == 1 ? " is read as it was" : "s are read as they were") before it",
+          "a transaction was interrupted; \(pageCount) page\(pageCount == 1 ? " is read as it was" : "s are read as they were") before the transaction",
           severity: .note, member: .journal))
     case .unreadable where defect == nil:
       findings.append(
@@ -55,7 +55,7 @@ package struct RollbackJournal: Sendable, Equatable {
       findings.append(
         Finding(
           .journalSuperseded,
-          "the rollback journal names a super-journal that does not exist here, so SQLite takes its transaction for finished; the journal is not used",
+          "the rollback journal names a super-journal that does not exist here, so SQLite takes the transaction for finished; the journal is not used",
           severity: .note, member: .journal))
     case .unreadable, .finished: break
     }
@@ -83,7 +83,7 @@ package struct RollbackJournal: Sendable, Equatable {
   package static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
     Finding(
       .journalOtherPageSize,
-      "the journal has pages of \(size) bytes, the database of \(databasePageSize); the journal is not used",
+      "the page size is \(size) bytes in the journal and \(databasePageSize) in the database; the journal is not used",
       member: .journal, offset: 24)
   }
 
@@ -172,7 +172,7 @@ package struct RollbackJournal: Sendable, Equatable {
         guard page > 0, sum == bytes.uint32(at: 4 + pageSize) else {
           defect = Finding(
             .journalBadRecord,
-            "a page in the journal does not match its checksum; this page and all that follow are not used",
+            "a page in the journal does not match its checksum; this page and all pages after it in the journal are not used",
             member: .journal, page: page, offset: offset)
           return false
         }

@@ -43,8 +43,7 @@ package struct WriteAheadLog: Sendable, Equatable {
   ///   - file: the log.
   ///   - mainSize: the size of the main file in bytes, which limits the page numbers that are accepted.
   ///   - includeUncommitted: whether to use frames after the last commit, including frames after a broken frame.
-  /// - Throws: ``SQLiteFileError`` when the device fails. It does not throw for a file that is not a log, but sets
-  ///   ``defect``.
+  /// - Throws: ``SQLiteFileError`` when the device fails. A file that is no log sets ``defect``.
   package init(parsing file: ByteFile, mainSize: Int64, includeUncommitted: Bool)
     throws(SQLiteFileError)
   {
@@ -93,7 +92,7 @@ package struct WriteAheadLog: Sendable, Equatable {
   {
     Finding(
       .walBrokenChain,
-      "frame \(frame) does not match its checksum, so SQLite reads the log only up to that frame; \(counted(count, "committed frame")) after it with newer content \(count == 1 ? "is" : "are") not read (--wal all reads them, rows --deleted lists them)",
+      "frame \(frame) does not match its checksum, so SQLite reads the log only up to that frame; \(counted(count, "committed frame")) after it with newer content \(count == 1 ? "is" : "are") not read (the option --wal all reads them, lifeboat rows --deleted lists them)",
       member: .wal, offset: offset)
   }
 

@@ -4,8 +4,7 @@
 /// not on the page number. The limit is higher than the number of existing pages, because a truncated main file may
 /// once have had several times that number of pages.
 package enum PageNumberLimit {
-  /// The limit for the smallest files. With pages of 4 KB it allows 256 MB, at a cost of less than a megabyte of
-  /// memory.
+  /// The limit for the smallest files. With pages of 4 KB it allows 256 MB, at a cost of less than 1 MB of memory.
   package static let minimum: Int64 = 1 << 16
   /// The maximum plausible ratio of a file's former page count to its present page count.
   private static let maxPerPage: Int64 = 4
@@ -51,7 +50,7 @@ package struct ImpossiblePages: Equatable {
       : "\(count) entries are for pages up to \(highest),"
     return Finding(
       id,
-      "\(words) far beyond what the main file and the \(name) can hold; \(count == 1 ? "it is" : "they are") ignored",
+      "\(words) far beyond what the main file and the \(name) can hold; \(count == 1 ? "the entry is" : "the entries are") ignored",
       member: member, offset: firstOffset)
   }
 }

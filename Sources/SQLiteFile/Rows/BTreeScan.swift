@@ -155,7 +155,7 @@ package struct BTreeScan: ~Copyable {
     let subject = counted(count, "page is", "pages are")
     return Finding(
       .headerBadCount,
-      "\(subject) in use after page \(last), the last page by the page count of the database (the first of these is page \(first)); SQLite does not read them",
+      "\(subject) in use after page \(last), where the database ends according to its page count (the first such page is page \(first)); SQLite does not read such pages",
       page: first, table: table)
   }
 
@@ -295,7 +295,7 @@ package struct BTreeScan: ~Copyable {
     guard !claims.isOthers(page, than: owner) else {
       report(
         .pageOtherTable,
-        "a b-tree leads to this page, but its rows are read for the table \(claims.ownerName(of: page))",
+        "a b-tree leads to this page, but the page's rows are read for the table \(claims.ownerName(of: page))",
         page, reader)
       return false
     }

@@ -1,4 +1,4 @@
-/// The row ids that the keys of a page's ancestors allow on it. If `least` is greater than `most`, the page must be empty.
+/// The row ids that the keys of a page's ancestors allow on it. If `least` is above `most`, the page must be empty.
 package struct RowIDBounds {
   package var least = Int64.min
   package var most = Int64.max

@@ -1,7 +1,6 @@
 /// Receives the records of a table, one after the other.
 ///
-/// Conforming types are structs: the scan is generic over them, and the compiler specialises the scan for each sink of
-/// this module.
+/// Conforming types are structs: the scan is generic over them, and the compiler specialises it for each sink here.
 @usableFromInline package protocol RecordSink: ~Copyable {
   /// Called before a cell is read. `start` is the page offset of the cell.
   mutating func beginCell(at start: Int)

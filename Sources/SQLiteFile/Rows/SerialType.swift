@@ -1,5 +1,4 @@
-/// The numbers in a record header that give the type and length of each value (file format, section 2.1 "Record
-/// Format").
+/// The numbers in a record header that give the type and length of each value (file format, section 2.1).
 @usableFromInline package enum SerialType {
   /// The serial type under which SQLite stores an integer, and the number of bytes that the value takes (0 for the
   /// integers 0 and 1).

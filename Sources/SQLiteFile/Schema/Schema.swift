@@ -29,8 +29,7 @@ public struct Table: Sendable, Hashable {
   package let rootPage: UInt32
   /// The table's definition according to its CREATE statement; nil when the statement cannot be read.
   package let definition: TableDefinition?
-  /// The CREATE statement, in which flipped bits are repaired as far as possible; nil when the schema contains no
-  /// statement.
+  /// The CREATE statement, with flipped bits repaired as far as possible; nil when the schema contains none.
   public let sql: String?
   /// The index of the table in ``Schema/tables``; nil for the schema table itself.
   package var place: Int?
@@ -89,8 +88,7 @@ public struct Schema: Sendable, Equatable {
     table.place.map(ignoredStatements.contains) ?? false
   }
 
-  /// Drops the statement of a table because the table's rows contradict it. If `repaired` is not nil, it replaces the
-  /// statement.
+  /// Drops the statement of a table because the table's rows contradict it. `repaired`, if not nil, replaces it.
   package mutating func ignoreStatement(of table: Table, repaired: String? = nil) {
     guard let place = table.place else { return }
     ignoredStatements.insert(place)
@@ -115,8 +113,7 @@ public struct Schema: Sendable, Equatable {
 }
 
 extension SchemaEntry {
-  /// Whether SQLite accepts the entry: the type must be known, and the statement, if there is one, must begin with
-  /// CREATE.
+  /// Whether SQLite accepts the entry: the type must be known, and the statement, if there is one, begins with CREATE.
   package var isReadable: Bool {
     guard ["table", "index", "view", "trigger"].contains(type) else { return false }
     guard let sql, !sql.isEmpty else { return true }

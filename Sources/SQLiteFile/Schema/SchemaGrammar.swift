@@ -196,7 +196,7 @@ package struct SchemaGrammar {
   /// Throws if a column has a type that is not allowed in a STRICT table ("STRICT Tables", section 2).
   private func judgeStrict() throws(Defect) {
     for column in columns where !Self.strictTypes.contains(SQLName(column.type ?? "")) {
-      let type = column.type.map { "the type \($0)" } ?? "no valid type"
+      let type = column.type.map { "the type \($0), which is not allowed there" } ?? "no type"
       throw Defect(message: "the column \(column.name) of a STRICT table has \(type)")
     }
   }
@@ -300,7 +300,7 @@ package struct SchemaGrammar {
     guard take("ON") else { return }
     try expect("CONFLICT")
     guard ["ROLLBACK", "ABORT", "FAIL", "IGNORE", "REPLACE"].contains(where: { take($0) }) else {
-      throw unexpected("what to do in a conflict")
+      throw unexpected("a conflict action such as ABORT")
     }
   }
 

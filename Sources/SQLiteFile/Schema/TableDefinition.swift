@@ -75,8 +75,7 @@ package struct TableDefinition: Sendable, Hashable {
   package let rowIDColumn: Int?
   /// The indexes of the primary key's columns, in the order of the key; empty when no primary key is declared.
   package let primaryKey: [Int]
-  /// The columns of ``primaryKey`` as a set, for fast lookup: a key in a hostile file can have hundreds of thousands of
-  /// columns.
+  /// The columns of ``primaryKey`` as a set, for fast lookup: a hostile key can have hundreds of thousands.
   let keyColumns: Set<Int>
   /// Whether the rows are stored in the b-tree of the primary key (WITHOUT ROWID).
   package let isWithoutRowID: Bool

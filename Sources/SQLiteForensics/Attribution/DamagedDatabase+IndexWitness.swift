@@ -90,7 +90,7 @@ extension DamagedDatabase {
         Finding(
           .indexBadEntries,
           "pages of an index may have changed places with pages of a WITHOUT ROWID table: "
-            + "no checked entry matches a row of the indexed table (index \(index.name))",
+            + "no entry that was checked in the index \(index.name) matches a row of its table",
           page: index.rootPage, offset: reader.location(of: index.rootPage).offset,
           table: tables[table].name))
     }

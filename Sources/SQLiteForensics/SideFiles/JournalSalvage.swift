@@ -90,7 +90,7 @@ struct JournalSalvage {
       findings.append(
         Finding(
           .journalHeaderLost,
-          "the journal's header is lost and its transaction was not finished; \(offsets.count) page\(offsets.count == 1 ? " is read as it was" : "s are read as they were") before it",
+          "the journal's header is lost and its transaction was not finished; \(offsets.count) page\(offsets.count == 1 ? " is read as it was" : "s are read as they were") before the transaction",
           member: .journal, offset: 0))
     } else if verdict == .undecided {
       findings.append(

@@ -168,7 +168,7 @@ package final class LogStates {
   ///     these overlays is used.
   ///   - pageCount: the size of the database in pages. If nil, the page count in the header is used or, if that is
   ///     stale, the size of the file.
-  ///   - name: a phrase for the state, which follows "there is no readable page 1" in a message.
+  ///   - name: a phrase for the state, which follows "page 1 cannot be read in the state" in a message.
   /// - Returns: the database.
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   func database(
@@ -181,7 +181,7 @@ package final class LogStates {
       try (place?.0 ?? main).bytes(at: place?.1 ?? 0, count: DatabaseHeader.length))
     guard let header = try? DatabaseHeader(parsing: bytes.rawSpan), header.pageSize == pageSize
     else {
-      throw SQLiteFileError(.badHeader, "there is no readable page 1 \(name())", path: path)
+      throw SQLiteFileError(.badHeader, "page 1 cannot be read in the state \(name())", path: path)
     }
     return try SQLiteDatabase(
       path: path, logView: .committed, main: main, header: header, overlays: overlays,

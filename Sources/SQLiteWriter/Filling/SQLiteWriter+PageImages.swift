@@ -38,7 +38,8 @@ extension SQLiteWriter {
         page.removeAll(keepingCapacity: true)
         let next = try write(number, &page)
         guard page.isEmpty || page.count == options.pageSize else {
-          throw SQLiteWriterError(.badOption, "a page does not have the page size", path: path)
+          throw SQLiteWriterError(
+            .badOption, "a page to be written is not as long as the page size", path: path)
         }
         if !page.isEmpty {
           if run.isEmpty { start = Int64(number - 1) * pageSize }

@@ -111,7 +111,7 @@ package struct Analyser: Sendable, Equatable, Decodable {
         (0x30...0x39).contains($0) || (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0)
           || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
       })
-    else { throw wrong("the id is not made of letters, digits, dots and hyphens") }
+    else { throw wrong("the id may have only letters, digits, dots and hyphens") }
     var list = try container.nestedUnkeyedContainer(forKey: .when)
     var conditions: [Condition] = []
     while !list.isAtEnd {
@@ -120,7 +120,7 @@ package struct Analyser: Sendable, Equatable, Decodable {
         element.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue),
         Condition.CodingKeys.allCases.map(\.rawValue), "a condition")
       let condition = try Condition(from: element)
-      guard condition.tests else { throw wrong("the condition on \(condition.fact) tests nothing") }
+      guard condition.tests else { throw wrong("the condition on \(condition.fact) has no test") }
       for version in [condition.versionFrom, condition.versionBefore].compactMap({ $0 })
       where SystemVersion(version) == nil {
         throw wrong("\(version) is not a version number such as 3.51.2")
@@ -202,7 +202,8 @@ package struct Analysers: Sendable {
       .filter { PathText.ends($0, with: ".json") }.sorted()
     guard !files.isEmpty else {
       throw ExtractionError(
-        .badAnalyser, "the folder holds no analyser: no file whose name ends in .json", path: folder
+        .badAnalyser, "the folder holds no analyser, which is a file whose name ends in .json",
+        path: folder
       )
     }
     for name in files { try add(file: PathText.joined(folder, name)) }

@@ -52,7 +52,7 @@ enum ShippedAnalysers {
         {"fact": "file.journalMode", "is": "wal"}, {"fact": "files", "includes": "sharedMemory"},
         {"fact": "writeAheadLog.sizeBytes", "exists": false}
         """,
-      "the log was probably left behind",
+      "the log was probably not copied",
       "A wal-index without its log means that the store was open, and that what was saved last is in a log which was not copied. Ask for the file with -wal at the end of its name.",
       link:
         "https://sqlite.org/howtocorrupt.html#_separating_a_database_file_from_its_wal_or_journal"),
@@ -71,7 +71,7 @@ enum ShippedAnalysers {
       link: "https://sqlite.org/atomiccommit.html"),
     analyser(
       "sqlite.hotJournal", when: #"{"fact": "journal.state", "is": "hot"}"#,
-      "the next open will roll a transaction back",
+      "the next app that opens the store will roll a transaction back",
       """
       The app was ended while it wrote pages into the main file. Keep the journal beside the main file: without the \
       journal, the file is damaged.
@@ -108,7 +108,7 @@ enum ShippedAnalysers {
       link: nil),
     analyser(
       "coredata.modelDiffers", when: #"{"fact": "model.hashesAgree", "is": false}"#,
-      "the model in the store is not the one that its metadata names",
+      "the model in the store is not the model that the store's metadata describes",
       """
       A migration was cut off, or a tool has changed the model or the metadata. To compare both with the \
       app's models, run: lifeboat model identify.

@@ -82,7 +82,7 @@ extension StoreTimeline.LogCommit {
         parts.append(otherPageCount ?? 0 > 0 ? "no change of a row is visible" : "no rows changed")
       }
     } else {
-      parts.append("the state after it cannot be read")
+      parts.append("the state after this commit cannot be read")
     }
     return parts.joined(separator: ", ")
   }

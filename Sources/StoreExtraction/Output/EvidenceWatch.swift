@@ -31,7 +31,8 @@ package struct EvidenceWatch: Sendable {
     guard !changed.isEmpty else { return }
     throw ExtractionError(
       .changedDuringRead,
-      "the store changed while it was read: \(changed.joined(separator: ", "))", path: path)
+      "these files of the store changed while they were read: \(changed.joined(separator: ", "))",
+      path: path)
   }
 
   /// Returns the status of each file of the store set. The file `-shm` is left out because this file holds no data, and

@@ -155,7 +155,7 @@ package final class ExternalFiles {
     let folder = PathText.joined(Self.supportName(for: storePath), Self.folderName)
     return Finding(
       .recoverExternalUnread,
-      "this user may not read the folder \(folder), so the external files that rows name (\(live.count)) are not copied",
+      "this user has no right to read the folder \(folder), so the external files that rows name (\(live.count)) are not copied",
       severity: live.isEmpty ? .note : .damage)
   }
 
@@ -178,13 +178,13 @@ package final class ExternalFiles {
 
       func sentence(_ name: String) -> String {
         switch self {
-        case .missing: "a row names the external file \(name), which is not beside the store"
-        case .unread: "a row names the external file \(name), which this user may not read"
+        case .missing: "a row names the external file \(name), which is missing"
+        case .unread: "a row names the external file \(name), which this user has no right to read"
         case .empty: "a row names the external file \(name), which is empty"
         case .zeroed: "a row names the external file \(name), whose bytes are all zero"
         case .tooLarge:
-          "the external file \(name), named by a row, is larger than an SQLite value can be and is left out"
-        case .stray: "the external file \(name) is not named by any row"
+          "a row names the external file \(name), which is left out: it is larger than an SQLite value can be"
+        case .stray: "no row names the external file \(name)"
         }
       }
 
@@ -419,7 +419,7 @@ private final class ExternalFile {
     }
     guard isEqual, try FileStatus.of(descriptor: output, path: target).sizeBytes == size else {
       throw ExtractionError(
-        .writeFailed, "the copy of an external file differs from the file", path: target)
+        .writeFailed, "the copy of an external file differs from the original", path: target)
     }
     guard try FileStatus.of(descriptor: descriptor, path: path) == status else {
       throw ExtractionError(

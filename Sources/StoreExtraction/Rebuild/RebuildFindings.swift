@@ -17,7 +17,7 @@ enum RebuildFindings {
       let place = store.database.place(of: page)
       list.add(
         Finding(
-          .pageUnreadable, "this page is in use, but it is not a b-tree page",
+          .pageUnreadable, "this page is in use, but cannot be read as a b-tree page",
           member: place.member, page: page, offset: place.offset))
     }
     if result.unreadablePageCount > maxPages {
@@ -81,8 +81,8 @@ enum RebuildFindings {
           Finding(
             .recoverRenumbered,
             table.renumberedCount == 1
-              ? "1 row has a new row id because its own is lost"
-              : "\(table.renumberedCount) rows have a new row id because theirs is lost",
+              ? "1 row has a new row id because its old row id is lost"
+              : "\(table.renumberedCount) rows have new row ids because their old row ids are lost",
             table: table.name))
       }
     }

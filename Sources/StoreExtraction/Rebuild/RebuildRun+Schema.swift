@@ -36,7 +36,7 @@ extension RebuildRun {
         findings.add(
           Finding(
             .recoverTableNotMade,
-            "the table cannot be created, and its rows are kept in another table: \(error.message)",
+            "the table cannot be created (\(error.message)), so its rows are kept in another table",
             table: expected.name))
         targets.append(nil)
       }

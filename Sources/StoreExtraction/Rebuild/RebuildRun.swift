@@ -298,13 +298,13 @@ final class RebuildRun {
       guard let table, table.failedCount > 0, table.result.rowCount == 0 else { continue }
       throw UnusableDefinition(
         place: place,
-        reason: "its expressions fail, or their values are larger than the store could hold")
+        reason: "its expressions fail, or give values that are larger than the store could hold")
     }
   }
 
   private static func reason(of error: SQLiteWriterError) -> String {
     switch error.code {
-    case .tooLong: "its expressions take too long for its rows"
+    case .tooLong: "its expressions take too long to compute"
     case .full: "its expressions produce values far larger than the store"
     default: "its expressions need more memory than is available"
     }

@@ -68,7 +68,8 @@ public struct StoreRebuild: Sendable {
         tries += 1
         for (place, table) in store.database.tables.enumerated()
         where tries >= Self.maxTries && table.computes && unusableDefinitions[place] == nil {
-          unusableDefinitions[place] = "expressions of tables in this store take too long"
+          unusableDefinitions[place] =
+            "the expressions of tables in this store take too long to compute"
         }
       }
       // The next attempt reads the file again and makes the same findings, so the findings of this attempt are dropped.
@@ -111,7 +112,7 @@ public struct StoreRebuild: Sendable {
     guard changed.isEmpty else {
       throw ExtractionError(
         .changedDuringRead,
-        "the store changed while it was read: \(changed.joined(separator: ", "))",
+        "these files of the store changed while they were read: \(changed.joined(separator: ", "))",
         path: store.database.path)
     }
   }

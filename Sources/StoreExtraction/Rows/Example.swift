@@ -44,7 +44,7 @@ struct Example {
     } catch {
       guard error.code == .notAModel else { throw error }
       throw ExtractionError(
-        .noExample, "the path leads to neither a store nor a model; --like needs one of them",
+        .noExample, "--like needs a store or a model; the path leads to neither",
         path: path)
     }
   }
@@ -81,7 +81,7 @@ struct Example {
     guard let version = collection.current else {
       throw ExtractionError(
         .whichVersion,
-        "no version is marked as current, and none matches the store; the versions are \(collection.versions.map(\.name).joined(separator: ", "))",
+        "the model marks no version as current, and no version matches the store; the versions are \(collection.versions.map(\.name).joined(separator: ", "))",
         path: path)
     }
     if let model = version.model { return model }

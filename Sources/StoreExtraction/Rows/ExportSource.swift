@@ -34,7 +34,7 @@ struct ExportSource {
     guard !changed.isEmpty else { return }
     throw ExtractionError(
       .changedDuringRead,
-      "the store changed while it was read (\(changed.joined(separator: ", "))), so nothing was written; close what uses it or work on a copy",
+      "the store changed while it was read (\(changed.joined(separator: ", "))), so nothing was written; close what uses the store, or work on a copy",
       path: store.database.path)
   }
 

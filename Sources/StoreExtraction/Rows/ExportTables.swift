@@ -145,7 +145,8 @@ final class ExportTables {
   private func endFilling() throws {
     guard var filler = filler.take() else { return }
     guard try filler.finishTables() else {
-      throw ExtractionError(.writeFailed, "a key comes twice in the new file", path: writer.path)
+      throw ExtractionError(
+        .writeFailed, "two rows of the new file have the same key", path: writer.path)
     }
     try filler.finish()
     try writer.execute("BEGIN")

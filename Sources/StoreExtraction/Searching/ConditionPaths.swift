@@ -68,7 +68,7 @@ struct ConditionPaths {
           let destination = entities[ExactText(property.typeName)]
         else {
           throw RowCondition.refusal(
-            "\(property.name) in \(text) is not a relationship that leads to rows")
+            "in \(text), \(property.name) is not a relationship that can be followed")
         }
         guard let place = ExactText.place(of: key, in: destination.properties, \.name) else {
           throw RowCondition.refusal("\(destination.name) has no \(key)")
@@ -78,7 +78,7 @@ struct ConditionPaths {
       }
       if path.isCount, property.kind != .toMany {
         throw RowCondition.refusal(
-          "\(text) does not count a many-to-many relationship, and @count works only for these")
+          "@count works only for many-to-many relationships, and \(text) counts something else")
       }
       paths[exact] = Path(place: place, steps: steps, isCount: path.isCount)
     }
@@ -95,14 +95,14 @@ struct ConditionPaths {
     case ("Date", .string(let text)), ("TIMESTAMP", .string(let text)):
       guard DateText.seconds(in: text) == nil else { return }
       throw RowCondition.refusal(
-        "\(name) is a date, and \"\(text)\" is not; write 2026-11-20 or 2026-11-20T21:53")
+        "\(name) is a date, but \"\(text)\" is not; write a date as 2026-11-20 or 2026-11-20T21:53")
     case ("String", .integer(let number)):
-      throw RowCondition.refusal("\(name) is a text; write \"\(number)\" in quotes")
+      throw RowCondition.refusal("\(name) is a text, so write the value in quotes: \"\(number)\"")
     case ("Integer 16", .string(let text)), ("Integer 32", .string(let text)),
       ("Integer 64", .string(let text)), ("Double", .string(let text)),
       ("Float", .string(let text)), ("Decimal", .string(let text)),
       ("Boolean", .string(let text)):
-      throw RowCondition.refusal("\(name) is a number, and \"\(text)\" is a text")
+      throw RowCondition.refusal("\(name) is a number, but \"\(text)\" is a text")
     default: break
     }
   }
@@ -119,7 +119,8 @@ struct ConditionPaths {
       return values.count <= maxRows
     }
     guard values.count <= maxRows else {
-      throw RowCondition.refusal("\(destination.name) has more than \(maxRows) rows to look up")
+      throw RowCondition.refusal(
+        "more than \(maxRows) rows of \(destination.name) would have to be looked up")
     }
     return values
   }

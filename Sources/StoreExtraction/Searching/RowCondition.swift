@@ -64,7 +64,7 @@ package struct RowCondition {
     case .and(let parts), .or(let parts): for part in parts { try check(part) }
     case .not(let part): try check(part)
     case .constant: break
-    case .opaque, .unparsed: throw Self.refusal("a part of it is not understood")
+    case .opaque, .unparsed: throw Self.refusal("a part of the condition is not understood")
     }
   }
 

@@ -94,7 +94,7 @@ package struct SelectedRows {
       let known = all.flatMap { $0.properties.map(\.name) }
       throw ExtractionError(
         .unknownName,
-        "no chosen \(store.kind == .sqlite ? "table" : "entity") has \(missing ?? "all of \(needed.joined(separator: ", "))")",
+        "none of the chosen \(store.kind == .sqlite ? "tables" : "entities") has \(missing ?? "all of \(needed.joined(separator: ", "))")",
         path: store.database.path, nearest: missing.flatMap { NearestName.of($0, among: known) })
     }
     return fitting

@@ -109,7 +109,7 @@ package final class StoreStates {
   private func absence(of name: StoreState.Name) -> String {
     let begins =
       name == .commit(0) && states.commits.count > 0 || journal?.databasePageCount == 0
-    return begins ? "a later transaction created it" : "page 1 cannot be read"
+    return begins ? "a later transaction created the database" : "page 1 cannot be read"
   }
 
   private var rangeText: String {
@@ -137,7 +137,7 @@ package final class StoreStates {
       found.append(
         Finding(
           .stateInterrupted,
-          "the state is the middle of a transaction, which SQLite would roll back before it reads anything"
+          "the state is in the middle of a transaction; SQLite would roll the transaction back before it reads anything"
         ))
     case .commit(let number):
       found += doubts(of: number, database.pageCount)
@@ -183,7 +183,7 @@ package final class StoreStates {
     return [
       Finding(
         .stateMixed,
-        "\(counted(later, "page")) of the main file \(later == 1 ? "is" : "are") as a later commit wrote \(later == 1 ? "it" : "them"): a checkpoint seems to have replaced what was there before"
+        "\(counted(later, "page")) of the main file \(later == 1 ? "holds" : "hold") the content of a later commit: a checkpoint seems to have replaced what was there before"
       )
     ]
   }
@@ -350,7 +350,7 @@ extension LogStates.JournalDoubt {
       }
     return Finding(
       .stateUncertain,
-      "the main file and the pages of the journal may not belong to the same state: \(reason)",
+      "the main file and the pages of the journal may belong to different states: \(reason)",
       member: .journal)
   }
 }

@@ -159,7 +159,7 @@ extension CopyCompiler {
     }
     if !isFound {
       plan.leftOut.append(
-        "the old store has no table or column with the links of \(from).\(old.name)")
+        "the old store has no table or column for the relationship \(from).\(old.name)")
     }
   }
 }

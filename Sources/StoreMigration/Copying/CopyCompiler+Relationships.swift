@@ -85,7 +85,8 @@ extension CopyCompiler {
     else {
       guard link.relationship.isToMany else {
         plan.leftOut.append(
-          "the old store has no column for \(link.entity).\(link.relationship.name)")
+          "the old store has no column for the relationship \(link.entity).\(link.relationship.name)"
+        )
         return nil
       }
       return Lead(origin: .elsewhere(link, isNear: true), makers: makers)
@@ -360,7 +361,7 @@ extension CopyCompiler {
   ) throws {
     guard let links = try stagedLinks(of: link) else {
       plan.leftOut.append(
-        "the old store has no table or column with the links of \(link.entity).\(link.relationship.name)"
+        "the old store has no table or column for the relationship \(link.entity).\(link.relationship.name)"
       )
       return
     }

@@ -111,7 +111,7 @@ struct CopyCompiler {
       plan.droppedReasons[entity] =
         same.isAbstract
         ? "\(entity) is abstract in the new model, so its rows are left behind"
-        : "no mapping takes the rows of \(entity), which both models have, so they are left behind"
+        : "both models have \(entity), but no mapping takes its rows, so they are left behind"
     }
   }
 
@@ -160,7 +160,7 @@ struct CopyCompiler {
     }
     if let policy = mapping.migrationPolicyClassName, hasMissingPolicy(mapping) {
       plan.notes.append(
-        "mapping \(mapping.name) needs the class \(policy) of the app; properties of the same name are copied"
+        "mapping \(mapping.name) needs the class \(policy) of the app; without it, only properties of the same name are copied"
       )
       tellCounterparts(mapping)
     }
@@ -178,7 +178,7 @@ struct CopyCompiler {
     if case .unsupported = mapping.selection {
       refuse(
         .unsupportedExpression,
-        "mapping \(mapping.name) selects by an unsupported expression: \(mapping.sourceExpression?.text ?? "")"
+        "mapping \(mapping.name) selects rows by an unsupported expression: \(mapping.sourceExpression?.text ?? "")"
       )
     }
   }
@@ -198,7 +198,7 @@ struct CopyCompiler {
     let lost = old.filter { !new.contains($0) && !taken.contains($0) }
     if !lost.isEmpty {
       plan.leftOut.append(
-        "the missing class may have used attributes that have no counterpart: "
+        "the missing class may have used these attributes, which have no counterpart: "
           + "\(lost.sorted().joined(separator: ", ")) of \(from) (mapping \(mapping.name))"
       )
     }
@@ -244,7 +244,7 @@ struct CopyCompiler {
       } else {
         refuse(
           .unsupportedExpression,
-          "mapping \(mapping.name) selects by an unsupported predicate: \(predicate.text)"
+          "mapping \(mapping.name) selects rows by an unsupported predicate: \(predicate.text)"
         )
       }
     }
@@ -337,7 +337,7 @@ struct CopyCompiler {
           row.parameter(column), from: old, to: attribute)
       else {
         plan.leftOut.append(
-          "the values are left out, because one type cannot be converted into the other: "
+          "values are left out, because their old type cannot be converted into the new one: "
             + "\(from).\(name) is \(old.type.name), \(attribute.name) is \(attribute.type.name)"
         )
         return nil

@@ -240,7 +240,7 @@ final class CopyRun {
       }
       reasons.append(try missingValue(&row, copy))
     } catch let error as SQLiteWriterError where error.code == .constraint {
-      reasons.append("another row has its key or its unique values: \(error.message)")
+      reasons.append("another row has the same key or the same unique values: \(error.message)")
     }
     copy.rejectedCount += 1
     try reject(

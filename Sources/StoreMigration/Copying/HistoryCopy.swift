@@ -80,7 +80,7 @@ struct HistoryCopy {
     }
     if goneCount > 0 {
       notes.append(
-        "\(goneCount) \(goneCount == 1 ? "change" : "changes") of the persistent history \(goneCount == 1 ? "is" : "are") not in the new store, because the objects have no counterpart there"
+        "\(goneCount) \(goneCount == 1 ? "change" : "changes") of the persistent history \(goneCount == 1 ? "is" : "are") not in the new store, because the changed objects have no counterpart there"
       )
     }
     if bareCount > 0 {

@@ -50,7 +50,7 @@ package struct PresentStore {
     throw MigrationError(
       .presentStore,
       [
-        "\(path) has another version of the model than the one to migrate to; they differ in \(differing.sorted().prefix(5).joined(separator: ", "))"
+        "the model version of \(path) is not the version to migrate to; the two differ in \(differing.sorted().prefix(5).joined(separator: ", "))"
       ])
   }
 }

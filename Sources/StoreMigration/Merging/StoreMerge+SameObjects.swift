@@ -24,12 +24,12 @@ extension StoreMerge {
         var notes: [String] = []
         if !isComplete {
           notes.append(
-            "objects that are more than \(Self.maxRounds) relationships away from one that both stores have were not recognised, and are added"
+            "objects more than \(Self.maxRounds) relationships away from any object that both stores have were not matched; they are added as new objects"
           )
         }
         if pass == Self.maxPasses {
           notes.append(
-            "objects that lead to each other in circles were not recognised by their content")
+            "objects whose relationships form a circle were not matched by their content")
         }
         return notes
       }
@@ -214,7 +214,7 @@ extension StoreMerge {
           guard !lost.isEmpty else { return false }
           try rejects.add(
             own, columns, layout,
-            "row \(Self.key(far)) of the old store replaces its values: \(lost.map { columns[$0] }.joined(separator: ", "))",
+            "row \(Self.key(far)) of the old store replaces these values: \(lost.map { columns[$0] }.joined(separator: ", "))",
             store: "present")
           return true
         })
@@ -245,7 +245,7 @@ extension StoreMerge {
           guard !lost.isEmpty else { return false }
           try rejects.add(
             far, columns, layout,
-            "a row of the present store has the same unique values, but other values for: "
+            "a row of the present store has the same unique values, but differs in: "
               + "\(lost.map { columns[$0] }.joined(separator: ", ")) (row \(Self.key(own)))"
           )
           return true

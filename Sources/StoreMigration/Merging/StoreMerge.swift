@@ -148,7 +148,8 @@ struct StoreMerge {
         highest <= Int64.max - count
       else {
         throw MigrationError(
-          .presentStore, ["the keys of \(table.rootEntityName) in the present store are used up"])
+          .presentStore,
+          ["the present store has no keys left for new rows of \(table.rootEntityName)"])
       }
       try writer.execute(
         "INSERT INTO \(keys(of: table)) SELECT Z_PK, \(highest) + row_number() OVER (ORDER BY Z_PK), \(Way.added.rawValue) FROM (\(rest))"
@@ -228,7 +229,7 @@ struct StoreMerge {
     )
     defer { statement.finalize() }
     while try statement.step() {
-      try rejects.add(statement.row, columns, layout, "another object has its unique values")
+      try rejects.add(statement.row, columns, layout, "another object has the same unique values")
       report.rejectedCount += 1
     }
   }

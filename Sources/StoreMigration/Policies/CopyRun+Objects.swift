@@ -26,7 +26,7 @@ extension CopyRun {
         guard let entity = plan.destination.numbering.name(of: number) else { continue }
         countRejected(count, of: entity)
         broken.append(
-          "\(count) \(count == 1 ? "object" : "objects") of \(entity) without a value that the model demands"
+          "\(count) \(count == 1 ? "object" : "objects") of \(entity) \(count == 1 ? "lacks" : "lack") a value that the model requires"
         )
       }
     }
@@ -104,7 +104,7 @@ extension CopyRun {
       let missing = columns.indices.filter { row[$0] == .null && demanded.contains(columns[$0]) }
       try rejects.add(
         row, columns, layout,
-        "the new model demands a value of \(missing.map { columns[$0] }.joined(separator: ", ")), and the app's code gave none"
+        "the new model requires a value for \(missing.map { columns[$0] }.joined(separator: ", ")), but the app's code gave none"
       )
       if case .integer(let number) = row[1] { counts[number, default: 0] += 1 }
     }

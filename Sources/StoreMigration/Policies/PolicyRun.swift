@@ -79,7 +79,7 @@ final class PolicyRun {
   /// Sentences for the report about what the policies did.
   var notes: [String] {
     works.map {
-      "\($0.mapping.name) was carried out by the class \($0.copy.policyClass ?? "") of the app"
+      "mapping \($0.mapping.name) was carried out by the class \($0.copy.policyClass ?? "") of the app"
     }
       + manager.destination.insertedCounts.sorted { $0.key < $1.key }.map { name, count in
         "policies made \(count) \(count == 1 ? "object" : "objects") of \(name)"

@@ -72,7 +72,8 @@ struct FailureState: Codable, Sendable, Equatable {
       do {
         let form = try records.read(Form.self, from: path)
         if let form, form.schema == schemaName, form.version > 1 {
-          throw StoreRecoveryError(.unmovable, "a newer Lifeboat wrote this record", path: path)
+          throw StoreRecoveryError(
+            .unmovable, "a newer version of Lifeboat wrote this record", path: path)
         }
         if let state = try records.read(FailureState.self, from: path),
           state.schema == schemaName, state.version == 1

@@ -86,8 +86,7 @@ struct OpenedBy {
     return isPlain && (1...48).contains(text.utf8.count) ? text : nil
   }
 
-  /// Compares versions such as `2.10`: -1 when `left` is lower, 1 when higher, 0 when both are equal; nil for other
-  /// forms.
+  /// Compares versions such as `2.10`: -1 when `left` is lower, 1 when higher, 0 when equal; nil for other forms.
   static func order(_ left: String, _ right: String) -> Int? {
     func numbers(_ text: String) -> [Int]? {
       let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

@@ -68,12 +68,12 @@ extension StoreEvidence {
   /// A store that shows no loss may still have lost rows.
   package var silentLossSentence: String? {
     if let loss = wal?.loss { return loss.sentence }
-    if let doubt = wal?.doubt { return "perhaps \(doubt.sentence), but not for certain" }
+    if let doubt = wal?.doubt { return "possible, but not certain: \(doubt.sentence)" }
     guard wal != nil || header?.readVersion == 2 else { return nil }
     let witnesses = wal?.witnesses ?? []
     if witnesses.contains(.index) {
       return
-        "the write-ahead log holds all frames that its wal-index lists; after a power cut, the wal-index may not list all"
+        "the write-ahead log holds all frames that its wal-index lists; after a power cut, the wal-index may lack some frames"
     }
     if witnesses.contains(.record) {
       return

@@ -3,8 +3,7 @@ package import StoreFiles
 package import ObjectModel
 import SafeText
 
-/// Plain facts about a store and about the failed attempt to open it. A fact that was not established, or could not be,
-/// is nil.
+/// Plain facts about a store and about the failed attempt to open it. A fact that is not known is nil.
 public struct StoreEvidence: Sendable, Codable, Equatable {
   /// One file, folder or link of the store set.
   package struct Member: Sendable, Codable, Equatable {

@@ -33,8 +33,7 @@ package struct FileSystem: Sendable {
   /// Locks one of Lifeboat's files without waiting, and creates the file when it is missing. Returns a descriptor,
   /// which holds the lock until the descriptor is closed or the process ends; nil while another process holds the lock.
   package var lock: @Sendable (String) throws -> Int32?
-  /// Sets the modification time of an empty file of Lifeboat's, in nanoseconds since 1970. The change need not be
-  /// durable.
+  /// Sets the modification time of an empty file of Lifeboat's, in nanoseconds since 1970. It need not be durable.
   package var setModified: @Sendable (String, Int64) throws -> Void
   /// Gives one of Lifeboat's files the given owner, group and permissions. When this user may not set the group, the
   /// permissions are those of ``FileTraits/modeInAnotherGroup`` instead.

@@ -136,7 +136,7 @@ extension Incidents {
       return .stays(.link, "\(link.name) is \(link.status.kind.words)")
     }
     if let file = files.unexpected.first {
-      return .stays(.strangeFiles, "\(file.name) is not one of its files")
+      return .stays(.strangeFiles, "\(file.name) is not one of the incident's files")
     }
     if let outcome = entry.outcome {
       guard let first = files.kept.first else { return .recordOnly }
@@ -153,7 +153,7 @@ extension Incidents {
     if let other = files.kept.first(where: {
       StoreSet.role(ofMember: $0.name, mainName: incident.storeName) == nil
     }) {
-      return .stays(.strangeFiles, "\(other.name) is not one of its files")
+      return .stays(.strangeFiles, "\(other.name) is not one of the incident's files")
     }
     let sizes = Dictionary(
       files.kept.map { (FileName($0.name), $0.status) }, uniquingKeysWith: { first, _ in first })
@@ -188,7 +188,7 @@ extension Incidents {
         folders.insert(.init(device: status.device, inode: status.inode, sizeBytes: 0)).inserted
       else {
         candidates[index].item.fate = .stays(
-          .filesUnread, "its folder is the folder of another incident")
+          .filesUnread, "its folder is also the folder of another incident")
         continue
       }
       if FileEvidence.isUsedElsewhere(folder.keptMainPath) == true {

@@ -43,7 +43,8 @@ struct RecordFile {
       // The record is replaced in one step, because a kill between two steps would leave no record.
       if let status = try fileSystem.status(path), status.kind != .file {
         throw StoreRecoveryError(
-          .unmovable, "the name of a record is taken by \(status.kind.words)", path: path)
+          .unmovable, "a record cannot be written, because \(status.kind.words) has its name",
+          path: path)
       }
       try fileSystem.replace(part, path)
     } else {
@@ -116,7 +117,8 @@ struct RecordFile {
       PathText.isPlainName(incident.storeName)
     else {
       throw StoreRecoveryError(
-        .unreadableIncident, "the record is in an unknown format; a newer Lifeboat may read it",
+        .unreadableIncident,
+        "the record is in an unknown format; a newer version of Lifeboat may be able to read it",
         path: path)
     }
     return incident

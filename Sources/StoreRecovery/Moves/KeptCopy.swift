@@ -75,7 +75,8 @@ extension StoreRecovery {
     }
     guard needed <= free else {
       throw StoreRecoveryError(
-        .noSpace, "too little space is free for a copy of the log; free some space and open again",
+        .noSpace,
+        "too little space is free for a copy of the log; free some space and open the store again",
         path: home)
     }
     return logs

@@ -56,7 +56,8 @@ struct QuarantineFolder: Sendable {
   }
 
   static func noneFree(in home: String) -> StoreRecoveryError {
-    StoreRecoveryError(.unmovable, "all names for a quarantine are taken", path: parent(in: home))
+    StoreRecoveryError(
+      .unmovable, "no free name is left for a quarantine folder", path: parent(in: home))
   }
 
   func original(_ name: String) -> String { home + "/" + name }

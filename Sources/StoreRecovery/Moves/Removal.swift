@@ -3,8 +3,7 @@ import SafeFiles
 import Foundation
 import SafeText
 
-/// Removes the folder of an incident. After a kill, a later run makes the incident whole again or completes the
-/// removal.
+/// Removes the folder of an incident. After a kill, a later run makes the incident whole or completes this.
 ///
 /// First, a record of all files to remove is written into the folder. Second, the folder is renamed, in one step, and
 /// is then no longer an incident. Last, the files are removed, the record after all others. A process that finds such a

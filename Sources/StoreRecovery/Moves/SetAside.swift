@@ -36,7 +36,8 @@ struct SetAside: Sendable {
         // A process that has opened the fresh store has ended the move, and may have written rows to that store.
         guard try mover.fileSystem.status(folder.intent) != nil else {
           throw StoreRecoveryError(
-            .inUse, "another process uses the fresh store; open again", path: folder.mainPath)
+            .inUse, "another process uses the fresh store; open the store again",
+            path: folder.mainPath)
         }
         try mover.lockingOut(folder.mainPath) {}
         let record = try mover.beginBack(folder, reason: .freshFailed)

@@ -3,8 +3,7 @@ import StoreFiles
 import SafeFiles
 import SafeText
 
-/// Moves store sets into and out of their quarantine. Every step may be repeated: a step that is already done does
-/// nothing.
+/// Moves store sets into and out of their quarantine. Every step may be repeated; one already done does nothing.
 struct SetMover: Sendable {
   let fileSystem: FileSystem
   /// The maximum time to wait for another process, in seconds.
@@ -26,7 +25,8 @@ struct SetMover: Sendable {
     let home = PathText.folder(of: mainPath)
     guard try fileSystem.freeSpace(home) >= minimumFreeBytes else {
       throw StoreRecoveryError(
-        .noSpace, "too little space is free for a fresh store; free some space and open again",
+        .noSpace,
+        "too little space is free for a fresh store; free some space and open the store again",
         path: home)
     }
   }
@@ -110,7 +110,7 @@ struct SetMover: Sendable {
     }
     if first.role == .main, first.kind != .file {
       throw StoreRecoveryError(
-        .unmovable, "the store's path is \(first.kind.words), which cannot be moved",
+        .unmovable, "at the store's path is \(first.kind.words), which cannot be moved",
         path: set.mainPath)
     }
     try checkSupport(set)
@@ -338,7 +338,8 @@ struct SetMover: Sendable {
     for path in paths.map(\.text) {
       guard let status = try fileSystem.status(path), status.kind != .folder else { continue }
       throw StoreRecoveryError(
-        .unmovable, "the name of a folder is taken by \(status.kind.words)", path: path)
+        .unmovable, "a folder's name is taken by \(status.kind.words)", path: path
+      )
     }
   }
 
@@ -393,7 +394,8 @@ struct SetMover: Sendable {
     if let status = try fileSystem.status(path) {
       guard status.kind == .folder else {
         throw StoreRecoveryError(
-          .unmovable, "the name of a folder is taken by \(status.kind.words)", path: path)
+          .unmovable, "a folder's name is taken by \(status.kind.words)",
+          path: path)
       }
       return
     }

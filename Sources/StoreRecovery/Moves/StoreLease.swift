@@ -48,7 +48,8 @@ extension SetMover {
       }
       guard deadline.sleepsBriefly() else {
         throw StoreRecoveryError(
-          .inUse, "another process has the store open; close it there and open again", path: path)
+          .inUse, "another process has the store open; close it there, then open it here again",
+          path: path)
       }
     }
   }

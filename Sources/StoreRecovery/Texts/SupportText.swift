@@ -210,7 +210,7 @@ struct SupportText {
     add("Store UUID", evidence.storeUUID)
     add("Framework", evidence.frameworkVersion.map { "\($0)" })
     guard evidence.expectsModel || evidence.recordedHashes != nil else { return }
-    add("Written by", evidence.writtenBy ?? "a model version that is not at hand")
+    add("Written by", evidence.writtenBy ?? "an unknown model version")
     if evidence.expectsModel {
       add("Expected", evidence.expectedVersion ?? "a model without a name")
     }

@@ -122,13 +122,13 @@ struct Classifier {
     if let leftover, evidence.mainKind == nil {
       return refusal(
         .corrupt,
-        "the main file is missing but its \(leftover) exists; opening would create an empty store and delete that file",
+        "the main file is missing but its \(leftover) exists; opening would create an empty store and delete the \(leftover)",
         .storeMainMissing)
     }
     if let leftover, evidence.isMainEmpty {
       return refusal(
         .corrupt,
-        "the main file is empty but its \(leftover) is not; opening would delete that file",
+        "the main file is empty but its \(leftover) is not; opening would delete the \(leftover)",
         .storeMainEmpty)
     }
     switch evidence.wal?.loss?.kind {
@@ -392,7 +392,7 @@ struct Classifier {
     if !header.isMagicRight {
       guard evidence.looksEncrypted == false else {
         return refusal(
-          .foreign, "\(reason), and it is unknown whether it is encrypted", id)
+          .foreign, "\(reason), and it is unknown whether the file is encrypted", id)
       }
       return quarantine(.foreign, "\(reason): its first bytes are not those of an SQLite file", id)
     }

@@ -26,14 +26,15 @@ package enum CocoaRules {
   ]
 
   private static let coreData: [CodeRule] = [
-    CodeRule(134000, .fixed(.refuse), .hostError, "the store has another type than requested"),
+    CodeRule(134000, .fixed(.refuse), .hostError, "the store's type is not the requested one"),
     CodeRule(
       134010, .fixed(.refuse), .hostError, "this system does not know the type of the store"),
     CodeRule(
-      134020, .configuration, .hostError, "the store does not fit the configuration or the options"),
+      134020, .configuration, .hostError,
+      "the store does not fit the app's configuration or options"),
     CodeRule(
       134080, .wrapper, .hostError, "the store could not be opened, for an unspecified reason"),
-    CodeRule(134100, .model, .incompatible, "the store's model is not the app's"),
+    CodeRule(134100, .model, .incompatible, "the store's model differs from the app's model"),
     CodeRule(134110, .migration, .incompatible, "the migration failed"),
     CodeRule(
       134111, .mapping, .hostError, "rows break a constraint of the new model during migration"),
@@ -45,13 +46,14 @@ package enum CocoaRules {
       134160, .fixed(.wait), .unavailable, "the migration could not write; the disk may be full"),
     CodeRule(134170, .mapping, .hostError, "the app's own migration step failed"),
     CodeRule(134180, .wrapper, .hostError, "SQLite failed, for an unspecified reason"),
-    CodeRule(134190, .migration, .incompatible, "no mapping model could be inferred"),
+    CodeRule(134190, .migration, .incompatible, "Core Data could not infer a mapping model"),
     CodeRule(134200, .fixed(.refuse), .hostError, "importing external records failed"),
     CodeRule(134301, .fixed(.retry), .hostError, "a history token has expired and must be dropped"),
     CodeRule(
       134504, .model, .incompatible,
-      "the staged migration does not know the store's model; one without stages may know it"),
-    CodeRule(134505, .fixed(.refuse), .newer, "a newer framework wrote the store"),
+      "the staged migration does not know the store's model; a migration without stages may know it"
+    ),
+    CodeRule(134505, .fixed(.refuse), .newer, "a newer version of Core Data wrote the store"),
     CodeRule(134506, .fixed(.refuse), .newer, "the staged migration would have to go backwards"),
   ]
 

@@ -14,7 +14,8 @@ package enum SQLiteRules {
         "SQLite reported \(number), an extended code of \(number & 0xff): \(primary.reason)")
     }
     return CodeRule(
-      number, .fixed(.refuse), .unavailable, "SQLite reported \(number), which has no known meaning"
+      number, .fixed(.refuse), .unavailable,
+      "SQLite reported \(number), which has no known meaning"
     )
   }
 
@@ -27,9 +28,9 @@ package enum SQLiteRules {
 
   private static let general: [CodeRule] = [
     CodeRule(
-      1, .statement, .hostError, "SQLite refused a statement, which is often a fault in code"),
-    CodeRule(257, .fixed(.refuse), .hostError, "a collating sequence is missing from this build"),
-    CodeRule(513, .fixed(.retry), .unavailable, "SQLite asked for the statement to be repeated"),
+      1, .statement, .hostError, "SQLite refused a statement, often a fault in the app's code"),
+    CodeRule(257, .fixed(.refuse), .hostError, "this SQLite lacks a needed collating sequence"),
+    CodeRule(513, .fixed(.retry), .unavailable, "SQLite asked the app to repeat the statement"),
     CodeRule(769, .fixed(.retry), .unavailable, "the requested snapshot is no longer available"),
     CodeRule(2, .damage, .corrupt, "SQLite found its own state inconsistent"),
     CodeRule(3, .fixed(.refuse), .unavailable, "ownership or the sandbox forbids access"),
@@ -40,7 +41,7 @@ package enum SQLiteRules {
   private static let availability: [CodeRule] = [
     CodeRule(5, .fixed(.retry), .unavailable, "another process holds the store's lock"),
     CodeRule(261, .fixed(.retry), .unavailable, "another process is recovering the store's log"),
-    CodeRule(517, .fixed(.retry), .unavailable, "another connection wrote in the meantime"),
+    CodeRule(517, .fixed(.retry), .unavailable, "another connection wrote to the store meanwhile"),
     CodeRule(773, .fixed(.retry), .unavailable, "waiting for another process's lock took too long"),
     CodeRule(6, .fixed(.retry), .unavailable, "this process holds a lock on the table"),
     CodeRule(
@@ -50,12 +51,12 @@ package enum SQLiteRules {
     CodeRule(3082, .fixed(.retry), .unavailable, "memory ran out during a read or write"),
     CodeRule(8, .fixed(.refuse), .unavailable, "permissions or the volume forbid writing"),
     CodeRule(
-      264, .fixed(.retry), .unavailable, "the log must be recovered, which needs a writable open"),
-    CodeRule(520, .fixed(.retry), .unavailable, "the wal-index cannot be locked"),
-    CodeRule(1288, .fixed(.retry), .unavailable, "the wal-index cannot be made"),
+      264, .fixed(.retry), .unavailable, "recovering the log needs the store opened for writing"),
+    CodeRule(520, .fixed(.retry), .unavailable, "the wal-index (-shm) cannot be locked"),
+    CodeRule(1288, .fixed(.retry), .unavailable, "the wal-index (-shm) cannot be made"),
     CodeRule(
       776, .fixed(.retry), .unavailable,
-      "a journal must be rolled back, which needs a writable open"),
+      "a journal must be rolled back; for this, the store must be opened for writing"),
     CodeRule(1032, .fixed(.retry), .unavailable, "the file was moved while it was open"),
     CodeRule(1544, .fixed(.refuse), .unavailable, "no journal can be made in the store's folder"),
     CodeRule(9, .fixed(.retry), .unavailable, "the app interrupted the operation"),
@@ -79,16 +80,16 @@ package enum SQLiteRules {
     CodeRule(3850, .fixed(.retry), .unavailable, "taking a lock failed"),
     CodeRule(4106, .fixed(.retry), .unavailable, "closing a file failed"),
     CodeRule(4362, .fixed(.retry), .unavailable, "closing a folder failed"),
-    CodeRule(4618, .fixed(.wait), .unavailable, "the wal-index could not be opened"),
+    CodeRule(4618, .fixed(.wait), .unavailable, "the wal-index (-shm) could not be opened"),
     CodeRule(
       4874, .fixed(.wait), .unavailable, "the wal-index could not grow; the disk may be full"),
-    CodeRule(5130, .fixed(.wait), .unavailable, "the wal-index could not be locked"),
-    CodeRule(5386, .fixed(.wait), .unavailable, "the wal-index could not be mapped"),
+    CodeRule(5130, .fixed(.wait), .unavailable, "the wal-index (-shm) could not be locked"),
+    CodeRule(5386, .fixed(.wait), .unavailable, "the wal-index (-shm) could not be mapped"),
     CodeRule(5642, .fixed(.retry), .unavailable, "seeking in a file failed"),
     CodeRule(5898, .fixed(.refuse), .unavailable, "a file to be removed does not exist"),
-    CodeRule(6154, .fixed(.retry), .unavailable, "the file could not be mapped"),
+    CodeRule(6154, .fixed(.retry), .unavailable, "the file could not be mapped into memory"),
     CodeRule(6410, .fixed(.refuse), .unavailable, "no folder for temporary files was found"),
-    CodeRule(6666, .fixed(.refuse), .unavailable, "a path could not be converted"),
+    CodeRule(6666, .fixed(.refuse), .unavailable, "a path could not be converted for the system"),
     CodeRule(6922, .fixed(.retry), .unavailable, "the file was moved while it was open"),
     CodeRule(7178, .fixed(.wait), .unavailable, "data protection forbids access"),
     CodeRule(7434, .fixed(.retry), .unavailable, "an atomic write could not begin"),
@@ -99,26 +100,26 @@ package enum SQLiteRules {
     CodeRule(
       8458, .fixed(.refuse), .unavailable,
       "the volume is damaged; nothing more should be written to it"),
-    CodeRule(8714, .fixed(.retry), .unavailable, "a mapped page could not be read"),
+    CodeRule(8714, .fixed(.retry), .unavailable, "a page mapped into memory could not be read"),
   ]
 
   private static let integrity: [CodeRule] = [
     CodeRule(11, .damage, .corrupt, "SQLite found the file damaged"),
     CodeRule(
       267, .repairable, .corrupt,
-      "a virtual table's data is damaged; it is derived and can be rebuilt"),
+      "a virtual table's data is damaged; it is derived from other data and can be rebuilt"),
     CodeRule(
       523, .repairable, .corrupt, "the sqlite_sequence table is damaged; it can be repaired"),
     CodeRule(
       779, .repairable, .corrupt,
       "an index is damaged; the table is intact and the index can be rebuilt"),
-    CodeRule(12, .fixed(.retry), .unavailable, "SQLite did not find what it asked for"),
+    CodeRule(12, .fixed(.retry), .unavailable, "SQLite did not find a requested name or operation"),
     CodeRule(13, .fixed(.wait), .unavailable, "the disk is full"),
     CodeRule(14, .cannotOpen, .unavailable, "the file cannot be opened"),
     CodeRule(270, .fixed(.refuse), .unavailable, "there is no folder for temporary files"),
     CodeRule(526, .fixed(.refuse), .unavailable, "the path names a folder"),
-    CodeRule(782, .fixed(.refuse), .unavailable, "the full path cannot be found"),
-    CodeRule(1038, .fixed(.refuse), .unavailable, "the path cannot be converted"),
+    CodeRule(782, .fixed(.refuse), .unavailable, "the full path of the file cannot be determined"),
+    CodeRule(1038, .fixed(.refuse), .unavailable, "the path cannot be converted for the system"),
     CodeRule(1294, .fixed(.refuse), .unavailable, "the log must be checkpointed first"),
     CodeRule(1550, .fixed(.refuse), .unavailable, "the path is a symbolic link"),
     CodeRule(15, .fixed(.retry), .unavailable, "the locking protocol failed"),
@@ -129,18 +130,18 @@ package enum SQLiteRules {
   ]
 
   private static let usage: [CodeRule] = [
-    CodeRule(18, .fixed(.refuse), .hostError, "a value is too large, which is a fault in code"),
-    CodeRule(19, .fixed(.refuse), .hostError, "a constraint failed, which is a fault in code"),
+    CodeRule(18, .fixed(.refuse), .hostError, "a value is too large: a fault in the app's code"),
+    CodeRule(19, .fixed(.refuse), .hostError, "a constraint failed: a fault in the app's code"),
     CodeRule(
-      20, .fixed(.refuse), .hostError, "a value has the wrong type, which is a fault in code"),
+      20, .fixed(.refuse), .hostError, "a value has the wrong type: a fault in the app's code"),
     CodeRule(
       21, .fixed(.retry), .hostError,
-      "SQLite was misused; try once more with a new connection"),
+      "the app misused SQLite; try once more with a new connection"),
     CodeRule(22, .fixed(.refuse), .unavailable, "this system does not support files that large"),
     CodeRule(
       23, .fixed(.wait), .unavailable, "access was denied; on Apple systems the device is locked"),
     CodeRule(
-      25, .fixed(.refuse), .hostError, "a parameter is out of range, which is a fault in code"),
+      25, .fixed(.refuse), .hostError, "a parameter is out of range: a fault in the app's code"),
     CodeRule(27, .fixed(.retry), .unavailable, "SQLite gave a notice, which is not a failure"),
     CodeRule(28, .fixed(.retry), .unavailable, "SQLite gave a warning, which is not a failure"),
   ]

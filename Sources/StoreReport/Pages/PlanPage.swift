@@ -125,7 +125,8 @@ package struct PlanPage {
   private static func chips(_ steps: [Step]) -> [[String: Any]] {
     [
       (Step.Way.mapping, "by a mapping model"), (.inferred, "inferred"),
-      (.uncertain, "not known whether it can be inferred"), (.refused, "cannot be done"),
+      (.uncertain, "not known whether a mapping model can be inferred"),
+      (.refused, "cannot be done"),
     ].filter { way in steps.contains { $0.way == way.0 } }
       .map { ["class": $0.0.rawValue, "name": $0.1] }
   }
@@ -137,7 +138,7 @@ package struct PlanPage {
     if let steps {
       if steps.isEmpty {
         verdict = PageVerdict(
-          tone: "good", sentence: "The store opens with \(target) as it is")
+          tone: "good", sentence: "The store opens with \(target) without a migration")
         verdict.more.append("Nothing needs to be done.")
       } else {
         let lost = steps.reduce(0) { $0 + $1.losses.count }
@@ -147,12 +148,12 @@ package struct PlanPage {
           sentence: "From \(start) to \(target): \(Quantity.count(steps.count, "step"))")
         verdict.more.append(
           lost == 0
-            ? "No data is known to be left behind."
+            ? "As far as is known, no data is left behind."
             : "Left behind: \(Quantity.count(lost, "entity or property", "entities and properties"))."
         )
         if isUncertain {
           verdict.more.append(
-            "It is not known whether lightweight migration can do all of the steps.")
+            "Lightweight migration may not be able to do all of the steps.")
         }
       }
     } else {

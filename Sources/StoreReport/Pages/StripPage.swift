@@ -203,7 +203,7 @@ package struct StripPage {
 
   private var runTable: [String: Any] {
     [
-      "note": ["A line stands for neighbouring pages of one kind that belong to one b-tree."]
+      "note": ["Each line stands for neighbouring pages of the same kind and the same b-tree."]
         + PageFrame.cut(runCount, at: Self.maxLines),
       "lines": runs.map { run -> [String: Any] in
         let last = UInt64(run.first) + UInt64(run.count) - 1

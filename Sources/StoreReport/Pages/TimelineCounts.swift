@@ -155,7 +155,7 @@ struct CommitCounts {
   var histogram: StackedBars? {
     guard totals != [0, 0, 0] else { return nil }
     return StackedBars(
-      id: "commits", title: "Rows of each \(unit) of the log", parts: Self.parts,
+      id: "commits", title: "Rows changed in each \(unit) of the log", parts: Self.parts,
       bars: groups.map { group in
         (
           group.first == group.last

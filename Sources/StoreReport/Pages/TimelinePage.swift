@@ -91,7 +91,7 @@ package struct TimelinePage {
       verdict.more.append(
         first == last
           ? "The only date from 1980 to 2080 is \(first)."
-          : "The dates from 1980 to 2080 go from \(first) to \(last).")
+          : "Of the dates from 1980 to 2080, the first is \(first) and the last is \(last).")
     }
     if !choice.isEmpty {
       verdict.more.append(
@@ -183,9 +183,11 @@ package struct TimelinePage {
       note = isOldestFirst ? "The oldest event is first." : "The newest event is first."
       if events.count < counts.eventCount {
         note +=
-          " \(Quantity.count(events.count)) of \(Quantity.count(counts.eventCount)) are shown; `--limit` shows up to \(Quantity.count(Self.maxEvents)), and `--format ndjson` all."
+          " \(Quantity.count(events.count)) of \(Quantity.count(counts.eventCount)) events are "
+          + "shown; `--limit` shows up to \(Quantity.count(Self.maxEvents)), "
+          + "and `--format ndjson` shows all."
       }
-      note += " Commits of the write-ahead log are in order, but mostly have no time."
+      note += " Commits of the write-ahead log are in their order, but most of them have no time."
     }
     return [
       "note": PageFrame.sentence(note), "hasLines": !events.isEmpty,

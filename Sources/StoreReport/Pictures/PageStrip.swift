@@ -112,7 +112,7 @@ struct PageStrip {
   var scale: String {
     pagesPerCell == 1
       ? "One square stands for one page."
-      : "One square stands for \(pagesPerCell) pages and is divided among their uses."
+      : "One square stands for \(pagesPerCell) pages; its parts show the uses of these pages."
   }
 
   /// The uses that occur in the file, in the order of the legend.

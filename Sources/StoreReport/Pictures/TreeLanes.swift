@@ -135,13 +135,13 @@ struct TreeLanes {
   /// A sentence that says how many pages a stretch stands for.
   var scale: String {
     pagesPerBin == 1
-      ? "Each lane is the file from left to right; a step is one page."
-      : "Each lane is the file from left to right; a step is "
+      ? "Each lane shows the file from left to right; each step is one page."
+      : "Each lane shows the file from left to right; each step is "
         + "\(Quantity.count(pagesPerBin)) pages. The stronger the colour, the more of these pages belong to the tree."
   }
 
   var svg: String {
-    let title = "Where the pages of each tree are; the table below has their numbers"
+    let title = "Where the pages of each tree are; the table below has the page numbers"
     return PictureStyle.svg(Self.width, height, "lanes", title: title, body)
   }
 

@@ -113,7 +113,8 @@ struct ArchiveUnpacking {
     if leads.isCut {
       tell(
         place, "input.notEntered",
-        "the first bytes of at most \(UnpackedArchive.entryLimit) entries are read; the others are judged by name"
+        "the content of at most \(UnpackedArchive.entryLimit) entries is looked at; the other "
+          + "entries are judged by name"
       )
     }
     let wanted = reader.entries.filter { entry in
@@ -124,7 +125,8 @@ struct ArchiveUnpacking {
     // A link's bytes are not those of its target. The target is not read, because it may be outside of the archive.
     if let link = wanted.first(where: \.isLink) {
       throw BundleError(
-        .unsupported, "a link or a sparse file stands where a file of a store or model is expected",
+        .unsupported,
+        "the entry is a link or a sparse file, but must be a regular file of a store or model",
         path: reader.path, entry: link.name)
     }
     for entry in wanted {
@@ -149,7 +151,7 @@ struct ArchiveUnpacking {
     {
       tell(
         place, "bundle.noStore",
-        "a support bundle without the store; unpack the archive to read what it records")
+        "a support bundle without the store; unpack the archive to read the records of the bundle")
     }
     for (entry, isEncrypted) in leads.archives {
       try unpack(
@@ -169,7 +171,7 @@ struct ArchiveUnpacking {
     guard !isEncrypted else {
       return passOver(
         place, BundleError.Code.encrypted.rawValue,
-        "it is encrypted; unpack the outer archive, and open this one with its key")
+        "it is encrypted; unpack the outer archive, and open the inner archive with its key")
     }
     guard depth <= Self.deepest else {
       return passOver(
@@ -192,7 +194,7 @@ struct ArchiveUnpacking {
   }
 
   private mutating func passOver(_ place: [String], _ code: String, _ message: String) {
-    tell(place, code, "an archive that was not opened: \(message)")
+    tell(place, code, "the inner archive was not opened: \(message)")
   }
 
   private mutating func tell(_ place: [String], _ code: String, _ message: String) {

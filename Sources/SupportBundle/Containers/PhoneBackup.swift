@@ -96,7 +96,7 @@ package struct PhoneBackup {
     } catch {
       if error.code == .looksEncrypted { throw Self.encrypted(path) }
       throw BundleError(
-        .badBackup, "the list of the backup cannot be read: \(error.message)", path: manifest)
+        .badBackup, "the file list of the backup cannot be read: \(error.message)", path: manifest)
     }
     guard let table = database.schema.table(named: "Files") else { throw Self.noList(manifest) }
     let columns = ["fileID", "domain", "relativePath", "flags"].map { name in
@@ -135,19 +135,19 @@ package struct PhoneBackup {
       problems.append(
         .init(
           path: manifest, code: "input.notEntered",
-          message: "only the first \(fileLimit) files of the list are looked at"))
+          message: "only the first \(fileLimit) files of the backup's list are looked at"))
     }
     if bad > 0 {
       problems.append(
         .init(
           path: manifest, code: "backup.badName",
-          message: "names in the list that a file of a phone cannot have: \(bad)"))
+          message: "names in the backup's list that are not possible on a phone: \(bad)"))
     }
     if database.findings.damageCount > 0 {
       problems.append(
         .init(
           path: manifest, code: "backup.damagedManifest",
-          message: "the list of the backup is damaged, so that files may be missing from it"))
+          message: "the file list of the backup is damaged; some files may be missing from it"))
     }
     listProblems = problems
     self.files = files
@@ -202,7 +202,7 @@ package struct PhoneBackup {
     store.lost.map {
       .init(
         path: PathText.joined(path, $0), code: "file.missing",
-        message: "the file is in the list of the backup, but cannot be read")
+        message: "the backup lists the file, but the file cannot be read")
     }
   }
 
@@ -215,7 +215,7 @@ package struct PhoneBackup {
     guard let head = try? ByteFile(place) else {
       // Most files of a backup are not stores. If a file cannot be read, only its name can show that it is a store.
       return StoreFinder.isNamedAsStore(PathText.lastComponent(of: name))
-        ? passedOver("file.missing", "the file is in the list of the backup, but cannot be read")
+        ? passedOver("file.missing", "the backup lists the file, but the file cannot be read")
         : .other
     }
     let lead = (try? head.bytes(at: 0, count: 16)) ?? []
@@ -224,7 +224,8 @@ package struct PhoneBackup {
         ? .other
         : passedOver(
           "file.notADatabase",
-          "the file does not begin as a database, but has a log or journal; it may be encrypted or damaged"
+          "the file does not begin like a database, but has a log or journal; the file may be "
+            + "encrypted or damaged"
         )
     }
     let support = PathText.joined(
@@ -287,7 +288,8 @@ package struct PhoneBackup {
 
   private static func noList(_ manifest: String) -> BundleError {
     BundleError(
-      .badBackup, "the list of the backup has no table Files with the known columns", path: manifest
+      .badBackup, "the file list of the backup has no table Files with the expected columns",
+      path: manifest
     )
   }
 }

@@ -223,7 +223,7 @@ private struct PaxRecords {
         rest[rest.startIndex + length - 1] == 0x0a,
         rest[rest.startIndex + digits.count] == 0x20
       else {
-        throw BundleError(.badDirectory, "an extended header of pax is damaged", offset: offset)
+        throw BundleError(.badDirectory, "a pax extended header is damaged", offset: offset)
       }
       let line = rest[(rest.startIndex + digits.count + 1)..<(rest.startIndex + length - 1)]
       let key = line.prefix { $0 != UInt8(ascii: "=") }

@@ -45,7 +45,8 @@ package struct BundleEncryption: Sendable {
     }
     guard again.finalize() == hash.finalize() else {
       throw BundleError(
-        .writeFailed, "the encrypted bundle does not open as it was written", path: path)
+        .writeFailed, "the encrypted bundle was read back and differs from what was written",
+        path: path)
     }
     return (output.size, try output.commit())
   }

@@ -136,7 +136,8 @@ final class ExclusiveOutput {
     var done = 0
     while done < bytes.count {
       guard let position = off_t(exactly: offset &+ UInt64(done)) else {
-        throw BundleError(.writeFailed, "the output is larger than a file can be here", path: path)
+        throw BundleError(
+          .writeFailed, "the output is larger than this system allows a file to be", path: path)
       }
       let rest = bytes.dropFirst(done)
       let written = unsafe rest.withUnsafeBytes { raw in
@@ -172,7 +173,7 @@ final class ExclusiveOutput {
   /// not be removed, otherwise nil. A remaining temporary name does no harm: it is a second name of the same file.
   func commit() throws(BundleError) -> String? {
     guard descriptor >= 0, !isUnnamed else {
-      throw BundleError(.misuse, "the output was closed before its end", path: path)
+      throw BundleError(.misuse, "the output was closed before it was complete", path: path)
     }
     guard SystemCalls.retrying({ calls.sync(descriptor) }) == 0 else {
       throw SystemPath.error(.writeFailed, "the output cannot be synced", errno, path: path)
@@ -228,7 +229,8 @@ final class ExclusiveOutput {
     error == EEXIST
       ? BundleError(
         .outputExists,
-        "another file got the name of the output while the output was written; nothing was replaced",
+        "another program made a file of the same name while the output was written; nothing was "
+          + "replaced",
         path: path,
         systemError: error)
       : SystemPath.error(.writeFailed, "the output cannot be named", error, path: path)

@@ -73,7 +73,9 @@ final class InputFile: Sendable {
     let available = size > offset ? size - offset : 0
     guard count >= 0, UInt64(count) <= available else {
       throw BundleError(
-        .truncated, "\(count) bytes are announced, but the file has \(available)", path: path,
+        .truncated,
+        "\(count) bytes are expected at this offset, but the file has only \(available)",
+        path: path,
         offset: offset)
     }
     var buffer = [UInt8](repeating: 0, count: count)

@@ -146,7 +146,7 @@ package final class OutputTree {
       else {
         release(folder)
         throw BundleError(
-          .cannotCreate, "a folder that this run has made was replaced by another one",
+          .cannotCreate, "another program replaced a folder that this run had made",
           path: whole(above))
       }
     }

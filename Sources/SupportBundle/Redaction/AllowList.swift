@@ -106,7 +106,7 @@ package struct AllowList: Sendable, Equatable {
     var lines = text.utf8.split(omittingEmptySubsequences: false) { $0 == 0x0a }.map(Self.trimmed)
     guard lines.first == Self.firstLine else {
       throw BundleError(
-        .badAllowList, "the first line of the allow-list is not \"\(Self.firstLine)\"")
+        .badAllowList, "the first line of the allow-list must be \"\(Self.firstLine)\"")
     }
     lines.removeFirst()
     for (index, line) in lines.enumerated()
@@ -114,7 +114,9 @@ package struct AllowList: Sendable, Equatable {
       guard let permission = Permission(line) else {
         throw BundleError(
           .badAllowList,
-          "line \(index + 2) of the allow-list is not ENTITY.ATTRIBUTE: \(Quoted.text(line))")
+          "line \(index + 2) of the allow-list is not in the form ENTITY.ATTRIBUTE: "
+            + "\(Quoted.text(line))"
+        )
       }
       permissions.insert(permission)
     }

@@ -142,7 +142,10 @@ package struct ResidueScan {
   private func judge(_ texts: SecretTexts) throws {
     guard !texts.isFull else {
       throw BundleError(
-        .residue, "the bundle holds too many texts that look like those of the store")
+        .residue,
+        "the bundle would hold too many texts that look like texts of the store to check them "
+          + "all; nothing was written"
+      )
     }
     guard !texts.candidates.isEmpty else { return }
     var found: (candidate: SecretTexts.Candidate, source: Source)?
@@ -159,7 +162,8 @@ package struct ResidueScan {
   private static func residue(_ what: String, _ form: TextForm, _ entry: String) -> BundleError {
     BundleError(
       .residue,
-      "the bundle would hold \(what), \(form.rawValue), which must not be in it; nothing was written",
+      "the bundle would hold \(what), \(form.rawValue), which must not be in this bundle; nothing "
+        + "was written",
       entry: entry)
   }
 

@@ -22,7 +22,7 @@ package struct MinisignPublicKey: Sendable, Equatable {
     guard let line = lines.count > 1 ? lines[1] : lines.first,
       let bytes = MinisignText.bytes(line), bytes.count == 42,
       bytes.starts(with: MinisignText.ed25519)
-    else { throw BundleError(.badKey, "the text is not a public key of minisign") }
+    else { throw BundleError(.badKey, "the text is not a minisign public key") }
     number = Array(bytes[2..<10])
     self.bytes = Array(bytes[10...])
   }
@@ -55,11 +55,13 @@ package struct MinisignSecretKey: Sendable {
     let lines = MinisignText.lines(text)
     guard lines.count > 1, let bytes = MinisignText.bytes(lines[1]),
       bytes.count == Self.fileBytes, bytes.starts(with: MinisignText.ed25519)
-    else { throw BundleError(.badKey, "the file is not a secret key of minisign") }
+    else { throw BundleError(.badKey, "the file is not a minisign secret key") }
     guard bytes[2...3].elementsEqual([0, 0]) else {
       throw BundleError(
         .badKey,
-        "the secret key has a passphrase; a copy without one is made with: minisign -C -W -s FILE")
+        "the secret key has a passphrase; copy the key file, and remove the passphrase from the "
+          + "copy with: minisign -C -W -s COPY"
+      )
     }
     let number = Array(bytes[54..<62])
     let pair = Array(bytes[62..<126])
@@ -137,7 +139,7 @@ package struct MinisignSignature: Sendable, Equatable {
     guard lines.count >= 4, let bytes = MinisignText.bytes(lines[1]), bytes.count == 74,
       let comment = PathText.dropping(prefix: Self.lead, from: lines[2]),
       let global = MinisignText.bytes(lines[3]), global.count == 64
-    else { throw BundleError(.badSignature, "the file is not a signature of minisign") }
+    else { throw BundleError(.badSignature, "the file is not a minisign signature") }
     switch Array(bytes.prefix(2)) {
     case Array("ED".utf8): isHashed = true
     case MinisignText.ed25519: isHashed = false
@@ -174,7 +176,8 @@ package struct MinisignSignature: Sendable, Equatable {
         path: path)
     }
     guard let signer = try? Curve25519.Signing.PublicKey(rawRepresentation: key.bytes) else {
-      throw BundleError(.badKey, "the public key is not a point of the curve")
+      throw BundleError(
+        .badKey, "the public key is damaged: it is not a point of the Ed25519 curve")
     }
     let input = try InputFile(path: path, followsLink: true)
     let message: [UInt8]
@@ -186,7 +189,8 @@ package struct MinisignSignature: Sendable, Equatable {
       guard input.size <= 64 << 20 else {
         throw BundleError(
           .badSignature,
-          "the signature is of minisign's old form, which is checked only for files of at most 64 MiB",
+          "the signature is in minisign's old form, which can be checked only for files of at "
+            + "most 64 MiB",
           path: path)
       }
       message = try input.bytes(at: 0, count: Int(input.size))

@@ -20,7 +20,7 @@ struct ZipCentralHeader {
       try fields.u32(start) == ZipFormat.centralSignature
     else {
       throw BundleError(
-        .badDirectory, "the central directory has no entry where one is announced",
+        .badDirectory, "the central directory lacks an entry that the end record announces",
         offset: fields.place(start))
     }
     let host = try fields.u16(start + 4) >> 8
@@ -72,7 +72,7 @@ struct ZipCentralHeader {
       by: ZipFormat.maxDeflateRatio)
     guard overflow || size <= maxSize else {
       throw BundleError(
-        .impossibleRatio, "\(compressedSize) compressed bytes cannot hold \(size) bytes")
+        .impossibleRatio, "\(compressedSize) compressed bytes cannot unpack to \(size) bytes")
     }
     guard !isFolder || size == 0 else {
       throw BundleError(.badDirectory, "the entry is a folder but has \(size) bytes")
@@ -83,7 +83,9 @@ struct ZipCentralHeader {
   /// directory. Returns the offset of the entry's bytes in the file.
   func checkLocal(in file: InputFile, before limit: UInt64) throws(BundleError) -> UInt64 {
     guard headerOffset < limit, limit - headerOffset >= UInt64(ZipFormat.localSize) else {
-      throw BundleError(.overlap, "the local header lies outside the entries", offset: headerOffset)
+      throw BundleError(
+        .overlap, "the local header does not fit before the central directory", offset: headerOffset
+      )
     }
     let fixed = ZipFields(
       bytes: try file.bytes(at: headerOffset, count: ZipFormat.localSize), base: headerOffset)
@@ -97,17 +99,17 @@ struct ZipCentralHeader {
         at: headerOffset, count: ZipFormat.localSize + nameSize + extraSize),
       base: headerOffset)
     guard Array(try local.slice(ZipFormat.localSize, nameSize)) == name else {
-      throw mismatch("has another name than the central directory")
+      throw mismatch("and the central directory have different names")
     }
     let localFlags = try local.u16(6)
     guard localFlags == flags else {
-      throw mismatch("has other flags than the central directory")
+      throw mismatch("and the central directory have different flags")
     }
     guard try local.u16(8) == method else {
-      throw mismatch("has another method than the central directory")
+      throw mismatch("and the central directory have different methods")
     }
     guard try local.u16(10) == time, try local.u16(12) == date else {
-      throw mismatch("has another time than the central directory")
+      throw mismatch("and the central directory have different times")
     }
     var zip64 = try ZipExtra(
       parsing: local, at: ZipFormat.localSize + nameSize, size: extraSize)
@@ -122,7 +124,7 @@ struct ZipCentralHeader {
       isDeferred
         || (localCRC == crc32 && localCompressed == compressedSize && localSize == size)
     else {
-      throw mismatch("has another size or checksum than the central directory")
+      throw mismatch("and the central directory have different sizes or checksums")
     }
     let dataOffset = headerOffset + UInt64(local.bytes.count)
     let (end, overflow) = dataOffset.addingReportingOverflow(compressedSize)
@@ -141,7 +143,7 @@ struct ZipCentralHeader {
     let encrypting =
       ZipFormat.flagEncrypted | ZipFormat.flagStrongEncryption | ZipFormat.flagMaskedHeaders
     if flags & encrypting != 0 {
-      throw BundleError(.encrypted, "the entry is encrypted by the archive format")
+      throw BundleError(.encrypted, "the entry is encrypted with zip encryption")
     }
     let known =
       ZipFormat.flagCompressionLevel | ZipFormat.flagDataDescriptor | ZipFormat.flagUTF8
@@ -196,7 +198,8 @@ private struct ZipExtra {
     guard short == ZipFormat.saturated32 else { return UInt64(short) }
     guard let value = values.popFirst() else {
       throw BundleError(
-        .badDirectory, "a header announces a Zip64 value but has none", offset: fields.place(start))
+        .badDirectory, "a header announces a Zip64 value that is missing",
+        offset: fields.place(start))
     }
     return value
   }

@@ -55,7 +55,7 @@ struct ZipNames {
       case (.file, .folder): throw Self.clash(name, "lies below an entry that is a file")
       case (.file, .file), (.namedFolder, .namedFolder): throw Self.clash(name, "appears twice")
       case (.file, .namedFolder), (.folder, .file), (.namedFolder, .file):
-        throw Self.clash(name, "is a file and a folder")
+        throw Self.clash(name, "is the name of a file and of a folder")
       }
       parent = known
     }

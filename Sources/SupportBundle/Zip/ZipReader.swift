@@ -123,7 +123,7 @@ package final class ZipReader: Sendable {
       }
       guard digest.crc.value == entry.crc32 else {
         throw BundleError(
-          .checksumMismatch, "the CRC-32 of the bytes is not the one in the archive",
+          .checksumMismatch, "the CRC-32 of the bytes differs from the CRC-32 in the archive",
           offset: entry.dataOffset)
       }
     } catch let error as BundleError {

@@ -286,7 +286,7 @@ public final class ZipWriter {
   func publish() throws(BundleError) -> Receipt {
     try cancelling { () throws(BundleError) in
       guard state == .ended else {
-        throw BundleError(.misuse, "the archive was named before its end", path: path)
+        throw BundleError(.misuse, "the archive was named before it was complete", path: path)
       }
       let size = output.size
       let leftover = try output.commit()

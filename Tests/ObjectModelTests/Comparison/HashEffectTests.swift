@@ -86,7 +86,7 @@ struct HashEffectTests {
     #expect(difference.namesWithOtherHash == Self.otherHashes(Self.base, new))
     #expect(difference.verdict == .handled)
     let tag = difference.changes(of: "Tag").first
-    #expect(tag?.remark == "It is the same entity under its new name.")
+    #expect(tag?.remark == "The destination is the same entity under its new name.")
   }
 
   @Test func whatIsNotConfirmedSaysSo() {
@@ -137,7 +137,9 @@ struct HashEffectTests {
     let difference = ModelDifference(from: old, to: model(.data([2])))
     #expect(
       difference.changes.map(\.sentence)
-        == ["The default of `A.b` has other contents, `1 byte`: nothing to migrate."])
+        == [
+          "The default of `A.b` changed, but both values are shown as `1 byte`: nothing to migrate."
+        ])
   }
 
   /// The hash of a derived attribute has no name in it, but its place in the order of names counts.

@@ -97,18 +97,18 @@ struct LightweightRulesTests {
       }),
     Case(
       name: "mandatory without default", verdict: "handledIfDataAllows",
-      reason: "an object of `A` has no `maybe`, which has no default",
+      reason: "an object of `A` has no value for `maybe`, which has no default",
       change: attribute("maybe") { $0.isOptional = false }),
     Case(
       name: "text to number", verdict: "notHandled",
-      reason: "values of one type are not converted into values of the other",
+      reason: "values of the old type are not converted into values of the new type",
       change: attribute("text") { $0.type = .integer64 }),
     Case(
       name: "wider number", verdict: "handled",
       change: attribute("count") { $0.type = .integer64 }),
     Case(
       name: "narrower number", verdict: "handledIfDataAllows",
-      reason: "a number cannot be kept exactly as Integer 16",
+      reason: "a stored number cannot be kept exactly as Integer 16",
       change: attribute("count") { $0.type = .integer16 }),
     Case(
       name: "real to whole number", verdict: "handledIfDataAllows",
@@ -170,11 +170,11 @@ struct LightweightRulesTests {
       change: relationship("many") { $0.isOrdered = true }),
     Case(
       name: "fewer objects", verdict: "handledIfDataAllows",
-      reason: "an object has more than 3 in `many`",
+      reason: "an object has more than 3 related objects in `many`",
       change: relationship("many") { $0.maxCount = 3 }),
     Case(
       name: "more objects", verdict: "handledIfDataAllows",
-      reason: "an object has fewer than 2 in `many`",
+      reason: "an object has fewer than 2 related objects in `many`",
       change: relationship("many") { $0.minCount = 2 }),
     Case(
       name: "unbounded as code has it", verdict: "handled",

@@ -163,7 +163,7 @@ struct IdentificationTests {
 
   private static func unordered(_ written: String, _ current: String) -> ModelIdentification.Age {
     .unknown(
-      reason: "it fits `\(written)`, and the current version is `\(current)`",
+      reason: "the store fits `\(written)`, and the current version is `\(current)`",
       doubt: "`V 3` is marked as current, but `V 4` comes later by name")
   }
 
@@ -226,7 +226,9 @@ struct IdentificationTests {
       in: [ModelCollection(versions: versions)])
     #expect(
       identification.age
-        == .unknown(reason: "no version in the folder of the one that it fits is marked as current")
+        == .unknown(
+          reason:
+            "in the folder of the version that the store fits, no version is marked as current")
     )
   }
 
@@ -262,7 +264,8 @@ struct IdentificationTests {
     #expect(
       open.age
         == .unknown(
-          reason: "no version that could be read fits; none of them has `E4`, so the store may "
+          reason:
+            "no version that could be read fits; no version that was read has `E4`, so the store may "
             + "be of a version that could not be read, of a newer version, or of another app"))
     #expect(identify(2).matches.map(\.version.name) == ["V 2"])
     let plan = MigrationPlanner([collection]).plan(
@@ -304,18 +307,18 @@ struct IdentificationTests {
     #expect(
       rules.age
         == .newer(
-          reason: "its hashes have version 4, and the latest known is 3"))
+          reason: "its hashes have version 4, and the latest known version is 3"))
     let later = StoreModelRecord(hashes: hashes, frameworkVersion: 1300)
     #expect(identify(later).age == .current)
     #expect(identify(later, 1400).age == .current)
     #expect(
       identify(later, 1200).age
-        == .newer(reason: "framework 1300 wrote it, and the app runs on framework 1200"))
+        == .newer(reason: "framework 1300 wrote the store, and the app runs on framework 1200"))
     let highest = StoreModelRecord(
       hashes: hashes, frameworkVersion: 1100, maximumFrameworkVersion: 1500)
     #expect(
       identify(highest, 1200).age
-        == .newer(reason: "framework 1500 wrote it, and the app runs on framework 1200"))
+        == .newer(reason: "framework 1500 wrote the store, and the app runs on framework 1200"))
   }
 
   /// Of earlier hash rules Core Data compares the names only; a name that is missing still decides.

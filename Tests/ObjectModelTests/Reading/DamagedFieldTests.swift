@@ -88,6 +88,6 @@ struct DamagedFieldTests {
       _ = try ManagedObjectModel(contentsXML: Array((text + entity + "</model>").utf8))
     }
     #expect(error?.code == .malformed)
-    #expect(error?.message.contains("neither YES nor NO") == true)
+    #expect(error?.message.contains("must be YES or NO") == true)
   }
 }

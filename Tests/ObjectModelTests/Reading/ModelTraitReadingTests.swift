@@ -110,10 +110,11 @@ struct ModelTraitReadingTests {
     let texts = losses.map(\.description)
     let expected = [
       "`Note.title`: MATCHES: written in a form that no archive seen so far confirms; "
-        + "check it in Xcode.",
+        + "check the result in Xcode.",
       "`Note.partial`: The index is left out: it is not known how an archive holds an index on an "
         + "expression.",
-      "`Note.when`: It is not known how an archive marks values kept in record files for Spotlight.",
+      "`Note.when`: The setting that keeps values in record files for Spotlight is left out: "
+        + "it is not known how an archive holds it.",
       "A compiled model does not say that it is used with CloudKit.",
       "A compiled model does not say that it is used with SwiftData.",
     ]

@@ -124,12 +124,14 @@ struct SchemaCheck {
     }
     guard SQLName.isSame(table, entry.tableName) else {
       throw SchemaGrammar.Defect(
-        message: "the statement is on the table \(table), but its entry says \(entry.tableName)")
+        message: "the statement is for the table \(table), but its entry names \(entry.tableName)")
     }
     let isNew =
       entry.type == "trigger"
       ? triggers.insert(SQLName(named)).inserted : names.insert(SQLName(named)).inserted
-    guard isNew else { throw SchemaGrammar.Defect(message: "the schema has this name twice") }
+    guard isNew else {
+      throw SchemaGrammar.Defect(message: "the schema has two entries with this name")
+    }
   }
 
   /// Checks that the schema has the automatic indexes that the constraints of a table need. SQLite creates such an
@@ -149,7 +151,7 @@ struct SchemaCheck {
     guard missing == 0 else {
       throw SchemaGrammar.Defect(
         message:
-          "the constraints of the table need \(wanted.count) automatic indexes, but the schema lacks \(missing)"
+          "the constraints of the table need \(wanted.count) automatic indexes, but the schema lacks \(missing) of them"
       )
     }
   }

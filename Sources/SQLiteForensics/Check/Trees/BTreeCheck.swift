@@ -389,7 +389,7 @@ struct BTreeCheck: ~Copyable {
       guard chain.offset == 0 || chain.offset > block.end &+ 3 else {
         return report(
           .freeblockBadChain,
-          "the freeblock at byte \(block.offset) has \(block.size) bytes, but the next one starts at byte \(chain.offset)",
+          "the freeblock at byte \(block.offset) has \(block.size) bytes, but the next freeblock starts at byte \(chain.offset)",
           number, at, name, block.offset)
       }
       if !space.take(block.offset, block.size) {

@@ -34,7 +34,7 @@ struct CellTrouble {
           id,
           tally.count == 1
             ? "cell \(tally.first) \(one)"
-            : "\(tally.count) cells \(many), first cell \(tally.first)"
+            : "\(tally.count) cells \(many); the first is cell \(tally.first)"
         ))
     }
     add(
