@@ -15,7 +15,7 @@ public struct BundlePlan: Sendable {
     case file(path: String)
   }
 
-  /// The location from which the bytes of a planned entry are read.
+  /// The location of the bytes of an archive entry that is still to be written.
   enum Place: Sendable {
     /// Bytes in memory, or a file that is given by its path.
     case source(Source)

@@ -307,6 +307,32 @@ import Testing
         #expect(refused.errors.contains("bundle.entryChanged"), "\(refused.errors)")
       }
     }
+    // Numbers that a hostile bundle records, with the hashes that fit, may be any.
+    let hostile = """
+      import hashlib, json, sys, zipfile
+      old = zipfile.ZipFile(sys.argv[1]); new = zipfile.ZipFile(sys.argv[2], 'w')
+      record = json.loads(old.read('inspection.json'))
+      record['plainTables'] = [{'name': 't%d' % n, 'rowCount': 2**63 - 1} for n in range(30)]
+      for table in record['tables']: table['rowCount'] = 2**63 - 1
+      changed = json.dumps(record).encode()
+      for entry in old.infolist():
+        data = old.read(entry)
+        if entry.filename == 'inspection.json': data = changed
+        if entry.filename == 'manifest.json':
+          manifest = json.loads(data)
+          for listed in manifest['entries']:
+            if listed['name'] == 'inspection.json':
+              listed['sha256'] = hashlib.sha256(changed).hexdigest(); listed['sizeBytes'] = len(changed)
+          data = json.dumps(manifest).encode()
+        new.writestr(entry, data)
+      new.close()
+      """
+    let made = try Fixtures.run(python, ["-c", hostile, path("structure.zip"), path("numbers")])
+    #expect(made.status == 0, "\(String(decoding: made.stderr, as: UTF8.self))")
+    for command in [["bundle", "show"], ["inspect"]] {
+      let shown = try Program.run(command + [path("numbers")])
+      #expect(shown.text.contains("9,223,372,036,854,775,807 in 30 tables outside the model"))
+    }
     let whole = try Program.run("bundle", "show", path("structure.zip"))
     #expect(whole.status == 0 && whole.text.contains("no damage found"), "\(whole.errors)")
     let locked = try Program.run(

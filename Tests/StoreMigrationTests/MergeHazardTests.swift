@@ -225,7 +225,7 @@ import Testing
     #expect(report.merge?.differingCount == 1)
     let line = try #require(try MergeTests.rejects(report).first)
     #expect(line.contains(#""store":"old""#))
-    #expect(line.contains("other values for: ZA1099"))
+    #expect(line.contains("differs in: ZA1099"))
   }
 
   /// Albums and folders have equal relationships to photos, and a photo stays in what it was in.

@@ -351,7 +351,7 @@ import Testing
         into: present)
     }
     #expect(error?.code == .presentStore)
-    #expect(error?.reasons.first?.hasSuffix("they differ in Tag") == true)
+    #expect(error?.reasons.first?.hasSuffix("the two differ in Tag") == true)
     #expect(treeState(of: folder.url) == before)
   }
 

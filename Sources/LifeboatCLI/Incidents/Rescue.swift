@@ -323,7 +323,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
   }
 
-  /// Adds the command that the user should run next. It is for an examination that has moved nothing.
+  /// Adds the command that the user should run next, after an examination that moved no files.
   private func addNext(_ action: Action, to block: inout KeyValueBlock) {
     guard action == .open || (action == .quarantine && onlyReports) else { return }
     let store = ShellText.path(path)

@@ -169,7 +169,7 @@ struct PlanText {
     return text + orphans()
   }
 
-  /// Lines about the mapping models that fit no step between these versions. Empty when each mapping model fits a step.
+  /// The lines that name each mapping model that fits no step of the migration; empty if every mapping model fits a step.
   private func orphans() -> String {
     var text = ""
     let orphaned = plan.standings.filter(\.isOrphaned)

@@ -377,7 +377,7 @@ struct InspectionText {
       text = "no entity has a row"
     }
     if let plain = inspection.plainTables {
-      let count = Quantity.count(plain.reduce(0) { $0 + $1.rowCount })
+      let count = Quantity.count(Self.sum(plain.map(\.rowCount)))
       text += ", \(count) in \(Quantity.count(plain.count, "table")) outside the model"
     }
     return isSchemaLost ? text + "; the schema is damaged, so some tables are missing here" : text
@@ -439,11 +439,16 @@ struct InspectionText {
     guard !rows.isEmpty else { return "" }
     var text = table.text(width: display.width, style: display.style)
     if rows.count > maxShown {
-      let rest = rows.reduce(0) { $0 + $1.1 } - shown.reduce(0) { $0 + $1.1 }
+      let rest = Self.sum(rows.map(\.1)) - Self.sum(shown.map(\.1))
       text +=
         "and \(Quantity.count(rows.count - maxShown)) more with \(Quantity.count(rest, "row")) (-v shows all)\n"
     }
     return text
+  }
+
+  /// The sum of counts, at most `Int64.max`: a bundle may record any numbers.
+  private static func sum(_ counts: [Int]) -> Int {
+    Int(counts.reduce(Int64(0)) { $0.addingClamped(Int64($1)) })
   }
 
   private var details: String {

@@ -44,11 +44,11 @@ package struct MappingModelSet: Sendable {
   /// Reads the mapping models at a path: an `.xcmappingmodel`, an `xcmapping.xml`, a `.cdm`, or a folder that contains
   /// any of these at any depth, for example an app.
   ///
-  /// A mapping model that cannot be read is listed with its ``Item/problem``. Symbolic links below the path are not
+  /// In a folder, a mapping model that cannot be read is listed with its ``Item/problem``. Symbolic links below the path are not
   /// followed. A folder without mapping models gives an empty set.
   ///
-  /// - Throws: ``ModelError`` if nothing exists at the path, or if the path is a single file or an `.xcmappingmodel`
-  ///   that cannot be read.
+  /// - Throws: ``ModelError`` if nothing exists at the path, or if the path itself is that of one mapping model and
+  ///   this mapping model cannot be read.
   package init(at path: String) throws(ModelError) {
     let resolved = ModelFile.resolved(path)
     switch ModelFile.kind(at: resolved) {

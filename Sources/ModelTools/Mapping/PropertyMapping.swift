@@ -15,8 +15,8 @@ package struct PropertyMapping: Sendable, Hashable {
   package var sourceMappingName: String?
   /// The entries of the user info (`userInfo`), without those whose key is not a text.
   package var userInfo: [String: ArchivedValue]
-  /// Core Data's own list of transforming steps (`NSPropertyTransforms`), which inferred mappings have; empty if there
-  /// is no list.
+  /// The steps that Core Data itself lists for an inferred mapping (`NSPropertyTransforms`); empty for a mapping without
+  /// such a list.
   package var transforms: [ArchivedValue]
   /// The fields of the file for which this type has no property, by their names in the file.
   package var others: [String: ArchivedValue]

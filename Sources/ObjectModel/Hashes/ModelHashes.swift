@@ -8,8 +8,8 @@ public struct ModelHashes: Sendable, Hashable {
   /// "incompatible". The descendants of an unknown entity are unknown too.
   public let unknown: [String: String]
 
-  /// The hashes of entities in ``unknown``, as far as unconfirmed rules yield one, by entity name. If such a hash
-  /// equals the recorded hash, then the entity is certainly the same. A different hash proves nothing.
+  /// Provisional hashes of the entities in ``unknown``, by entity name. They are computed with rules that no recorded
+  /// hash confirms. A provisional hash that equals the recorded hash proves the entity unchanged; others prove nothing.
   public let unconfirmed: [String: VersionHash]
 
   /// The names of the entities that declare or inherit a derived attribute. Systems from iOS 13 to about 16 recorded a

@@ -9,11 +9,11 @@ struct LeafReading {
   enum Method {
     /// By the page's header and its cell pointers, which do not contradict each other.
     case pointers
-    /// By the valid cell pointers and, where pointers are wrong, by the content of the cells.
+    /// The cells were found by the valid cell pointers and, where pointers are wrong, by the content of the cells.
     case mended
-    /// By the cell pointers alone, because the page's header is damaged.
+    /// The cells were found by the cell pointers alone, because the page's header is damaged.
     case pointersAlone
-    /// By the content of the cells alone.
+    /// The cells were found by their content alone.
     case cells
     /// No cells were found.
     case nothing

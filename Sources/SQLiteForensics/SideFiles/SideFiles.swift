@@ -15,7 +15,7 @@ struct SideFiles {
   package let shadowed: PageVersions
   /// The size of the database in pages, as the applied log or journal states it; nil when no size is stated.
   package let databasePageCount: UInt32?
-  /// The faults found in the side files.
+  /// The faults found in the files beside the database: the write-ahead log and the rollback journal.
   package let findings: FindingList
   /// The write-ahead log; nil when it does not exist or is empty.
   let log: LogSalvage?

@@ -117,7 +117,7 @@ struct IndexKey {
     append(turned ^ Self.mask(isDescending: isDescending))
   }
 
-  /// Returns the number that a word of a key encodes.
+  /// Decodes one 64-bit word of a sort key into the number that it stands for.
   @inline(__always)
   static func number(_ word: UInt64) -> Double {
     Double(bitPattern: word & topBit == 0 ? ~word : word ^ topBit)

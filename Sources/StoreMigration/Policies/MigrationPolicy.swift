@@ -29,7 +29,7 @@ public protocol MigrationPolicy: AnyObject {
     for source: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager) throws
   /// Called after the last old object of the mapping was handled.
   func endInstanceCreation(_ mapping: PolicyMapping, with manager: MigrationManager) throws
-  /// Sets those relationships of a new object that the mapping's expressions do not describe.
+  /// Sets the relationships of a new object, except those that the mapping's expressions describe.
   func createRelationships(
     for destination: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager)
     throws

@@ -19,12 +19,12 @@ struct IndexPlan {
 
   /// For each table, the indexes that ``apply(to:of:_:_:)`` has not processed yet.
   private var indexes: [SQLName: [Index]] = [:]
-  /// For each index with entries that can be compared, the numbers of two sums: the sum over the table's rows, and the
-  /// sum over the index's entries. The key is the number of the index among the schema's entries.
+  /// For each index whose entries can be compared with the table's rows: where the two sums are kept, one over the rows
+  /// and one over the entries. Both are positions in the list of sums. The key is the position of the index in the schema.
   private(set) var sums: [Int: (rows: Int, entries: Int)] = [:]
-  /// The numbers, among the schema's entries, of the indexes with a collation that may treat different texts as equal.
+  /// The positions, in the schema, of the indexes with a collation that may treat different texts as equal.
   private(set) var folding: Set<Int> = []
-  /// The order that the entries of each index must have, by the number of the index among the schema's entries. Indexes
+  /// The order that the entries of each index must have, by the position of the index in the schema. Indexes
   /// with a collation that an application defines are left out.
   private(set) var orders: [Int: KeyOrder] = [:]
   /// The order that the rows of each WITHOUT ROWID table must have. Tables with a collation that an application defines
