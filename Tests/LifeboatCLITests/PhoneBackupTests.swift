@@ -122,7 +122,7 @@ import Testing
     let outcome = try Program.run("inspect", backup.path)
     #expect(outcome.text.contains("Notes.sqlite"), "\(outcome.text)")
     #expect(outcome.text.contains("A/gone.db"))
-    #expect(outcome.text.contains("but cannot be read"))
+    #expect(outcome.text.contains("but the file cannot be read"))
   }
 
   /// The rows in a lost log are nowhere else, and nothing in the main file tells of them.

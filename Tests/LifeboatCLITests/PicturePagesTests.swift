@@ -171,7 +171,7 @@ import Testing
     }
     let html = try Self.page(["timeline", store, "--exit-zero"])
     #expect(html.contains("&lt;script&gt;&quot;") && html.contains("\\u{202E}{{title}}"))
-    #expect(html.contains("200 of 900 are shown") && !html.contains("zq secret"))
+    #expect(html.contains("200 of 900 events are shown") && !html.contains("zq secret"))
     let times = Self.lines(html, "events").map { $0[0] }.filter { $0 != "" }
     #expect(times == times.sorted(by: >))
     let oldest = try Self.page(["timeline", store, "--oldest", "--limit", "5", "--exit-zero"])
