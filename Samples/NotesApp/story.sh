@@ -194,7 +194,7 @@ for round in 1 2 3 4; do
 done
 same "number of incidents" "$(incidents "$loop" | wc -l)" 2
 says "$work/err" "nothing you write now is kept"
-says "$loop/events.log" "foreign, so openInMemory, by hold.repeated"
+says "$loop/events.log" "(foreign); action: openInMemory, rule: hold.repeated"
 
 step "a locked file stays where it is, whoever asks"
 locked=$work/locked
