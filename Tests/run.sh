@@ -41,13 +41,13 @@ fi
 # A run has as many tests at work as there are cores, and many tests wait for a process or the disk. Two runs side by side, each
 # with its own targets, take two thirds of the time of one. `swift test` itself cannot run twice at once.
 bin=$(swift build --show-bin-path)
-tests() { "$bin/LifeboatPackageTests.xctest" --testing-library swift-testing "$@"; }
+tests=("$bin/LifeboatPackageTests.xctest" --testing-library swift-testing)
 part='^(LifeboatCLI|StoreMigration|AppleAdaptors)Tests\.'
 log=$(mktemp)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -f "$log"' EXIT
-tests --filter "$part" > "$log" 2>&1 &
+"${tests[@]}" --filter "$part" > "$log" 2>&1 &
 failed=
-tests --skip "$part" || failed=1
+"${tests[@]}" --skip "$part" || failed=1
 wait $! || failed=1
 cat "$log"
 [ -z "$failed" ]

@@ -187,7 +187,7 @@ extension CoreDataStore {
   }
 
   /// Turns a stored row into a row of its entity, according to the plan of the row's table. The primary key is the
-  /// integer in Z_PK; if there is none, the row id; if there is no row id, 0.
+  /// integer in Z_PK; otherwise the row id; without a row id, 0.
   package func managedRow(_ row: StoredRow, _ plan: RowPlan) -> ManagedRow {
     func integer(_ column: Int?) -> Int64? {
       guard let column, column < row.values.count, case .integer(let value) = row.values[column]

@@ -42,15 +42,15 @@ struct DisplayOptions: ParsableArguments {
     try output.flush()
   }
 
-  /// Writes a note to standard error, wrapped if standard error is a terminal, else on one line. With `--quiet`, writes
-  /// nothing.
+  /// Writes a note to standard error, wrapped if standard error is a terminal, else on one line. A note with a command
+  /// is not wrapped, so that the command can be copied. With `--quiet`, writes nothing.
   func note(_ text: String) {
     guard !quiet else { return }
     let errors = StandardStream(descriptor: 2)
     let line = VisibleText.visible(text)
-    let isTerminal = isatty(2) == 1
+    let isWrapped = isatty(2) == 1 && line.utf8.firstRange(of: "lifeboat ".utf8) == nil
     try? errors.write(
-      isTerminal
+      isWrapped
         ? DisplayText.hanging(line, width: TerminalWidth.columns(of: 2), rest: 2) : line + "\n")
     try? errors.flush()
   }

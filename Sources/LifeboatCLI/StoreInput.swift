@@ -34,6 +34,8 @@ extension StoreReader {
 final class StoreInput {
   /// The path as the user gave it. Messages show this path, because commands accept it as an argument.
   let given: String
+  /// The options that open an encrypted bundle; nil when no options were given.
+  private let secrets: BundleSecretOptions?
   /// The incident in which the store was set aside; nil for a store that is not in an incident.
   private(set) var incident: Incident?
   /// Entries of the bundle that were not unpacked because they differ from the bundle's manifest.
@@ -70,6 +72,7 @@ final class StoreInput {
   /// decrypted if `key` is given.
   init(_ given: String, bundle secrets: BundleSecretOptions? = nil, key: CipherKey? = nil) throws {
     self.given = given
+    self.secrets = secrets
     if Self.isArchive(given) {
       try unpack(BundleSecretOptions.bundle(at: given, secrets))
     } else if let (archive, name) = UnpackedArchive.split(given) {
@@ -133,6 +136,9 @@ final class StoreInput {
     return (found.stores + inner).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
+  /// The given path, and after it the options that open what is there, in the form of arguments of a suggested command.
+  var argument: String { secrets?.argument(given) ?? ShellText.path(given) }
+
   /// The path of the store's main file.
   ///
   /// - Throws: a failure when the input is a bundle that does not contain the store, or when a file of the store has
@@ -143,7 +149,7 @@ final class StoreInput {
       throw Failure(
         65, "bundle.noStore", "\(given) holds no store, only records about one",
         hint:
-          "to see these records, run: lifeboat inspect \(ShellText.path(given)); for the store itself, ask for "
+          "to see these records, run: lifeboat inspect \(argument); for the store itself, ask for "
           + "a bundle made with --include store")
     }
     return store
@@ -175,7 +181,7 @@ final class StoreInput {
       "\(given): \(part.name) is not as it was packed: \(part.reason)",
       hint:
         "ask the sender for the bundle once more; to unpack what is intact, run: lifeboat bundle extract "
-        + "\(ShellText.path(given)) -o DIR")
+        + "\(argument) -o DIR")
   }
 
   /// The store's name for the title of a page, and the argument that names the store in the commands on the page. Both

@@ -25,9 +25,9 @@ public final class SQLiteDatabase {
   public let logView: LogView
   /// The database header on the newest page 1. It may be in the log or the journal.
   package let header: DatabaseHeader
-  /// The write-ahead log; nil if there is none, if ``logView`` is `ignore`, or if ``votedLayout`` is not nil.
+  /// The write-ahead log; nil if the file is missing, if ``logView`` is `ignore`, or if ``votedLayout`` is not nil.
   package let writeAheadLog: WriteAheadLog?
-  /// The rollback journal; nil if there is none, or if ``votedLayout`` is not nil.
+  /// The rollback journal; nil if the file is missing, or if ``votedLayout`` is not nil.
   package let journal: RollbackJournal?
   /// The size of the main file in bytes.
   public let sizeBytes: Int64
@@ -147,22 +147,18 @@ public final class SQLiteDatabase {
       return true
     }
     schema = Schema(rows: rows, encoding: header.textEncoding)
-    try claims.reserveRoots(of: schema.tables) { tables throws(SQLiteFileError) in
-      try RootChoice.choose(tables, encoding: header.textEncoding, &reader)
-    }
     var repair = SchemaRepair()
     for table in schema.tables {
-      // Rows count as evidence only about the one table that they are read for, because a hostile schema may list
-      // thousands of tables with the same root page.
-      guard let sql = table.sql, let definition = table.definition,
-        !claims.isOthers(table.rootPage, than: PageClaims.number(of: table))
-      else { continue }
+      guard let sql = table.sql, let definition = table.definition else { continue }
       // An unreadable page shows nothing about the statement. The failure is reported when the rows are read.
       switch try? definition.evidence(on: sql, root: table.rootPage, &repair, &reader) {
       case .contradicts: schema.ignoreStatement(of: table)
       case .repaired(let statement): schema.ignoreStatement(of: table, repaired: statement)
       case .agrees, nil: break
       }
+    }
+    try claims.reserveRoots(of: schema.tables) { tables throws(SQLiteFileError) in
+      try RootChoice.choose(tables, encoding: header.textEncoding, &reader)
     }
     // The header may be readable even if everything after it is encrypted.
     if rows.isEmpty, try reader.kind(of: 1) == nil, try Entropy.looksEncrypted(main) {
@@ -370,17 +366,18 @@ public final class SQLiteDatabase {
   private static func journal(
     beside path: String, _ mainSize: Int64, _ findings: inout FindingList
   ) throws(SQLiteFileError) -> (file: ByteFile, value: RollbackJournal)? {
-    guard let file = try companion(path + "-journal"), file.size > 0 else { return nil }
+    guard let file = try companion(path + "-journal") else { return nil }
     let journal = try RollbackJournal(parsing: file, mainSize: mainSize)
     for finding in journal.findings { findings.add(finding) }
     return (file, journal)
   }
 
-  /// Opens a file beside the database; nil when there is none. If the file exists but cannot be opened, an error is
-  /// thrown, because rows that are read without the file could be wrong.
-  private static func companion(_ path: String) throws(SQLiteFileError) -> ByteFile? {
+  /// Opens a file beside the database; nil when it does not exist or is empty. If the file exists but cannot be opened,
+  /// an error is thrown, because rows that are read without the file could be wrong.
+  package static func companion(_ path: String) throws(SQLiteFileError) -> ByteFile? {
     do throws(SQLiteFileError) {
-      return try ByteFile(path)
+      let file = try ByteFile(path)
+      return file.size > 0 ? file : nil
     } catch {
       guard error.code == .missing else { throw error }
       return nil

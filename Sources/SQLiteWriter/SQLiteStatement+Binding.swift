@@ -38,12 +38,20 @@ extension SQLiteStatement {
   ///   - index: the number of the parameter, from 1.
   /// - Throws: `parameters` when there is no such parameter; `closed`; `tooBig`.
   package func bind(_ value: SQLiteValue, at index: Int) throws(SQLiteWriterError) {
+    let (handle, index) = unsafe try parameter(index)
+    try check(unsafe Self.bind(value, handle, index))
+  }
+
+  /// Binds a value to a statement that has been reset, and returns SQLite's result code.
+  static func bind(_ value: SQLiteValue, _ handle: OpaquePointer, _ index: Int32) -> Int32 {
     switch value {
-    case .null: try bindNull(at: index)
-    case .integer(let number): try bind(integer: number, at: index)
-    case .real(let number): try bind(real: number, at: index)
-    case .text(let bytes): try bind(text: bytes, at: index)
-    case .blob(let bytes): try bind(blob: bytes, at: index)
+    case .null: unsafe sqlite3_bind_null(handle, index)
+    case .integer(let number): unsafe sqlite3_bind_int64(handle, index, number)
+    case .real(let number): unsafe sqlite3_bind_double(handle, index, number)
+    case .text(let bytes):
+      unsafe bytes.withUnsafeBytes { unsafe bind(text: $0, handle, index) }
+    case .blob(let bytes):
+      unsafe bytes.withUnsafeBytes { unsafe bind(blob: $0, handle, index) }
     }
   }
 
@@ -65,12 +73,6 @@ extension SQLiteStatement {
     try check(unsafe sqlite3_bind_double(handle, index, real))
   }
 
-  /// Binds UTF-8 text to the parameter with the given number, counted from 1.
-  package func bind(text: [UInt8], at index: Int) throws(SQLiteWriterError) {
-    let (handle, index) = unsafe try parameter(index)
-    try check(unsafe text.withUnsafeBytes { unsafe Self.bind(text: $0, handle, index) })
-  }
-
   /// Binds UTF-8 text to the parameter with the given number, counted from 1. SQLite copies the bytes of the span.
   package func bind(text: RawSpan, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
@@ -85,12 +87,6 @@ extension SQLiteStatement {
       string.withUTF8 {
         unsafe Self.bind(text: UnsafeRawBufferPointer($0), handle, index)
       })
-  }
-
-  /// Binds bytes, as a blob, to the parameter with the given number, counted from 1.
-  package func bind(blob: [UInt8], at index: Int) throws(SQLiteWriterError) {
-    let (handle, index) = unsafe try parameter(index)
-    try check(unsafe blob.withUnsafeBytes { unsafe Self.bind(blob: $0, handle, index) })
   }
 
   /// Binds bytes, as a blob, to the parameter with the given number, counted from 1. SQLite copies the bytes of the

@@ -71,7 +71,7 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
   /// SQLite's extended result code (<https://sqlite.org/rescode.html>); nil when the failure was not reported by
   /// SQLite.
   package let resultCode: Int32?
-  /// The system's error number for the failure; nil when there is none.
+  /// The system's error number for the failure; nil when the system reported no error.
   package let systemError: Int32?
   /// A description of the failure: a phrase without a full stop.
   package let message: String

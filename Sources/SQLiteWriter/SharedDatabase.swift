@@ -89,7 +89,7 @@ import SafeText
         .parameters, "\(values.count) values do not fit the statement's parameters", path: path)
     }
     for (index, value) in values.enumerated() {
-      guard unsafe Self.bind(value, statement, Int32(index + 1)) == SQLITE_OK else {
+      guard unsafe SQLiteStatement.bind(value, statement, Int32(index + 1)) == SQLITE_OK else {
         throw failure(sql)
       }
     }
@@ -165,23 +165,5 @@ import SafeText
     return SQLiteWriterError(
       SQLiteWriterError.Code(result: code), SQLExcerpt.maskedMessage(text), path: path,
       resultCode: code, sql: SQLExcerpt.masked(sql))
-  }
-
-  private static func bind(_ value: SQLiteValue, _ statement: OpaquePointer, _ index: Int32)
-    -> Int32
-  {
-    switch value {
-    case .null: return unsafe sqlite3_bind_null(statement, index)
-    case .integer(let number): return unsafe sqlite3_bind_int64(statement, index, number)
-    case .real(let number): return unsafe sqlite3_bind_double(statement, index, number)
-    case .text(let bytes):
-      return unsafe bytes.withUnsafeBytes {
-        unsafe SQLiteStatement.bind(text: $0, statement, index)
-      }
-    case .blob(let bytes):
-      return unsafe bytes.withUnsafeBytes {
-        unsafe SQLiteStatement.bind(blob: $0, statement, index)
-      }
-    }
   }
 }

@@ -25,7 +25,7 @@ package struct ExactText: Hashable, Comparable, Sendable {
     one == other && one.utf8.elementsEqual(other.utf8)
   }
 
-  /// Returns the index of the element whose name has the same bytes as `name`. If there is none, returns the index of
+  /// Returns the index of the element whose name has the same bytes as `name`. Otherwise returns the index of
   /// the first element whose name Swift treats as equal to `name`; the user's keyboard may compose letters differently.
   /// Returns nil if there is no such element either.
   package static func place<Element>(

@@ -38,7 +38,7 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   /// What went wrong, in a sentence without a full stop.
   public let message: String
-  /// The path of the file or folder that the error is about; nil if there is none.
+  /// The path of the file or folder that the error is about; nil if it is about no file.
   public let path: String?
   /// The known name that is nearest to an unknown name; nil if no known name is near.
   public let nearest: String?

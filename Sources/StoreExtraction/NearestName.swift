@@ -6,7 +6,7 @@ package enum NearestName {
   /// Returns the name that differs from `written` by the fewest edits. An edit adds, removes or changes one letter, or
   /// exchanges two neighbouring letters. Case is ignored. The number of edits may be at most a third of the letters of
   /// `written`, but one edit is always allowed. If no name is so near and `written` has at least three letters, returns
-  /// the first name that begins with `written`. Returns nil if there is none.
+  /// the first name that begins with `written`. Otherwise returns nil.
   package static func of(_ written: String, among names: some Sequence<String>) -> String? {
     let wanted = Array(written.lowercased().unicodeScalars)
     guard !wanted.isEmpty, wanted.count <= maxLength else { return nil }

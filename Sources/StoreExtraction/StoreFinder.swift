@@ -147,7 +147,7 @@ private struct StoreSearch {
     let isText: Bool
     let entries: [[UInt8]: FileStatus]
 
-    /// Returns the size in bytes of the regular file with this name; 0 if there is none.
+    /// Returns the size in bytes of the regular file with this name; 0 for a missing file.
     func size(of name: [UInt8]) -> Int64 {
       guard let entry = entries[name], entry.kind == .file else { return 0 }
       return entry.sizeBytes

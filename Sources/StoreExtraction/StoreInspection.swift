@@ -25,20 +25,20 @@ public struct StoreInspection: Sendable, Codable {
   package private(set) var encryption: String?
   /// Facts from the database header.
   package let file: File
-  /// The write-ahead log; nil when there is none.
+  /// The write-ahead log; nil when the store has no log.
   package let writeAheadLog: Log?
-  /// The rollback journal; nil when there is none.
+  /// The rollback journal; nil when the store has no journal.
   package let journal: Journal?
   /// The content of Z_METADATA; nil if it has no readable row.
   package let metadata: Metadata?
-  /// The model that is cached in the store; nil if there is none.
+  /// The model that is cached in the store; nil if no model is cached.
   package let model: Model?
   /// The entities and the number of rows of each, sorted by entity number.
   package let entities: [EntityCount]
   /// The tables and the number of rows in each, in the order of the file.
   package let tables: [TableCount]
   /// The tables with rows that belong to no entity of the model, for example a table that the app itself has made. Nil
-  /// if there are none, and for files that are not Core Data stores.
+  /// without such tables, and for files that are not Core Data stores.
   package let plainTables: [TableCount]?
   /// The number of readable rows. In a Core Data store, only rows of entities count; in other files, the rows of all
   /// tables.

@@ -283,7 +283,7 @@ package struct StoreSealError: Error, Sendable, Equatable {
   /// The system's error number; nil when no system call failed.
   package let errno: Int32?
 
-  init(_ code: Code, path: String, message: String, errno: Int32? = nil) {
+  package init(_ code: Code, path: String, message: String, errno: Int32? = nil) {
     self.code = code
     self.path = path
     self.message = message

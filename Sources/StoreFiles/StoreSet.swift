@@ -106,7 +106,7 @@ package struct StoreSet: Sendable, Equatable {
     problem = listing.problem
   }
 
-  /// The first member with `role`; nil when there is none. For ``Role/support``, this is the support folder itself.
+  /// The first member with `role`; nil when no member has it. For ``Role/support``, this is the support folder itself.
   package func first(_ role: Role) -> Member? {
     members.first { $0.role == role }
   }
@@ -207,10 +207,10 @@ private struct Listing {
   }
 }
 
-extension Int64 {
-  /// The sum of this number and `other`, or `Int64.max` when the sum would be larger. A negative `other` counts as 0.
-  /// The sizes of sparse files, and sizes read from a record, may add up to any number.
-  package func addingClamped(_ other: Int64) -> Int64 {
+extension FixedWidthInteger {
+  /// The sum of this number and `other`, or the maximum of the type when the sum would be larger. A negative `other`
+  /// counts as 0. Sizes of sparse files, and numbers read from a record, may add up to any number.
+  package func addingClamped(_ other: Self) -> Self {
     let (sum, overflow) = addingReportingOverflow(Swift.max(0, other))
     return overflow ? .max : sum
   }

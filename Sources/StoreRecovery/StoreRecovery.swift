@@ -79,7 +79,7 @@ public struct StoreRecovery: Sendable {
 
   /// Prepares to open the store at `storeURL`, which need not exist. Nothing is read yet.
   public init(_ storeURL: URL, app: App, policy: Policy = .init()) {
-    self.init(storeURL, app: app, policy: policy, structure: { FileStructure.read($0, &$1) })
+    self.init(storeURL, app: app, policy: policy, fileSystem: .real)
   }
 
   /// Prepares to open the store with a replaceable reader, file system and clock. `isCancelled` is called while the

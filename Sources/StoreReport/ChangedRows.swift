@@ -96,7 +96,7 @@ struct ChangedRows {
       if older.count < Self.maxRows * 4 { older.append((version, origin)) }
     }
     _ = try output.forEachRow(.deleted) { row, columns, recovered in
-      if var version = version(row, hasNumber: recovered.rowID != nil || row.primaryKey != 0) {
+      if var version = version(row, number: recovered.key(of: row)) {
         version.partial = Self.partial(recovered) { column in
           columns.firstIndex(of: column).map { row.properties[$0].name }
         }
@@ -142,20 +142,21 @@ struct ChangedRows {
     if !tables.isEmpty { try forEachTableRow(.live, of: tables) { version, _ in take(version) } }
     if entities.isEmpty { return present }
     if let sound {
-      try sound.forEachRow(of: entities) { take(version($0)) }
+      try sound.forEachRow(of: entities) { take(version($0, number: $0.primaryKey)) }
     } else {
-      _ = try output.forEachRow(.live) { row, _, _ in take(version(row)) }
+      _ = try output.forEachRow(.live) { row, _, recovered in
+        take(version(row, number: recovered.key(of: row)))
+      }
     }
     return present
   }
 
-  /// Makes a version from a row of an entity; nil when the row's entity is unknown. `hasNumber` says whether the row's
-  /// primary key is known.
-  private func version(_ row: ManagedRow, hasNumber: Bool = true) -> Version? {
+  /// Makes a version from a row of an entity; nil when the row's entity is unknown. `number`: the row's primary key; nil
+  /// when the row has lost it.
+  private func version(_ row: ManagedRow, number: Int64?) -> Version? {
     guard let name = row.entityName else { return nil }
     return Version(
-      key: Key(
-        name: ExactText(name), isOfTable: false, number: hasNumber ? row.primaryKey : nil),
+      key: Key(name: ExactText(name), isOfTable: false, number: number),
       values: row.properties.map { ($0.name, $0.value) },
       lineage: [name] + (damaged.model?.ancestors(of: name).map(\.name) ?? []))
   }

@@ -88,7 +88,7 @@ package struct StoreReport {
     // commit.
     times =
       logView == .committed && database.votedLayout == nil
-      ? try DateHistogram(StoreTimeline(path: path, includesDates: true)) : nil
+      ? try DateHistogram(StoreTimeline(store, includesDates: true)) : nil
     unreadRecords = []
     self.logView = logView
     self.expected = expected
@@ -204,8 +204,7 @@ package struct StoreReport {
         ? ("good", "No damage found")
         : ("good", "No damage found in what was checked")
     }
-    let count = inspection.damageCount
-    return ("bad", "Damaged: \(Quantity.count(count)) \(count == 1 ? "finding" : "findings")")
+    return ("bad", "Damaged: \(Quantity.count(inspection.damageCount, "finding"))")
   }
 
   private var verdict: PageVerdict {
@@ -352,10 +351,7 @@ package struct StoreReport {
 
   /// The total size of the files, in bytes. The sum is clamped, because a bundle may record any sizes.
   private static func size(of files: [StoreInspection.Member]) -> UInt64 {
-    files.reduce(0) { sum, file in
-      let (next, overflow) = sum.addingReportingOverflow(UInt64(clamping: file.sizeBytes))
-      return overflow ? .max : next
-    }
+    files.reduce(0) { $0.addingClamped(UInt64(clamping: $1.sizeBytes)) }
   }
 
   private static func context(_ incident: Incident) -> [String: Any] {

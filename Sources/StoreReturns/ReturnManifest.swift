@@ -26,7 +26,7 @@ struct ReturnManifest: Codable, Equatable {
   var version = 1
   let toolVersion: String
   let incident: Origin
-  /// The UUID in the metadata of the repaired store; nil when the metadata has none.
+  /// The UUID in the metadata of the repaired store; nil when the metadata has no UUID.
   let storeUUID: String?
   /// The version hashes in the metadata of the repaired store, in hexadecimal, keyed by entity name.
   let versionHashes: [String: String]

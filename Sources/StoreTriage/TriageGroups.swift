@@ -1,3 +1,5 @@
+import StoreFiles
+
 /// Counts inputs in groups. Inputs that are the same case are in the same group.
 package struct TriageGroups: Sendable {
   /// What the inputs of one group have in common.
@@ -142,8 +144,7 @@ extension TriageGroups.Group {
     Self.count(line.fix?.rawValue, in: &fixes)
     if let live = line.rows.live {
       // A bundle may record any number, so the sum may overflow.
-      let (sum, overflow) = (liveRows ?? 0).addingReportingOverflow(max(0, live))
-      liveRows = overflow ? .max : sum
+      liveRows = (liveRows ?? 0).addingClamped(live)
     }
   }
 

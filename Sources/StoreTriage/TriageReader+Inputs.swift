@@ -33,8 +33,7 @@ extension TriageReader {
       let backup = try PhoneBackup(bare)
       let (stores, others) = backup.contents()
       // A lost file of a store is not listed separately, because the line of the store reports it.
-      let lost = stores.flatMap { backup.problems(of: $0) }.filter { $0.code == "file.missing" }
-      let told = Set(lost.map { ExactText($0.path) })
+      let told = Set(stores.flatMap { backup.lostFiles(of: $0) }.map { ExactText($0.path) })
       let untold = others.filter { !told.contains(ExactText($0.path)) }
       return .inputs(
         stores.map { .path(PathText.joined(bare, $0.name)) } + untold.map { .line(line(of: $0)) })
@@ -255,7 +254,7 @@ extension TriageReader {
     line.date = nil
     line.dateSource = nil
     // If the write-ahead log is lost, its rows are missing without any other sign of damage.
-    if let lost = backup.problems(of: store).first(where: { $0.code == "file.missing" }) {
+    if let lost = backup.lostFiles(of: store).first {
       line.signature.verdict = TriageSignature.corrupt
       line.signature.problem = ShortText.word(lost.code)
       line.rows.lost = nil
@@ -297,7 +296,7 @@ extension TriageReader {
     return .line
   }
 
-  /// Adds what a bundle says about its store to the line: the recorded inspection; if there is none, the result of
+  /// Adds what a bundle says about its store to the line: the recorded inspection; without a record, the result of
   /// checking the bundle's store; if the bundle has no store either, the reason why the store is missing.
   private func tell(
     of file: BundleFile, _ records: Records, _ incident: [UInt8]?, _ line: inout TriageLine

@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Foundation
+internal import StoreFiles
 
 /// Checks the seal, the headers, the manifest and the entries of one bundle.
 struct BundleCheck {
@@ -31,9 +32,7 @@ struct BundleCheck {
   mutating func run(limits: ZipLimits) throws(BundleError) -> BundleVerification {
     do throws(BundleError) {
       let reader = try ZipReader(file, limits: limits)
-      total = reader.entries.reduce(reader.size) {
-        $0.addingReportingOverflow($1.size).partialValue
-      }
+      total = reader.entries.reduce(reader.size) { $0.addingClamped($1.size) }
       try checkSeal(of: reader)
       try checkLayout(of: reader)
       try checkManifest(of: reader)

@@ -40,7 +40,7 @@ public struct BundleError: Error, Sendable, Equatable {
     self.systemError = systemError
   }
 
-  /// Returns the error with `path` and `entry` filled in where the error has none.
+  /// Returns the error with `path` and `entry` filled in where the error lacks them.
   func inside(path: String, entry: String? = nil) -> BundleError {
     BundleError(
       code, message, path: self.path ?? path, entry: self.entry ?? entry, offset: offset,

@@ -163,6 +163,22 @@ import Testing
     #expect(try Program.run("custody", "verify", log.path).status == 0)
   }
 
+  /// A run that fills an empty folder made the files in the folder.
+  @Test func whatFillsAnEmptyFolderIsRecorded() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    let log = place.url.appendingPathComponent("custody.ndjson")
+    let output = place.url.appendingPathComponent("rows")
+    try FileManager.default.createDirectory(at: output, withIntermediateDirectories: false)
+    let run = try Program.run(
+      "extract", demo.kept.path, "-o", output.path, "--custody-log", log.path)
+    #expect(run.status == 0, "\(run.errors)")
+    let line = try #require(try Data(contentsOf: log).split(separator: UInt8(ascii: "\n")).first)
+    let record = try JSONDecoder().decode(JSON.self, from: Data(line))
+    let made = try FileManager.default.contentsOfDirectory(atPath: output.path)
+    #expect(!made.isEmpty && record["outputs"]?.object?.count == made.count, "\(record)")
+  }
+
   @Test func noSecretKeyIsRecorded() throws {
     let demo = try Demonstration()
     let place = try TemporaryFolder()

@@ -314,6 +314,7 @@ import Testing
       record = json.loads(old.read('inspection.json'))
       record['plainTables'] = [{'name': 't%d' % n, 'rowCount': 2**63 - 1} for n in range(30)]
       for table in record['tables']: table['rowCount'] = 2**63 - 1
+      for part in [record['file']] + record['members']: part['sizeBytes'] = -1
       changed = json.dumps(record).encode()
       for entry in old.infolist():
         data = old.read(entry)

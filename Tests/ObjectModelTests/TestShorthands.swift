@@ -52,7 +52,7 @@ extension ModelDifference {
 }
 
 extension MappingModel {
-  /// The first entity mapping with a name; nil if there is none.
+  /// The first entity mapping with a name; nil if no mapping has it.
   func entityMapping(named name: String) -> EntityMapping? {
     entityMappings.first { $0.name == name }
   }

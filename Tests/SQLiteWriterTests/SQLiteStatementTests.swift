@@ -410,7 +410,7 @@ import Testing
       for number in 0..<20_000 {
         try insert.bind(integer: Int64(number), at: 1)
         try insert.bind(string: "row \(number)", at: 2)
-        try insert.bind(blob: [UInt8](repeating: UInt8(number & 255), count: number % 50), at: 3)
+        try insert.bind(.blob([UInt8](repeating: UInt8(number & 255), count: number % 50)), at: 3)
         try insert.run()
       }
     }

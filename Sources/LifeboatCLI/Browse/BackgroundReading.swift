@@ -252,9 +252,7 @@ enum BackgroundReading: Sendable {
             name: property.name, value: value, size: size,
             partial: RecoveredRows.partial(row, column))
         }
-        var content = content(
-          row, key: row.rowID == nil && managed.primaryKey == 0 ? nil : managed.primaryKey,
-          properties)
+        var content = content(row, key: row.key(of: managed), properties)
         content.entity = managed.entityName
         content.entityNumber = managed.entityNumber
         content.saves = managed.saveCount

@@ -89,7 +89,7 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
       throw Failure(
         65, BundleError.Code.notIntact.rawValue,
         "\(path) was changed after it was made: \(verification.problems.first?.message ?? "")",
-        hint: "to see what is wrong, run: lifeboat bundle verify \(ShellText.path(path))")
+        hint: "to see what is wrong, run: lifeboat bundle verify \(input.argument)")
     }
     try packing.target.map(input.check)
     var request = try packing.request(include.contents, encryption)

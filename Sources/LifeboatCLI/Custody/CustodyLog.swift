@@ -62,7 +62,12 @@ struct CustodyLog {
         hint: "name a new file, or one that --custody-log made")
     }
     before = Self.evidence(at: command.evidencePaths)
-    present = Set(command.outputPaths.filter { FileStatus.found($0) != nil })
+    present = Set(
+      command.outputPaths.filter { path in
+        // A run may fill a folder that exists and is empty.
+        FileStatus.found(path) != nil
+          && (try? FileManager.default.contentsOfDirectory(atPath: path))?.isEmpty != true
+      })
   }
 
   /// Returns an argument of the command line in the form in which it is recorded. An argument that contains a secret

@@ -3,6 +3,7 @@ import CoreDataForensics
 import StoreFiles
 import SafeFiles
 import Foundation
+import ModelTools
 import ObjectModel
 import SQLiteFile
 import SQLiteWriter
@@ -80,9 +81,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     let input = try ModelInput(model)
     for other in input.passedOver { display.note(other) }
     let choice = try input.model(named: modelVersion)
-    guard let expected = ExpectedModel(input.collection, versionName: choice.version.name) else {
-      throw Failure(65, "model.unreadable", "\(model): \(choice.version.name) has no hashes")
-    }
+    let expected = try input.expected(choice.version)
     // Before any file is moved, it must be certain that a fresh store can be made for this model.
     _ = try FreshStoreSchema(choice.model)
     let recovery = recovery(for: choice.model)
@@ -361,5 +360,18 @@ struct Rescue: ParsableCommand, RecordedCommand {
         .init("lifeboat incidents restore \(name)", "bring the old store back"),
       ])
     return "\n" + block.text(width: display.width, style: display.style)
+  }
+}
+
+extension ModelInput {
+  /// What a store of this version should record. Throws when no version hashes are known.
+  func expected(_ version: ModelCollection.Version) throws -> ExpectedModel {
+    guard !version.knownHashes.isEmpty,
+      let expected = ExpectedModel(collection, versionName: version.name)
+    else {
+      throw version.problem
+        ?? Failure(65, "model.unreadable", "\(path): \(version.name) has no version hashes")
+    }
+    return expected
   }
 }

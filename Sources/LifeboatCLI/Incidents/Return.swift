@@ -190,13 +190,8 @@ struct ReturnAccept: ParsableCommand {
     incidents.isCancelled = interruption.requested
     let expected = try model.map { path -> ExpectedModel in
       let input = try ModelInput(path)
-      let version = try input.version()
-      guard !version.knownHashes.isEmpty,
-        let expected = ExpectedModel(input.collection, versionName: version.name)
-      else {
-        throw version.problem ?? Failure(65, "model.unreadable", "\(path) has no version hashes")
-      }
-      return expected
+      for other in input.passedOver { display.note(other) }
+      return try input.expected(input.version())
     }
     let accepted = try withExtendedLifetime(interruption) {
       try IncidentFolder.changing("the returned store was not put in place") {

@@ -71,7 +71,7 @@ struct ModelShow: ParsableCommand {
     for name in entity where model.entities[name] == nil {
       throw Failure(
         64, "input.unknownName", "\(path) has no entity \(name)",
-        hint: "to list the entities, run: lifeboat model show \(ShellText.path(path))")
+        hint: "to list the entities, run: lifeboat model show \(secrets.argument(path))")
     }
     let names = entity.isEmpty ? model.entityNames : entity
     if display.json {

@@ -282,9 +282,9 @@ struct InspectionText {
       .sqlite: "SQLite database",
     ]
     var text =
-      "\(kinds[inspection.kind] ?? "store"), \(Quantity.bytes(UInt64(inspection.file.sizeBytes)))"
+      "\(kinds[inspection.kind] ?? "store"), \(Quantity.bytes(UInt64(clamping: inspection.file.sizeBytes)))"
     if let log = inspection.writeAheadLog {
-      text += ", WAL \(Quantity.bytes(UInt64(log.sizeBytes))) ("
+      text += ", WAL \(Quantity.bytes(UInt64(clamping: log.sizeBytes))) ("
       if let problem = log.problem {
         text += "not used: \(problem))"
       } else {
@@ -372,7 +372,7 @@ struct InspectionText {
       ? (inspection.tables.count, "table", "tables")
       : (inspection.entities.filter { $0.rowCount > 0 }.count, "entity", "entities")
     var text = count + (inspection.kind == .sqlite ? " in " : " of ")
-    text += "\(Quantity.count(holders.0)) \(holders.0 == 1 ? holders.1 : holders.2)"
+    text += Quantity.count(holders.0, holders.1, holders.2)
     if inspection.liveRowCount == 0, inspection.kind != .sqlite {
       text = "no entity has a row"
     }
@@ -432,24 +432,21 @@ struct InspectionText {
       : inspection.tables.map { ($0.name, $0.rowCount) }
     // With at most seven lines in the table, the report fits on one screen.
     let maxShown = display.verbose > 0 ? rows.count : 7
-    let shown =
-      rows.count > maxShown
-      ? Array(rows.sorted { $0.1 > $1.1 }.prefix(maxShown)) : rows
+    let ordered = rows.count > maxShown ? rows.sorted { $0.1 > $1.1 } : rows
+    let shown = ordered.prefix(maxShown)
     for (name, count) in shown { table.add([name, Quantity.count(count)]) }
     guard !rows.isEmpty else { return "" }
     var text = table.text(width: display.width, style: display.style)
     if rows.count > maxShown {
-      let rest = Self.sum(rows.map(\.1)) - Self.sum(shown.map(\.1))
+      let rest = Self.sum(ordered.dropFirst(maxShown).map(\.1))
       text +=
         "and \(Quantity.count(rows.count - maxShown)) more with \(Quantity.count(rest, "row")) (-v shows all)\n"
     }
     return text
   }
 
-  /// The sum of counts, at most `Int64.max`: a bundle may record any numbers.
-  private static func sum(_ counts: [Int]) -> Int {
-    Int(counts.reduce(Int64(0)) { $0.addingClamped(Int64($1)) })
-  }
+  /// The sum of counts, clamped: a bundle may record any numbers.
+  private static func sum(_ counts: [Int]) -> Int { counts.reduce(0) { $0.addingClamped($1) } }
 
   private var details: String {
     var text = "\n"
@@ -462,7 +459,8 @@ struct InspectionText {
     for member in inspection.members {
       block.add(
         member.name,
-        "\(Quantity.bytes(UInt64(member.sizeBytes))), sha256 \(member.sha256 ?? "not taken")")
+        "\(Quantity.bytes(UInt64(clamping: member.sizeBytes))), sha256 \(member.sha256 ?? "not taken")"
+      )
     }
     if let metadata = inspection.metadata {
       if let uuid = metadata.uuid { block.add("Store UUID", uuid) }
@@ -477,7 +475,7 @@ struct InspectionText {
       for key in metadata.otherKeys {
         block.add(
           "Other key",
-          "\(key.name): \(key.kind), \(Quantity.bytes(UInt64(key.sizeBytes))), value not shown (--show-values shows it)"
+          "\(key.name): \(key.kind), \(Quantity.bytes(UInt64(clamping: key.sizeBytes))), value not shown (--show-values shows it)"
         )
       }
     }

@@ -139,8 +139,7 @@ struct RecoveredRows {
           Self.partial(recovered, column) ?? options.cell(property.value)
         }
         return [
-          recovered.rowID == nil && row.primaryKey == 0
-            ? "?" : row.isKeyInferred ? "\(row.primaryKey)?" : String(row.primaryKey),
+          recovered.key(of: row).map { row.isKeyInferred ? "\($0)?" : String($0) } ?? "?",
           recovered.origin.state?.rawValue ?? "",
         ] + cells
       }

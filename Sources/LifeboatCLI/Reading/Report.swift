@@ -76,12 +76,10 @@ struct Report: ParsableCommand, RecordedCommand {
     var storeCount = 1
     var unread = 0
     var others: [StoreFinder.PassedOver] = []
+    let isOne = secrets.keyFile != nil || StoreInput.isIncident(path)
     let found =
-      secrets.keyFile != nil || StoreInput.isIncident(path)
-      ? [path] : try StoreInput.all(at: path, secrets.bundle) { others.append($0) }
-    if secrets.keyFile != nil || StoreInput.isIncident(path)
-      || StoreInput.isPacked(path) && found == [path]
-    {
+      isOne ? [path] : try StoreInput.all(at: path, secrets.bundle) { others.append($0) }
+    if isOne || StoreInput.isPacked(path) && found == [path] {
       html = try StoreInput.reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
         try input.check(output)
         unread = (input.decrypted?.findings.damageCount ?? 0) + (input.lacksFiles ? 1 : 0)

@@ -15,6 +15,11 @@ struct LikeOptions: ParsableArguments {
       "A model or healthy store with tables that the file no longer describes; may be repeated.",
     completion: .file())
   var like: [String] = []
+
+  /// Throws if `output` would be a part of one of the named files.
+  func check(_ output: String) throws {
+    for path in like { try EvidenceGuard.check(output, againstAllAt: path) }
+  }
 }
 
 /// The option that says how thoroughly SQLite checks a new file before the file gets its final name.
@@ -85,7 +90,7 @@ struct Recover: StoreReader {
     let path = try input.storePath()
     if let output {
       try input.check(output)
-      for path in likes.like { try EvidenceGuard.check(output, againstAllAt: path) }
+      try likes.check(output)
     }
     let damaged = try DamagedStore(path: path, logView: store.wal, like: likes.like) {
       display.note($0)

@@ -92,7 +92,7 @@ struct Salvage: StoreReader {
     if let output = migration.output {
       try input.check(output)
       if let present { try EvidenceGuard.check(output, against: present) }
-      for path in likes.like { try EvidenceGuard.check(output, againstAllAt: path) }
+      try likes.check(output)
     }
     let given = try migration.sourceModel(display)
     let like = likes.like + (models.map { [$0] } ?? [])

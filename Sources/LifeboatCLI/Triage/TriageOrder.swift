@@ -96,8 +96,8 @@ struct TriageOrder {
     runs.append(Run(place: place, next: nil, end: 0))
   }
 
-  /// Returns the next input for a worker. Nil when there is none, and when ``window`` allows no more held inputs for
-  /// now.
+  /// Returns the next input for a worker. Nil when no input is waiting, and when ``window`` allows no more held inputs
+  /// for now.
   mutating func next() -> Job? {
     while firstRun < runs.count {
       let run = runs[firstRun]
@@ -157,8 +157,8 @@ struct TriageOrder {
     entries[index].folder?.children[child].state = .finished(result)
   }
 
-  /// Returns the next input in the order of the list, with its result. Nil when there is none, and when its result is
-  /// not known yet.
+  /// Returns the next input in the order of the list, with its result. Nil when no result is awaited, and when the
+  /// result is not known yet.
   mutating func tell() -> Record? {
     guard gone < entries.count else { return nil }
     let entry = entries[gone]

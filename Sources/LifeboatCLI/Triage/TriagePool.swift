@@ -123,7 +123,7 @@ final class TriagePool {
     }
     while isGoingOn, awaited == nil {
       guard let job = order.next() else {
-        // The next record cannot be compared with an input, because there is none for now. When results that were taken
+        // The next record cannot be compared with an input, because no input is waiting. When results that were taken
         // up are passed on, there may be room for more inputs of the list.
         if try tell() { continue }
         return

@@ -97,7 +97,7 @@ public struct ModelChange: Sendable, Hashable {
   public let affectsVersionHash: Bool
   /// Whether lightweight migration can do this change.
   public let verdict: LightweightVerdict
-  /// A further fact about the change, as a sentence for people; nil if there is none.
+  /// A further fact about the change, as a sentence for people; nil without such a fact.
   package let remark: String?
 
   init(

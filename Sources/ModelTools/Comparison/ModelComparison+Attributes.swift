@@ -100,8 +100,7 @@ extension ModelComparison {
     // If the attribute is transient in one of the models, there is no value to carry over. The change then counts as a
     // removal or an addition.
     let isCarried = !old.isTransient && !new.isTransient
-    var traits = TraitComparison(
-      .attribute, entity: entity.name, name: path, isHashed: isStored, fixed: fixed)
+    var traits = TraitComparison(.attribute, entity: entity.name, name: path, fixed: fixed)
     traits.compare(
       .type, old.type.name, new.type.name, affects: isPlain,
       verdict: isCarried ? rules.typeChange(from: old, to: new) : .handled)
@@ -109,7 +108,7 @@ extension ModelComparison {
       .isOptional, old.isOptional, new.isOptional, affects: isPlain,
       verdict: isCarried ? rules.optionalChange(of: new, in: entity) : .handled)
     traits.compare(
-      .isTransient, old.isTransient, new.isTransient, affects: true,
+      .isTransient, old.isTransient, new.isTransient, affects: isStored,
       verdict: new.isTransient ? .handled : rules.added(new, to: entity),
       remark: new.isTransient ? "A migration drops the stored values." : nil)
     traits.compare(

@@ -4,7 +4,7 @@ import ObjectModel
 ///
 /// The pairs follow Core Data's rule (Apple, "Migrating your data model automatically"). An element's canonical name
 /// is its renaming identifier, or its name if it has no identifier. A new element is paired with the old element that
-/// has the same canonical name. If there is none, it is paired with the old element whose name equals the new
+/// has the same canonical name. Otherwise it is paired with the old element whose name equals the new
 /// element's identifier, or else with the old element of the same name. Guessed renames are not used.
 ///
 /// In archives, several elements, for example indexes, may have the same name. Among these, equal elements are paired

@@ -5,20 +5,17 @@ struct TraitComparison {
   private let part: ModelChange.Part
   private let entity: String?
   private let name: String?
-  private let isHashed: Bool
   private let fixed: LightweightVerdict?
   private(set) var changes: [ModelChange] = []
 
-  /// Makes an empty collection for one part of a model. `isHashed` is false if no version hash includes any trait of
-  /// the part. `fixed` is the verdict for each change that alters a hash; nil if each trait has its own verdict.
+  /// Makes an empty collection for one part of a model. `fixed` is the verdict for each change that alters a hash; nil
+  /// if each trait has its own verdict.
   init(
-    _ part: ModelChange.Part, entity: String?, name: String?, isHashed: Bool = true,
-    fixed: LightweightVerdict? = nil
+    _ part: ModelChange.Part, entity: String?, name: String?, fixed: LightweightVerdict? = nil
   ) {
     self.part = part
     self.entity = entity
     self.name = name
-    self.isHashed = isHashed
     self.fixed = fixed
   }
 
@@ -28,7 +25,7 @@ struct TraitComparison {
     verdict: @autoclosure () -> LightweightVerdict = .handled, remark: String? = nil
   ) {
     guard old != new else { return }
-    add(trait, old, new, affects: affects && isHashed, verdict: verdict(), remark: remark)
+    add(trait, old, new, affects: affects, verdict: verdict(), remark: remark)
   }
 
   /// Adds a change of a trait, even if the trait's old and new texts are equal.

@@ -31,13 +31,13 @@ package enum PastedHashes {
   /// The maximum size in bytes of a file that is read: 1 MiB. Larger files are treated as files without hashes.
   package static let maximumByteCount = 1 << 20
 
-  /// The names of the entities for which `bytes` contains hashes, sorted; nil if there are none.
+  /// The names of the entities for which `bytes` contains hashes, sorted; nil if `bytes` contains no hashes.
   package static func entityNames(in bytes: [UInt8]) -> [String]? {
     let names = hashes(in: bytes).keys
     return names.isEmpty ? nil : ByteOrder.sorted(names)
   }
 
-  /// The hashes in `bytes`, by entity name; empty if there are none. A text may show the hashes of both a store and a
+  /// The hashes in `bytes`, by entity name; empty without any. A text may show the hashes of both a store and a
   /// model; an entity then has several hashes.
   ///
   /// In a text, a hash counts only if a name precedes it on the same line, and only in a form that Core Data's errors,
@@ -124,7 +124,7 @@ private struct TextScan {
     return hashes
   }
 
-  /// The hash that begins at the current position; nil if there is none. Moves the position past the word that was
+  /// The hash that begins at the current position; nil if no hash does. Moves the position past the word that was
   /// examined.
   private mutating func hash() -> PastedHash? {
     let rest = bytes[place...]

@@ -71,7 +71,7 @@ extension MappingModel {
   /// expressions.
   ///
   /// Values that are already set do not change. If an argument is nil, the model that the mapping itself contains is
-  /// used; if there is none either, then the hashes stay nil. An entity gets no hash if no confirmed rule computes it.
+  /// used; if it contains no model, the hashes stay nil. An entity gets no hash if no confirmed rule computes it.
   ///
   /// The rules are those by which `V2toV3.xcmappingmodel` became `V2toV3.cdm`, the only known pair of such files. A
   /// mapping with a policy class is custom, one without a source entity adds, one without a destination entity

@@ -91,7 +91,7 @@ package struct MappingModelSet: Sendable {
     var notEntered: [ModelError] = []
     var met: Set<[UInt8]> = []
     func add(_ set: MappingModelSet) {
-      notEntered += set.notEntered
+      for error in set.notEntered where !notEntered.contains(error) { notEntered.append(error) }
       items += set.items.filter { met.insert(Array($0.path.utf8)).inserted }
     }
     for path in mappings { add(try MappingModelSet(at: path)) }

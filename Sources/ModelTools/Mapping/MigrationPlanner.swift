@@ -34,7 +34,7 @@ package struct MigrationPlanner: Sendable {
   ///
   /// - Parameters:
   ///   - hashes: The version hashes that the store recorded, by entity name.
-  ///   - model: The model that the store contains; nil if there is none.
+  ///   - model: The model that the store contains; nil if the store contains no model.
   ///   - target: The version to migrate to, one of the planner's versions.
   /// - Returns: The plan. Its ``MigrationPlan/steps`` are nil if no sequence of steps leads to the target.
   package func plan(

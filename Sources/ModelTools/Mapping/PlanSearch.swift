@@ -276,7 +276,7 @@ private struct MinHeap<Element: Comparable> {
     }
   }
 
-  /// Removes and returns the smallest element; nil if there is none.
+  /// Removes and returns the smallest element; nil if the heap is empty.
   mutating func popFirst() -> Element? {
     guard let first = heap.first else { return nil }
     let last = heap.removeLast()

@@ -158,7 +158,7 @@ struct XMLMappingReader {
     do {
       let archive = try KeyedArchive(bytes: bytes)
       guard EditorModelReader.isEditorArchive(archive) else {
-        return try ManagedObjectModel(archive: bytes)
+        return try ManagedObjectModel(archive)
       }
       let (model, unread) = try EditorModelReader.model(in: archive)
       if !unread.isEmpty { others[name] = .array(unread.map { .string($0) }) }

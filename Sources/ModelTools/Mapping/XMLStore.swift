@@ -25,7 +25,7 @@ struct XMLStore {
   private(set) var objects: [Object] = []
   private var places: [String: Int] = [:]
 
-  /// The object with the given id; nil if there is none.
+  /// The object with the given id; nil if no object has it.
   subscript(id: String) -> Object? { places[id].map { objects[$0] } }
 
   /// Reads the XML.

@@ -1,4 +1,5 @@
 import ObjectModel
+import SafeText
 
 extension ModelDiagram {
   /// The colours of a box or line with this status, on a white background.
@@ -84,7 +85,8 @@ extension ModelDiagram {
     }
     for (number, box) in boxes.enumerated() where box.status != .same {
       let colours = Self.colours(box.status)
-      text += "  style E\(number) fill:\(colours.fill),stroke:\(colours.line),color:#1f2328\n"
+      text += "  style E\(number) fill:\(colours.fill),stroke:\(colours.line),"
+      text += "color:\(PictureColours.light.text)\n"
     }
     return text
   }
@@ -100,16 +102,14 @@ extension ModelDiagram {
   /// A text with the number of properties that the box does not list; nil if the box lists all properties.
   func rest(_ box: Box) -> String? {
     guard box.unchangedCount > 0 else { return nil }
-    let noun = box.unchangedCount == 1 ? "property" : "properties"
     let isKept = box.status == .same || box.status == .changed
     let word = isComparison && isKept ? " as before" : ""
     let more = !isComparison && !box.rows.isEmpty ? "more " : ""
-    return "\(box.unchangedCount) \(more)\(noun)\(word)"
+    return counted(box.unchangedCount, more + "property", more + "properties") + word
   }
 
   var leftOutText: String {
-    let noun = leftOutCount == 1 ? "entity is" : "entities are"
-    return "\(leftOutCount) more \(noun) not drawn"
+    counted(leftOutCount, "more entity is", "more entities are") + " not drawn"
   }
 }
 

@@ -243,7 +243,7 @@ extension ContentsReader {
     return value
   }
 
-  /// The renaming identifier (`elementID`); nil if there is none, and if the identifier equals the name and so has no
+  /// The renaming identifier (`elementID`); nil if it is missing, and if the identifier equals the name and so has no
   /// effect.
   func renaming(_ attributes: Attributes, _ name: String) -> String? {
     let identifier = nonEmpty(attributes["elementID"])

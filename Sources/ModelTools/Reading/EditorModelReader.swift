@@ -283,7 +283,7 @@ package struct EditorModelReader {
     _ value: PropertyList?
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {
     var named: [(name: String, value: PropertyList)] = []
-    for entry in archive.entries(value) ?? [] {
+    for entry in try known(archive.entries(value), value, "a dictionary") ?? [] {
       guard let name = archive.string(entry.key) else { continue }
       try spend(1 + name.utf8.count / 16)
       named.append((name, entry.value))

@@ -28,7 +28,7 @@ extension OptimisedModel {
       problems: problems)
   }
 
-  /// The version identifiers in the data items, sorted; empty if there are none. In all known files they are a keyed
+  /// The version identifiers in the data items, sorted; empty if no item holds any. In all known files they are a keyed
   /// archive of a single text. An archive of up to 16 texts is read too.
   private static func identifiers(in items: [ArraySlice<UInt8>]) -> [String] {
     guard let item = items.first(where: { $0.starts(with: Array("bplist00".utf8)) }),

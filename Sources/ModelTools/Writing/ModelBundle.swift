@@ -12,7 +12,7 @@ package struct ModelBundle: Sendable {
     package let model: ManagedObjectModel
     /// The settings that an `.xcdatamodel` holds in addition to the model.
     package let settings: SourceSettings
-    /// The hashes recorded for the version; nil if there are none. They serve for entities whose hash cannot be
+    /// The hashes recorded for the version; nil if none were recorded. They serve for entities whose hash cannot be
     /// computed.
     package let recorded: RecordedHashes?
 

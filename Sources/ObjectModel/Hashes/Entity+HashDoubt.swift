@@ -35,7 +35,7 @@ extension Entity {
     return nil
   }
 
-  /// The name of a persistent relationship of this entity that is its own inverse; nil if there is none.
+  /// The name of a persistent relationship of this entity that is its own inverse; nil if no relationship is.
   ///
   /// The hash of the declaring entity does not include the inverse's name. Two entities in a store of framework
   /// version 851 (`AircraftEntity`, `FlightRecord`) confirm this rule. There is no recorded hash of an entity that

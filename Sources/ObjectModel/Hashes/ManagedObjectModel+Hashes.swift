@@ -55,7 +55,7 @@ private struct HashComputation {
     /// The hashes of the persistent properties, including inherited ones, sorted by property name.
     var properties: [VersionHashing.PropertyHash]
     var hasDerived: Bool
-    /// The name of a relationship, own or inherited, that is its own inverse; nil if there is none.
+    /// The name of a relationship, own or inherited, that is its own inverse; nil if no relationship is.
     var selfInverseName: String?
     var depth: Int
   }

@@ -2,9 +2,9 @@
 public struct RecordedHashes: Sendable, Hashable {
   /// The recorded version hashes, by entity name.
   public let hashes: [String: VersionHash]
-  /// The recorded model checksum in base64; nil if there is none.
+  /// The recorded model checksum in base64; nil if not recorded.
   package let checksum: String?
-  /// The recorded model digest in base64; nil if there is none.
+  /// The recorded model digest in base64; nil if not recorded.
   package let digest: String?
 
   /// Makes a record from entity hashes and, if there are any, the model's checksum and digest in base64.

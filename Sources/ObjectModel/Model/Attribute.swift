@@ -20,7 +20,7 @@ public struct Attribute: Sendable, Hashable {
   public var allowsExternalBinaryDataStorage: Bool
   /// Whether persistent history keeps the attribute's value of a deleted object.
   package var preservesValueInHistoryOnDeletion: Bool
-  /// The default value; nil when there is none.
+  /// The default value; nil for an attribute without a default.
   public var defaultValue: DefaultValue?
   /// The validation rules of the attribute, in the order of the model file.
   package var validations: [AttributeValidation]
@@ -31,11 +31,11 @@ public struct Attribute: Sendable, Hashable {
   public var valueTransformerName: String?
   /// The class of the values; nil if the model names no class, or the standard class of the attribute's type.
   package var valueClassName: String?
-  /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if there is none.
+  /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if not set.
   public var versionHashModifier: String?
   /// The attribute's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   public var renamingIdentifier: String?
-  /// The user info dictionary; empty if there is none.
+  /// The user info dictionary; empty if not set.
   public var userInfo: [String: ArchivedValue]
   /// How the store computes a derived attribute; nil if the attribute is not derived.
   package var derivation: Derivation?

@@ -20,15 +20,15 @@ public struct Entity: Sendable, Hashable {
   package var fetchIndexes: [FetchIndex]
   /// The old-style compound indexes of the entity, in the model's order. Each index is a list of property names.
   package var compoundIndexes: [[String]]
-  /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if there is none.
+  /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if not set.
   public var versionHashModifier: String?
   /// The entity's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   public var renamingIdentifier: String?
-  /// The expression from which Spotlight computes the display name of an object; nil if there is none.
+  /// The expression from which Spotlight computes the display name of an object; nil if not set.
   package var spotlightDisplayNameExpression: ModelExpression?
   /// What Xcode generates for the entity: `class` or `category`; nil if nothing, and always nil in compiled models.
   package var codeGenerationType: String?
-  /// The user info dictionary; empty if there is none.
+  /// The user info dictionary; empty if not set.
   public var userInfo: [String: ArchivedValue]
 
   /// Makes an entity. The given lists of properties need not be sorted; this initialiser sorts them by name.

@@ -26,7 +26,7 @@ package struct FetchRequest: Sendable, Hashable {
   package var propertiesToGroupBy: [String]
   /// The condition that a group must meet to be fetched; nil to fetch all groups.
   package var havingPredicate: ModelPredicate?
-  /// The key paths of the relationships whose objects are fetched in advance; empty if there are none.
+  /// The key paths of the relationships whose objects are fetched in advance; empty if no objects are.
   package var prefetchedKeyPaths: [String]
   /// The number in `NSAllocationType` of an archived request. Its meaning is not known; it is 0 in all known requests.
   package var allocationType: Int64

@@ -32,11 +32,11 @@ package struct FetchedProperty: Sendable, Hashable {
   package var isOptional: Bool
   /// Whether Spotlight indexes the property.
   package var isIndexedBySpotlight: Bool
-  /// The version hash modifier; nil if there is none. No version hash includes it.
+  /// The version hash modifier; nil if not set. No version hash includes it.
   package var versionHashModifier: String?
   /// The property's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   package var renamingIdentifier: String?
-  /// The user info dictionary; empty if there is none.
+  /// The user info dictionary; empty if not set.
   package var userInfo: [String: ArchivedValue]
 
   /// Makes a fetched property. By default it is optional and its request names no entity.

@@ -14,7 +14,7 @@ package struct ModelProblem: Sendable, Hashable {
     package static let cyclicInheritance = Kind(rawValue: "cyclicInheritance")
     /// An entity has more than ``ManagedObjectModel/maximumInheritanceDepth`` ancestors.
     package static let deepInheritance = Kind(rawValue: "deepInheritance")
-    /// The destination of a relationship is not in the model, or the relationship has none.
+    /// The destination of a relationship is not in the model, or the relationship has no destination.
     package static let missingDestination = Kind(rawValue: "missingDestination")
     /// The model does not have the inverse relationship that a relationship names.
     package static let missingInverse = Kind(rawValue: "missingInverse")

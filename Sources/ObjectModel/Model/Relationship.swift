@@ -40,7 +40,7 @@ public struct Relationship: Sendable, Hashable {
   public var name: String
   /// The name of the destination entity. Empty if the model gives none, which is a sign of damage.
   public var destinationEntityName: String
-  /// The name of the inverse relationship; nil if there is none.
+  /// The name of the inverse relationship; nil for a relationship without an inverse.
   public var inverseName: String?
   /// The name of the entity that declares the inverse relationship; nil if there is no inverse.
   package var inverseEntityName: String?
@@ -64,11 +64,11 @@ public struct Relationship: Sendable, Hashable {
   package var isStoredInTruthFile: Bool
   /// What happens to the related objects when an object is deleted.
   public var deleteRule: DeleteRule
-  /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if there is none.
+  /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if not set.
   public var versionHashModifier: String?
   /// The relationship's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   public var renamingIdentifier: String?
-  /// The user info dictionary; empty if there is none.
+  /// The user info dictionary; empty if not set.
   public var userInfo: [String: ArchivedValue]
 
   /// Makes a relationship. By default it is to-one, mandatory and without an inverse.

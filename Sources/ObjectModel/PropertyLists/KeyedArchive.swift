@@ -44,7 +44,7 @@ package struct KeyedArchive: Sendable, Hashable {
     self.top = top
   }
 
-  /// The entry point named `root` or, if there is none, the only entry point; nil if there is neither.
+  /// The entry point named `root`; otherwise the only entry point; nil for an archive with neither.
   package var root: PropertyList? {
     if let root = top["root"] { return root }
     return top.count == 1 ? top.first?.value : nil

@@ -9,7 +9,7 @@ extension ModelCollection.Version {
   ///   - storeModel: The cached model; nil if it is missing or cannot be read.
   ///   - name: The name of the version.
   ///   - path: The path of the file that contained the model or the hashes.
-  ///   - recorded: The hashes recorded together with the model; nil if there are none.
+  ///   - recorded: The hashes recorded together with the model; nil if no hashes were recorded.
   ///   - problem: Why there is no model, as a sentence; nil if there is a model.
   package init(
     storeModel: ManagedObjectModel?, name: String, path: String,

@@ -90,7 +90,7 @@ extension ModelCollection.Version {
 }
 
 extension ModelCollection {
-  /// The versions with which a store that recorded these hashes opens without migration; empty if there are none.
+  /// The versions with which a store that recorded these hashes opens without migration; empty if no version fits.
   public func versions(matching hashes: [String: VersionHash]) -> [Version] {
     versions.filter { $0.matches(hashes) }
   }

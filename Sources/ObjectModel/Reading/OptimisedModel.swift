@@ -12,11 +12,11 @@ package struct OptimisedModel: Sendable, Hashable {
   /// The strings of the 8-bit section, in the order of the file: the names of properties, entities and classes, and
   /// Core Data's own words such as `_pk`.
   package let strings: [String]
-  /// The model's version identifiers, sorted; empty if there are none or they cannot be read.
+  /// The model's version identifiers, sorted; empty also if they cannot be read.
   package let versionIdentifiers: [String]
   /// All hashes in the file. Some belong to entities and others to properties; the file does not say which.
   package let hashes: Set<VersionHash>
-  /// The contradictions between the header and the rest of the file, as clauses for people; empty if there are none.
+  /// The contradictions between the header and the rest of the file, as clauses for people; empty for a sound file.
   package let problems: [String]
 
   /// Makes a value from the contents that were read.

@@ -12,7 +12,7 @@ package struct VersionInfo: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - versions: The hashes of each version, by the version's name without extension.
-  ///   - currentVersionName: The name of the current version; nil if there is none.
+  ///   - currentVersionName: The name of the current version; nil if no version is current.
   package init(versions: [String: RecordedHashes], currentVersionName: String?) {
     self.versions = versions
     self.currentVersionName = currentVersionName

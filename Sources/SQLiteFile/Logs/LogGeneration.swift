@@ -54,7 +54,7 @@ package struct LogGeneration {
   /// The maximum number of pages in a log that is judged. SQLite checkpoints a log long before it has so many.
   private static let maxPages = 1 << 18
 
-  /// The reason why a log does not belong to the main file; nil if there is none, or if the files cannot be compared.
+  /// The reason why a log does not belong to the main file; nil if it does, or if the two cannot be compared.
   ///
   /// `offsets`: for each page number, the offset of the page's newest committed content in the log.
   /// `pageCount`: the size of the database in pages after the last commit.

@@ -187,7 +187,7 @@ package struct RollbackJournal: Sendable, Equatable {
       return true
     }
 
-    /// The name of the super-journal, which is stored at the end of the journal (section 3); nil when there is none.
+    /// The name of the super-journal, which is stored at the end of the journal (section 3); nil if it is not there.
     private func superJournalName() throws(SQLiteFileError) -> String? {
       guard file.size >= 16 + 28 else { return nil }
       let tail = ContiguousArray(try file.bytes(at: file.size - 16, count: 16))

@@ -68,7 +68,7 @@ package struct WriteAheadLog: Sendable, Equatable {
     findings = scan.findings
   }
 
-  /// The finding about frames after the last commit. `count`: the number of these frames. Nil when there are none.
+  /// The finding about frames after the last commit. `count`: the number of these frames. Nil for a count of 0.
   package static func uncommittedFinding(_ count: Int) -> Finding? {
     guard count > 0 else { return nil }
     return Finding(

@@ -2,7 +2,7 @@
 ///
 /// In an intact file no two tables share a page. In a small malicious file, thousands of tables can lead to one page,
 /// and its rows would be returned thousands of times. Each page is therefore read for one table only: the table that
-/// has the page as its root page in the schema or, if there is none, the first table that reaches the page. The same
+/// has the page as its root page in the schema or, if no table has, the first table that reaches the page. The same
 /// applies to the overflow pages of the rows.
 ///
 /// While scans run, possibly on several threads, they only look up claims. When a scan ends, the pages that it has

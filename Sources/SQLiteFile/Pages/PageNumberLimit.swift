@@ -39,7 +39,7 @@ package struct ImpossiblePages: Equatable {
     highest = max(highest, page)
   }
 
-  /// The finding about the counted page numbers; nil when there are none.
+  /// The finding about the counted page numbers; nil for a count of 0.
   package func finding(in member: Finding.Member) -> Finding? {
     guard count > 0 else { return nil }
     let (id, name): (Finding.ID, String) =

@@ -86,7 +86,7 @@ extension TableDefinition {
   package func evidence(
     on sql: String, root: UInt32, _ repair: inout SchemaRepair, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> StatementEvidence {
-    guard !isWithoutRowID else { return .agrees }
+    guard !isWithoutRowID, repair.mayCompare(root: root) else { return .agrees }
     let stored = storedOrder.count
     var count = 0
     var surplus = 0

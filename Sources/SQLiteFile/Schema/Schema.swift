@@ -58,7 +58,7 @@ public struct Schema: Sendable, Equatable {
   /// virtual tables, but not the virtual tables themselves.
   public private(set) var tables: [Table]
 
-  /// The table with the given name; nil if there is none. The case of ASCII letters is ignored, as in SQL.
+  /// The table with the given name; nil if no table has it. The case of ASCII letters is ignored, as in SQL.
   public func table(named name: String) -> Table? {
     places[SQLName(name)].map { tables[$0] }
   }

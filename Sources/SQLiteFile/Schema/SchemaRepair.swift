@@ -7,6 +7,8 @@ package struct SchemaRepair {
   private var budget = 1 << 24
   /// The number of bytes of statements that may still be parsed in the search for lost commas.
   private var commaBudget = 1 << 22
+  /// For each root page, the number of statements that were compared with the rows below it.
+  private var compared: [UInt32: Int] = [:]
 
   package init() {}
 
@@ -22,6 +24,13 @@ package struct SchemaRepair {
   /// exactly one position at which a comma gives this number of columns.
   mutating func separated(_ sql: String, columns count: Int) -> String? {
     StatementRepair.separated(sql, columns: count, &commaBudget)
+  }
+
+  /// Whether one more statement may be compared with the rows below a root page. The number is limited, because a
+  /// hostile schema may list thousands of tables with the same root page.
+  mutating func mayCompare(root: UInt32) -> Bool {
+    compared[root, default: 0] += 1
+    return compared[root, default: 0] <= 64
   }
 }
 

@@ -28,7 +28,7 @@ package struct TableDefinition: Sendable, Hashable {
 
     /// The name of the column, without quotes.
     package let name: String
-    /// The declared type as written; empty when there is none.
+    /// The declared type as written; empty when no type is declared.
     package let declaredType: String
     /// The affinity that follows from the declared type.
     package let affinity: Affinity
@@ -55,11 +55,12 @@ package struct TableDefinition: Sendable, Hashable {
       self.isDescending = isDescending
     }
 
-    /// Whether an index that contains this part need not store `other` in addition. This is so if both have the same
-    /// column and collation.
-    package func isStored(as other: KeyPart) -> Bool {
-      column == other.column && SQLName.isSame(collation, other.collation)
+    /// The column and the collation. An index stores parts that are equal in both only once.
+    package struct Stored: Hashable {
+      let column: Int
+      let collation: SQLName
     }
+    package var stored: Stored { Stored(column: column, collation: SQLName(collation)) }
   }
 
   /// An index that SQLite creates automatically for a constraint.
@@ -71,7 +72,7 @@ package struct TableDefinition: Sendable, Hashable {
 
   /// The columns in the order in which they are declared.
   package let columns: [Column]
-  /// The index of the column that is an alias for the row id; nil when there is none.
+  /// The index of the column that is an alias for the row id; nil when no column is.
   package let rowIDColumn: Int?
   /// The indexes of the primary key's columns, in the order of the key; empty when no primary key is declared.
   package let primaryKey: [Int]
@@ -90,7 +91,7 @@ package struct TableDefinition: Sendable, Hashable {
   /// Whether the table has CHECK constraints, which restrict the values further.
   package let hasChecks: Bool
 
-  /// The index of the column with the given name; nil when there is none.
+  /// The index of the column with the given name; nil when no column has it.
   package func place(of name: String) -> Int? {
     columns.firstIndex { SQLName.isSame($0.name, name) }
   }

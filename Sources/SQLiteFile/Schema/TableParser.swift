@@ -105,11 +105,11 @@ struct TableParser {
     }
     let places = Dictionary(
       drafts.enumerated().map { (SQLName($1.name), $0) }, uniquingKeysWith: { first, _ in first })
-    var seen: Set<[SQLName]> = []
+    var seen: Set<TableDefinition.KeyPart.Stored> = []
     let keyParts = parts.compactMap { part -> TableDefinition.KeyPart? in
       guard let key = Self.part(part, drafts, places) else { return nil }
       // If the key lists a column twice, the column is stored once, unless its collations differ.
-      return seen.insert([SQLName(part.column), SQLName(key.collation)]).inserted ? key : nil
+      return seen.insert(key.stored).inserted ? key : nil
     }
     let primaryKey = keyParts.map(\.column)
     var rowIDColumn: Int?
@@ -157,7 +157,7 @@ struct TableParser {
     _ drafts: [Draft], _ places: [SQLName: Int], isWithoutRowID: Bool
   ) -> [TableDefinition.AutomaticIndex]? {
     var made: [(parts: [TableDefinition.KeyPart], isPrimaryKey: Bool)] = []
-    var known: [[SQLName]: Int] = [:]
+    var known: [[TableDefinition.KeyPart.Stored]: Int] = [:]
     for constraint in constraints {
       let parts = constraint.parts.compactMap { Self.part($0, drafts, places) }
       guard parts.count == constraint.parts.count, !constraint.parts.contains(where: \.isExpression)
@@ -170,7 +170,7 @@ struct TableParser {
           && (constraint.isOfTable || !parts[0].isDescending)
         if isInteger { continue }
       }
-      let key = parts.flatMap { [SQLName(drafts[$0.column].name), SQLName($0.collation)] }
+      let key = parts.map(\.stored)
       if let equal = known[key] {
         if constraint.isPrimaryKey { made[equal].isPrimaryKey = true }
       } else {

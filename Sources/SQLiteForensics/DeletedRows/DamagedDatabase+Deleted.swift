@@ -101,7 +101,7 @@ extension DamagedDatabase {
 
   // MARK: - Search
 
-  /// Whether a page is of a kind that can hold deleted rows, and is not known to have none.
+  /// Whether a page is of a kind that can hold deleted rows, and may still hold some.
   private func mayHoldDeletedRows(_ page: UInt32) -> Bool {
     switch census.kind(page) {
     case .tableLeaf, .ruinedLeaf:

@@ -276,7 +276,7 @@ extension DamagedDatabase {
   }
 
   /// The shortest cell that begins within `cell`, ends where `cell` ends, and fits the index. Such a cell is newer, and
-  /// has overwritten the end of the older `cell`. If there is none, the result is `cell` itself.
+  /// has overwritten the end of the older `cell`. Otherwise the result is `cell` itself.
   private func innermost(_ cell: LeafCell, _ page: RawSpan, _ index: SearchedIndex) -> LeafCell {
     var types = RecordTypes()
     types.renewBudget(usableSize: layout.usableSize)

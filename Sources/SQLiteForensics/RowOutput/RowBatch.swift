@@ -9,7 +9,7 @@ struct RowBatch: ~Copyable {
     let hasInvalidText: Bool
     let values: Range<Int>
     let bytes: Range<Int>
-    /// The index in ``RowBatch/partials`` of the row's incomplete values; nil when the row has none.
+    /// The index in ``RowBatch/partials`` of the row's incomplete values; nil for a row without them.
     let partial: Int?
   }
 

@@ -42,8 +42,10 @@ struct SideFiles {
         .badHeader, "the page size of \(pageSize) bytes is impossible", path: path)
     }
     var build = Build(main: main, pageSize: pageSize)
-    if let file = try Self.companion(path + "-journal") { try build.addJournal(file) }
-    if let file = try Self.companion(path + "-wal") { try build.addLog(file, includeUncommitted) }
+    if let file = try SQLiteDatabase.companion(path + "-journal") { try build.addJournal(file) }
+    if let file = try SQLiteDatabase.companion(path + "-wal") {
+      try build.addLog(file, includeUncommitted)
+    }
     overlays = build.overlays
     versions = build.versions
     databasePageCount = build.databasePageCount
@@ -62,7 +64,7 @@ struct SideFiles {
   /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read.
   static func pageSizes(beside path: String) throws(SQLiteFileError) -> [Int] {
     var sizes: [Int] = []
-    if let file = try companion(path + "-wal") {
+    if let file = try SQLiteDatabase.companion(path + "-wal") {
       let head = ContiguousArray(try file.bytes(at: 0, count: WriteAheadLog.headerLength))
       if let header = try? LogHeader(parsing: head.rawSpan) {
         sizes.append(header.pageSize)
@@ -70,17 +72,11 @@ struct SideFiles {
         sizes.append(basis.pageSize)
       }
     }
-    if let file = try companion(path + "-journal") {
+    if let file = try SQLiteDatabase.companion(path + "-journal") {
       let journal = try RollbackJournal(parsing: file, mainSize: 0)
       if journal.pageSize > 0 { sizes.append(journal.pageSize) }
     }
     return sizes
-  }
-
-  private static func companion(_ path: String) throws(SQLiteFileError) -> ByteFile? {
-    guard ByteFile.exists(path) else { return nil }
-    let file = try ByteFile(path)
-    return file.size > 0 ? file : nil
   }
 
   private struct Build {

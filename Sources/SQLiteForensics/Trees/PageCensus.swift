@@ -27,7 +27,7 @@ struct PageCensus {
 
   let pageCount: UInt32
   private var kinds: PageValues<UInt8>
-  /// For each page, the number of the interior page that leads to it; 0 when there is none.
+  /// For each page, the number of the interior page that leads to it; 0 when no page does.
   private var parents: PageValues<UInt32>
   /// For each page, the number of the table that owns it, counted from 1; 0 when no owner is known.
   private var owners: PageValues<UInt16>

@@ -108,7 +108,7 @@ struct KeyMerge {
 
   // MARK: - Pieces
 
-  /// Advances to the next string of the piece at `index`. If there is none, marks the piece as ended.
+  /// Advances to the next string of the piece at `index`. After the last string, marks the piece as ended.
   @inline(__always)
   private mutating func advance(_ index: Int) throws(SQLiteWriterError) {
     if !hasNext(index), try !read(index) {

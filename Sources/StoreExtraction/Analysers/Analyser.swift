@@ -31,7 +31,7 @@ package struct Analyser: Sendable, Equatable, Decodable {
   package let verdict: String
   /// What happened to the store and what to do about it, in one or two sentences.
   package let sentence: String
-  /// The address of a page with more information; nil if there is none.
+  /// The address of a page with more information; nil without such a page.
   package let link: String?
 
   /// One or more tests of one fact. The condition holds if all tests pass.
@@ -151,7 +151,7 @@ package struct Analysis: Sendable, Codable, Equatable {
   package let verdict: String
   /// What happened to the store and what to do about it, in one or two sentences.
   package let sentence: String
-  /// The address of a page with more information; nil if there is none.
+  /// The address of a page with more information; nil without such a page.
   package let link: String?
 }
 

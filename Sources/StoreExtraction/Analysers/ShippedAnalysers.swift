@@ -2,7 +2,7 @@ import Foundation
 
 /// The analysers that ship with Lifeboat, written in the JSON form that users write, too.
 enum ShippedAnalysers {
-  /// The decoded analysers of ``texts``. A text that cannot be decoded is left out; a test ensures that there is none.
+  /// The decoded analysers of ``texts``. A text that cannot be decoded is left out; a test ensures that all decode.
   static let decoded = texts.compactMap {
     try? JSONDecoder().decode(Analyser.self, from: Data($0.utf8))
   }

@@ -69,9 +69,9 @@ package final class StoreComparison {
   package struct MetadataChange: Sendable, Codable, Equatable {
     /// What differs, such as `uuid` or `versionHash.Note`.
     package var name: String
-    /// The old value; nil when the old store has none.
+    /// The old value; nil when the old store has no value.
     package var old: String?
-    /// The new value; nil when the new store has none.
+    /// The new value; nil when the new store has no value.
     package var new: String?
   }
 
@@ -428,7 +428,7 @@ struct ColumnPairs {
   private let isByPosition: Bool
   let oldNames: [String]
   let newNames: [String]
-  /// The position of the column Z_ENT, which holds the entity number, in the old table; nil if there is none.
+  /// The position of the column Z_ENT, which holds the entity number, in the old table; nil without that column.
   let oldEntity: Int?
   let newEntity: Int?
 

@@ -129,9 +129,15 @@ package final class StoreTimeline {
   ///   - path: the main file.
   ///   - includesDates: whether the dates in rows are also events.
   /// - Throws: `SQLiteFileError` when the file cannot be opened or is no database.
-  package init(path: String, includesDates: Bool = false) throws {
-    name = path
-    store = try CoreDataStore(path: path)
+  package convenience init(path: String, includesDates: Bool = false) throws {
+    try self.init(CoreDataStore(path: path), includesDates: includesDates)
+  }
+
+  /// Reads a store that is open. Its log view must be `committed`. `includesDates`: whether the dates in rows are also
+  /// events.
+  package init(_ store: CoreDataStore, includesDates: Bool = false) {
+    name = store.database.path
+    self.store = store
     self.includesDates = includesDates
   }
 

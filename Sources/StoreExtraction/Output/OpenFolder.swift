@@ -54,11 +54,11 @@ package final class OpenFolder: Sendable {
     return opened
   }
 
-  /// Returns the status of the entry with this name; nil when there is none, or when it cannot be examined. A symbolic
+  /// Returns the status of the entry with this name; nil when it does not exist or cannot be examined. A symbolic
   /// link is not followed.
   func status(of name: String) -> FileStatus? { FileStatus.found(name, in: descriptor) }
 
-  /// Returns the status of the entry whose name has these bytes; nil when there is none. A symbolic link is not
+  /// Returns the status of the entry whose name has these bytes; nil when it does not exist. A symbolic link is not
   /// followed.
   func status(named name: [UInt8]) throws(SystemCallError) -> FileStatus? {
     try FileStatus.of(bytes: name, in: descriptor, path: path(of: name))

@@ -226,7 +226,7 @@ package final class ExternalFiles {
 
   private var names: [String] { Set(live.keys).union(deleted).sorted() }
 
-  /// Opens the folder of external files; nil when there is none. Symbolic links are not followed. Throws when the
+  /// Opens the folder of external files; nil when it is missing. Symbolic links are not followed. Throws when the
   /// folder cannot be opened.
   private func source() throws(SystemCallError) -> OpenFolder? {
     do throws(SystemCallError) {
@@ -473,7 +473,7 @@ extension SystemCallError {
 }
 
 extension OpenFolder {
-  /// Opens the file with this name. Returns nil if there is none, or if it is not a regular file.
+  /// Opens the file with this name. Returns nil if the file does not exist or is not regular.
   fileprivate func externalFile(_ name: String) throws -> ExternalFile? {
     guard try status(named: Array(name.utf8))?.kind == .file else { return nil }
     return try ExternalFile(file(name), PathText.joined(path, name))

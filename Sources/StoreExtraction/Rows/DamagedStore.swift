@@ -23,7 +23,7 @@ public final class DamagedStore {
   /// The kind of the file, so far as the readable part shows it.
   package private(set) var kind = CoreDataStore.Kind.sqlite
   /// The model whose names are used for rows: the given model, the one that the file contains, or a matching one from
-  /// `like`. Nil if there is none.
+  /// `like`. Nil without such a model.
   package private(set) var model: ManagedObjectModel?
   /// The entities in the table `Z_PRIMARYKEY` with their numbers, so far as the rows of this table can be read.
   package let entities: [EntityRecord]

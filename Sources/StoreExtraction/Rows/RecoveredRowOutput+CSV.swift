@@ -88,9 +88,7 @@ extension RecoveredRowOutput {
           safeForSpreadsheets: isSafeForSpreadsheets)
         isFirst = false
       }
-      if row.rowID != nil || managed.primaryKey != 0, !managed.isKeyInferred {
-        output.append(integer: managed.primaryKey)
-      }
+      if let key = row.key(of: managed), !managed.isKeyInferred { output.append(integer: key) }
       output.append(csvValuesOf: managed.properties, safeForSpreadsheets: isSafeForSpreadsheets)
       output.append(csvOriginOf: row) { column in
         columns.firstIndex(of: column).map { managed.properties[$0].name }
@@ -131,9 +129,7 @@ extension RecoveredRowOutput {
     let outcome = try all.forEachRow(selection) { managed, columns, row in
       output.append(csvField: managed.entityName ?? "", safeForSpreadsheets: isSafeForSpreadsheets)
       output.append(UInt8(ascii: ","))
-      if row.rowID != nil || managed.primaryKey != 0, !managed.isKeyInferred {
-        output.append(integer: managed.primaryKey)
-      }
+      if let key = row.key(of: managed), !managed.isKeyInferred { output.append(integer: key) }
       var places = [Int?](repeating: nil, count: shared.names.count)
       for (place, property) in managed.properties.enumerated() {
         if let column = shared.place(of: property.name) { places[column] = place }

@@ -269,8 +269,7 @@ package struct RecoveredRowOutput {
     let outcome = try forEachRow(selection, ordinary: ordinary) { managed, columns, row in
       begin()
       output.append(
-        membersOf: managed,
-        key: row.rowID == nil && managed.primaryKey == 0 ? nil : managed.primaryKey, blobs: blobs)
+        membersOf: managed, key: row.key(of: managed), blobs: blobs)
       if managed.isKeyInferred { output.append(",\"isKeyInferred\":true") }
       output.append(originOf: row, managed, columns)
       output.append(form == .lines ? "}\n" : "}")
@@ -406,5 +405,12 @@ enum PartialText {
       text += "\"}".utf8
     }
     return text + "}".utf8
+  }
+}
+
+extension RecoveredRow {
+  /// The primary key of this row, decoded as `row`; nil if the row has lost it.
+  package func key(of row: ManagedRow) -> Int64? {
+    rowID == nil && row.primaryKey == 0 ? nil : row.primaryKey
   }
 }

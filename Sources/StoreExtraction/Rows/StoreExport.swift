@@ -39,9 +39,9 @@ public struct StoreExport: Sendable {
     /// The SHA-256 of each file of the store set, by file name.
     package let sourceSHA256: [String: String]
     /// The counts of the files beside the store that hold values of its rows. They are copied to the output under the
-    /// names that the rows contain. Nil if there are none.
+    /// names that the rows contain. Nil without such files.
     package let externalFiles: RebuildResult.ExternalFiles?
-    /// The files beside a workbook for values that are too long for a cell; nil when there are none.
+    /// The files beside a workbook for values that are too long for a cell; nil without such values.
     package var longValues: LongValueFiles?
     /// The number of texts in a workbook that are not valid UTF-8. Their cells do not show all bytes. Nil if there are
     /// none.

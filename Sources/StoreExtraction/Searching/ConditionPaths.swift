@@ -125,7 +125,7 @@ struct ConditionPaths {
     return values
   }
 
-  /// Returns the value of the key path `text` in a row with these properties; null if there is none.
+  /// Returns the value of the key path `text` in a row with these properties; null for a path without a value.
   func value(of text: String, in properties: [ManagedRow.Property]) -> ConditionValue {
     guard let path = paths[ExactText(text)], path.place < properties.count else { return .null }
     var value = ConditionValue(properties[path.place].value)

@@ -65,7 +65,7 @@ package struct SearchPattern: Sendable {
     seconds = DateText.seconds(in: text)
   }
 
-  /// Returns the byte range of the first match in a UTF-8 text; nil if there is none.
+  /// Returns the byte range of the first match in a UTF-8 text; nil without a match.
   func match(inText bytes: RawSpan) -> Range<Int>? {
     guard let expression else {
       for needle in needles { if let match = needle.firstMatch(in: bytes) { return match } }
@@ -98,7 +98,7 @@ package struct SearchPattern: Sendable {
   }
 
   /// Searches bytes that are not text. Looks for the pattern as UTF-8, as UTF-16 and as a UUID. Returns the byte range
-  /// of the match; nil if there is none.
+  /// of the match; nil without a match.
   func match(inBytes bytes: RawSpan) -> Range<Int>? {
     if let uuid, bytes.byteCount == 16, (0..<16).allSatisfy({ bytes.byte(at: $0) == uuid[$0] }) {
       return 0..<16

@@ -22,7 +22,7 @@ struct TextExpression: @unchecked Sendable {
     self.whole = whole
   }
 
-  /// Returns the range of the first match, in bytes of UTF-8; nil if there is none.
+  /// Returns the range of the first match, in bytes of UTF-8; nil without a match.
   func match(in text: String) -> Range<Int>? {
     let whole = NSRange(location: 0, length: text.utf16.count)
     guard let found = expression.firstMatch(in: text, range: whole),

@@ -54,7 +54,7 @@ struct TextNeedle: Sendable {
     return [scalar] + single + (single.contains("\u{03C3}") ? ["\u{03C2}"] : [])
   }
 
-  /// Returns the first match as a range of byte offsets; nil when there is none. An empty text has no match.
+  /// Returns the first match as a range of byte offsets; nil without a match. An empty text has no match.
   func firstMatch(in bytes: RawSpan) -> Range<Int>? {
     let count = bytes.byteCount
     guard !letters.isEmpty else { return nil }

@@ -2,6 +2,7 @@ import CLibrary
 import CoreDataStore
 package import Foundation
 package import SQLiteFile
+import SQLiteWriter
 import SafeFiles
 import SafeText
 import StoreFiles
@@ -77,9 +78,7 @@ package struct StateManifest: Sendable, Codable {
     let bytes = [UInt8](try encoder.encode(self)) + [UInt8(ascii: "\n")]
     do {
       let folder = try OpenFolder(PathText.folder(of: path))
-      var random = SystemRandomNumberGenerator()
-      let first =
-        "." + name + "." + String(UInt32.random(in: .min ... .max, using: &random), radix: 36)
+      let first = PathText.lastComponent(of: SQLiteWriter.privatePath(for: path))
       let descriptor = try made.makeFile(first, in: folder)
       var failure = SystemCalls.write(bytes[...], to: descriptor)
       if failure == nil { failure = SystemCalls.synchronize(descriptor) }

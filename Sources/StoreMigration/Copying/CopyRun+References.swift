@@ -101,7 +101,7 @@ extension CopyRun {
   }
 
   /// Adds references that are about to be cut to the report. The query `keys` returns the keys of the rows with these
-  /// references, and the query `count` returns the number of these references. Returns false when there are none.
+  /// references, and the query `count` returns the number of these references. Returns false if the number is 0.
   @discardableResult
   func note(_ entity: String, _ property: String, keys: String, count: String) throws -> Bool {
     let found = try writer.rows("\(keys) LIMIT \(Self.maxKeys)").compactMap(Self.integer)

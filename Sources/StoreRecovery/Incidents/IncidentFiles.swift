@@ -28,6 +28,11 @@ struct IncidentFiles: Sendable {
   /// The maximum depth of folders; no member of a set is that deep.
   static let depthLimit = 40
 
+  /// The ordinary files, as ``LinkedBytes`` counts them.
+  var linked: [LinkedBytes.File] {
+    files.filter { $0.status.kind == .file }.map { .init($0.status) }
+  }
+
   /// Creates an empty list.
   init() {}
 

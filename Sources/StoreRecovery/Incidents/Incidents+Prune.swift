@@ -112,8 +112,7 @@ extension Incidents {
       let files = IncidentFiles(in: folder, fileSystem)
       let item = RetentionPlan.Item(
         id: id, created: entry.incident.flatMap { plan.credible($0.created) },
-        files: files.files.filter { $0.status.kind == .file }.map { .init($0.status) },
-        fate: fate(entry, files))
+        files: files.linked, fate: fate(entry, files))
       candidates.append(Candidate(item: item, files: files, incident: entry.incident))
     }
     return candidates

@@ -135,10 +135,10 @@ extension Incidents {
   /// Calls `canOpen` with a private copy of the store, made on the store's volume. The copy is removed afterwards.
   private func isOpened(_ main: String, by canOpen: (URL) throws -> Bool) -> Bool {
     let set = StoreSet(at: main)
-    let (needed, overflow) = set.sizeBytes.addingReportingOverflow(1024 * 1024)
+    let needed = set.sizeBytes.addingClamped(1024 * 1024)
     // A symbolic link's target does not belong to the set.
     guard set.isComplete, set.members.allSatisfy({ $0.kind == .file || $0.kind == .folder }),
-      !overflow, let free = try? fileSystem.freeSpace(home), free >= needed,
+      let free = try? fileSystem.freeSpace(home), free >= needed,
       let trial = try? TrialFolder(in: home, mover)
     else { return false }
     defer { try? trial.remove() }

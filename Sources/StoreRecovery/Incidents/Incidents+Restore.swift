@@ -220,7 +220,8 @@ extension Incidents {
     let differences: [StoreSeal.Difference]
     do throws(StoreSealError) {
       guard let seal = incident.seal else {
-        throw StoreSealError.incomplete(kept.mainPath, "its record has no checksums")
+        throw StoreSealError(
+          .incompleteSet, path: kept.mainPath, message: "its record has no checksums")
       }
       differences = seal.differences(
         from: try StoreSeal(sealing: kept, isCancelled: isCancelled)
@@ -260,10 +261,9 @@ extension Incidents {
     let volumes = try [folder.home, folder.storeFolder].map { try fileSystem.status($0)?.device }
     let isCopied = volumes[0] != volumes[1]
     for (path, set) in [(folder.home, kept), (folder.incompatible, present)] {
-      let (needed, overflow) = (isCopied ? set.sizeBytes : 0)
-        .addingReportingOverflow(Self.recordBytes)
+      let needed = (isCopied ? set.sizeBytes : 0).addingClamped(Self.recordBytes)
       let free = try fileSystem.freeSpace(path)
-      guard !overflow, free >= needed else {
+      guard free >= needed else {
         throw StoreRecoveryError(
           .noSpace,
           "too little space is free to restore the store: \(free) bytes are free, and \(needed) are needed; nothing was moved",

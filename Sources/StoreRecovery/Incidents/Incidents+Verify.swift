@@ -46,7 +46,7 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
     public let name: String
     /// The file's state.
     public let state: State
-    /// The difference in words; nil when there is none. A file that was rewritten with the same bytes has the state
+    /// The difference in words; nil for an equal file. A file that was rewritten with the same bytes has the state
     /// `ok`, and this text says that it was rewritten.
     public let text: String?
   }

@@ -1,4 +1,3 @@
-import CLibrary
 import StoreFiles
 import Foundation
 import SafeFiles
@@ -62,20 +61,14 @@ struct RecordFile {
       throw StoreRecoveryError(
         .unreadableIncident, "the record is not an ordinary file, or is too large", path: path)
     }
-    let descriptor = SystemCalls.openForReading(path)
-    guard descriptor >= 0 else {
+    let start = FileEvidence.firstBytes(of: path, count: Int(status.sizeBytes))
+    guard start.errno == 0 else {
       throw StoreRecoveryError(
-        .unreadableIncident, "the record cannot be opened", path: path, errno: errno)
-    }
-    defer { close(descriptor) }
-    let (bytes, code) = SystemCalls.read(descriptor, at: 0, count: Int(status.sizeBytes))
-    if let code {
-      throw StoreRecoveryError(
-        .unreadableIncident, "the record cannot be read", path: path, errno: code)
+        .unreadableIncident, "the record cannot be read", path: path, errno: start.errno)
     }
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .iso8601
-    do { return try decoder.decode(type, from: Data(bytes)) } catch {
+    do { return try decoder.decode(type, from: Data(start.bytes)) } catch {
       throw StoreRecoveryError(
         .unreadableIncident, "the record is damaged or in an unknown format", path: path,
         underlying: error)

@@ -17,13 +17,13 @@ extension StoreRecovery {
     let path = try realPath()
     let home = PathText.folder(of: path)
     let set = StoreSet(at: path)
-    if let problem = set.problem { throw StoreRecoveryError(.unmovable, problem, path: path) }
     let copies = try Incidents(home: home, fileSystem: fileSystem).list().filter {
       $0.incident?.kind == .copied && PathText.isSame($0.incident?.storeName ?? "", set.storeName)
     }
     if let earlier = try copies.last(where: { try isKept(set, in: $0.folder) })?.incident {
       return earlier
     }
+    if let problem = set.problem { throw StoreRecoveryError(.unmovable, problem, path: path) }
     // Without a limit, a log that is damaged again and again would fill the disk with copies.
     let own = copies.count { $0.incident?.app == app }
     guard own < policy.maximumQuarantines else {

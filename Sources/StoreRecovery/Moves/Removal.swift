@@ -188,9 +188,8 @@ struct Removal: Sendable {
 
   /// The files in a folder that is being removed.
   func item(_ folder: String) -> RetentionPlan.Item {
-    let files = IncidentFiles(in: folder, fileSystem).files.filter { $0.status.kind == .file }
-    return RetentionPlan.Item(
-      id: "", created: nil, files: files.map { LinkedBytes.File($0.status) }, fate: .recordOnly)
+    RetentionPlan.Item(
+      id: "", created: nil, files: IncidentFiles(in: folder, fileSystem).linked, fate: .recordOnly)
   }
 
   private func putBack(_ folder: String, _ record: Record) throws {

@@ -227,8 +227,8 @@ private struct Sealing {
   }
 
   private mutating func count(_ bytes: Int64) {
-    read = read.addingReportingOverflow(bytes).partialValue
-    unnoted = unnoted.addingReportingOverflow(bytes).partialValue
+    read = read.addingClamped(bytes)
+    unnoted = unnoted.addingClamped(bytes)
   }
 
   private mutating func note() throws {

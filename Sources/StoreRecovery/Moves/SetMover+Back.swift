@@ -176,7 +176,6 @@ extension SetMover {
       }
     }
     try sync(StoreSet(at: folder.mainPath))
-    try fileSystem.syncFolder(folder.home)
   }
 
   /// Moves files that have names of the store set but do not belong to it into a subfolder of the quarantine.

@@ -222,7 +222,6 @@ struct SetMover: Sendable {
     }
     if !isResumed { try checkUnchanged(folder, record) }
     try sync(kept)
-    try fileSystem.syncFolder(folder.storeFolder)
     try fileSystem.syncFolder(folder.path)
     guard var incident = record.incident else {
       throw StoreRecoveryError(
@@ -406,6 +405,7 @@ struct SetMover: Sendable {
     }
   }
 
+  /// Syncs the members of the set, and the folder that holds the set.
   func sync(_ set: StoreSet) throws {
     for member in set.members where member.kind == .file {
       try fileSystem.syncFile(member.path)
@@ -413,6 +413,7 @@ struct SetMover: Sendable {
     for member in set.members.reversed() where member.kind == .folder {
       try fileSystem.syncFolder(member.path)
     }
+    try fileSystem.syncFolder(PathText.folder(of: set.mainPath))
   }
 
   /// Removes the set's folders, innermost first; a folder that is not empty stays.

@@ -128,7 +128,6 @@ extension TrialFolder {
     draft: (_ folder: QuarantineFolder, _ created: Date) -> Incident
   ) throws -> Incident {
     try mover.sync(set)
-    try fileSystem.syncFolder(kept + "/" + QuarantineFolder.storeFolderName)
     let created = Timestamp.wholeSeconds(now)
     for folder in QuarantineFolder.candidates(
       Timestamp.folderName(created), home: home, storeName: set.storeName)

@@ -25,7 +25,7 @@ package struct ModelPage {
   package struct Entity {
     /// The entity's name.
     package let name: String
-    /// The name of the parent entity; nil when the entity has none.
+    /// The name of the parent entity; nil for an entity without a parent.
     package let parent: String?
     /// Whether the entity is abstract, so that it has no objects of its own.
     package let isAbstract: Bool

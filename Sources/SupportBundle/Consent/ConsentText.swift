@@ -26,7 +26,7 @@ extension BundleRequest {
   /// What to ask the user before a bundle of this request is sent.
   ///
   /// - Parameters:
-  ///   - app: the name of the app; empty when it has none.
+  ///   - app: the name of the app; empty for an app without a name.
   ///   - languages: the user's languages as BCP 47 tags, most preferred first. The text is in English if it does not
   ///     exist in any of these languages.
   /// - Returns: the text.

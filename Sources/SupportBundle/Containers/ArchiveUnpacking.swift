@@ -214,12 +214,7 @@ struct ArchiveUnpacking {
         "the archive has \(fileCount + files) files of stores and models, and the limit is \(UnpackedArchive.entryLimit)",
         path: path)
     }
-    var sum = total
-    for size in sizes {
-      // An overflow is beyond any limit.
-      let (next, overflow) = sum.addingReportingOverflow(size)
-      sum = overflow ? .max : next
-    }
+    let sum = sizes.reduce(total) { $0.addingClamped($1) }
     guard sum <= UnpackedArchive.byteLimit else {
       throw BundleError(
         .tooLarge,

@@ -198,7 +198,8 @@ package struct PhoneBackup {
     listProblems + lostFiles(of: store)
   }
 
-  private func lostFiles(of store: Store) -> [StoreFinder.PassedOver] {
+  /// The files of the store that the backup's list names but that cannot be read.
+  package func lostFiles(of store: Store) -> [StoreFinder.PassedOver] {
     store.lost.map {
       .init(
         path: PathText.joined(path, $0), code: "file.missing",

@@ -170,6 +170,35 @@ import Testing
     #expect(try database.check().findings.kept.contains { $0.table == "port" })
   }
 
+  /// A table that lost a comma keeps its rows, although another table names the same root page and its columns fit them.
+  @Test func aLostCommaAndASharedRootPage() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("shared.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE port(id INTEGER PRIMARY KEY, name TEXT, depth REAL, berths);
+      CREATE TABLE quay(id INTEGER PRIMARY KEY, label TEXT, size REAL, count);
+      """)
+    for number in 1...50 {
+      try connection.exec(
+        "INSERT INTO port VALUES(\(number), 'port \(number)', \(number).5, \(number))")
+    }
+    try connection.exec(
+      """
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET sql = replace(sql, ', depth', 'l depth') WHERE name = 'port';
+      UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'port')
+        WHERE name = 'quay';
+      """)
+    connection.close()
+    let database = try SQLiteDatabase(path: url.path)
+    let table = try #require(database.schema.table(named: "port"))
+    #expect(table.columnNames == ["id", "name", "depth", "berths"])
+    let rows = try database.rows(of: table)
+    #expect(rows.count == 50 && rows.allSatisfy { $0.values.count == 4 })
+  }
+
   /// SQLite never writes a record with more fields than its table has columns: both readers tell of the values they leave out.
   @Test func aRecordWithMoreFieldsThanColumns() throws {
     let store = try DamageCase(pageSize: 1024) { connection in

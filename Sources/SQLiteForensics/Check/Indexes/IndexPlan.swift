@@ -51,10 +51,11 @@ struct IndexPlan {
         index.isPartial = statement.isPartial
         index.isUnique = statement.isUnique
       } else {
-        guard
-          let key = definition.automaticIndexes?.first(where: { key in
-            SQLName.isSame(entry.name, "sqlite_autoindex_\(entry.tableName)_\(key.number)")
-          })
+        let number = entry.name.utf8.split(separator: UInt8(ascii: "_")).last.flatMap {
+          Int(Substring($0))
+        }
+        guard let key = definition.automaticIndexes?.first(where: { $0.number == number }),
+          SQLName.isSame(entry.name, "sqlite_autoindex_\(entry.tableName)_\(key.number)")
         else { continue }
         index.parts = key.parts
       }
@@ -117,7 +118,8 @@ struct IndexPlan {
       // of the primary key.
       var parts = index.parts
       if definition.isWithoutRowID {
-        for var key in definition.keyParts where !parts.contains(where: { $0.isStored(as: key) }) {
+        var held = Set(parts.map(\.stored))
+        for var key in definition.keyParts where held.insert(key.stored).inserted {
           // Only automatic indexes ignore DESC here (`bAscKeyBug`, build.c).
           if index.isAutomatic { key.isDescending = false }
           parts.append(key)

@@ -51,7 +51,7 @@ package struct PageDetail: Sendable, Hashable {
   /// The fields at the start of a b-tree page, a freelist trunk or an overflow page; empty for pointer-map pages and
   /// the lock-byte page.
   package let fields: [Field]
-  /// The cells in the order of their pointers; empty for pages that have none.
+  /// The cells in the order of their pointers; empty for pages without cells.
   package let cells: [Cell]
   /// The chain of freeblocks, as far as it can be followed.
   package let freeblocks: [Freeblock]
