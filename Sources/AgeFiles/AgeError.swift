@@ -1,6 +1,5 @@
 /// Why a file cannot be encrypted or decrypted. No message contains a key.
 package struct AgeError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The kinds of failure.
   package enum Code: String, Sendable {
     /// The file does not begin like an age file.
     case notEncrypted = "age.notEncrypted"
@@ -23,7 +22,6 @@ package struct AgeError: Error, Sendable, Equatable, CustomStringConvertible {
     case failed = "age.failed"
   }
 
-  /// The kind of failure.
   package let code: Code
   /// What happened, in one sentence without a full stop.
   package let message: String

@@ -150,9 +150,6 @@ package struct AgeCheck: Sendable {
 
   /// Decrypts the file that this value was made for.
   ///
-  /// - Parameters:
-  ///   - read: returns the file, piece by piece.
-  ///   - write: receives the content, piece by piece.
   /// - Throws: ``AgeError``, and what the closures throw.
   package func decrypt(read: AgeFile.Read, write: AgeFile.Write) throws {
     try AgeFile.open(read: read, write: write) { _ in fileKey }

@@ -5,18 +5,14 @@ import Foundation
 package enum AgeRecipients: Sendable, Hashable {
   /// The owners of the secret keys for these public keys; at least one key.
   case keys([AgeRecipient])
-  /// Anybody who knows this passphrase.
   case passphrase([UInt8])
 }
 
 /// The secrets with which a reader tries to open a file.
 package struct AgeSecrets: Sendable {
-  /// The secret keys to try.
   package var identities: [AgeIdentity] = []
-  /// The passphrase to try; nil for none.
   package var passphrase: [UInt8]?
 
-  /// Makes a value without keys and without a passphrase.
   package init() {}
 }
 

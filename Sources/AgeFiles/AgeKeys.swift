@@ -25,7 +25,6 @@ package struct AgeRecipient: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// The key as text, `age1…`.
   package var text: String { Bech32.text("age", bytes) }
 }
 
@@ -61,12 +60,10 @@ package struct AgeIdentity: Sendable {
     self.key = key
   }
 
-  /// The public key that belongs to this secret key.
   package var recipient: AgeRecipient {
     AgeRecipient(bytes: Array(key.publicKey.rawRepresentation))
   }
 
-  /// The key as text, `AGE-SECRET-KEY-1…`.
   package var text: String { Bech32.text(Self.name, Array(key.rawRepresentation)).uppercased() }
 }
 
@@ -75,16 +72,12 @@ package enum AgeKeyFile {
   /// The maximum size in bytes of a file of keys that callers read: 1 MiB.
   package static let maxBytes = 1 << 20
 
-  /// Reads the public keys in the bytes of a file.
-  ///
-  /// - Throws: `age.badKey` with the number of a line that is not a key, and `age.badKey` when the file has no key.
+  /// - Throws: `age.badKey` for a line that is not a key, with its number, and for a file without a key.
   package static func recipients(_ bytes: [UInt8]) throws(AgeError) -> [AgeRecipient] {
     try keys(bytes) { text throws(AgeError) in try AgeRecipient(text) }
   }
 
-  /// Reads the secret keys in the bytes of a file.
-  ///
-  /// - Throws: `age.badKey` with the number of a line that is not a key, and `age.badKey` when the file has no key.
+  /// - Throws: `age.badKey` for a line that is not a key, with its number, and for a file without a key.
   package static func identities(_ bytes: [UInt8]) throws(AgeError) -> [AgeIdentity] {
     try keys(bytes) { text throws(AgeError) in try AgeIdentity(text) }
   }

@@ -17,7 +17,6 @@ struct AgePayload {
     key = fileKey.derived(salt: nonce, info: "payload")
   }
 
-  /// Encrypts the next chunk, and returns the result with its tag.
   mutating func seal(_ chunk: ArraySlice<UInt8>, isLast: Bool) throws(AgeError) -> [UInt8] {
     let nonce = try next(isLast: isLast)
     do {

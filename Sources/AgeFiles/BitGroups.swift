@@ -1,7 +1,6 @@
 /// Regroups bits from groups of one width into groups of another width, most significant bit first. Base64 groups the
 /// bits of bytes by six, Bech32 by five.
 struct BitGroups {
-  /// The full groups.
   let full: [UInt8]
   /// The bits after the last full group, as a number of `restCount` bits.
   let rest: UInt32

@@ -21,7 +21,7 @@ struct FileKey: Sendable, Equatable {
 }
 
 enum RandomBytes {
-  /// Returns random bytes from the system's generator, which is fit for keys.
+  /// The system's generator is fit for keys.
   static func make(_ count: Int) -> [UInt8] {
     var random = SystemRandomNumberGenerator()
     return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }

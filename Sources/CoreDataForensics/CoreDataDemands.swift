@@ -3,10 +3,9 @@ package import ObjectModel
 package import SQLiteFile
 import SQLiteForensics
 
-/// The constraints that Core Data's rules put on the values in a store's columns. The check of the file tests these
-/// constraints while it reads the rows.
+/// The constraints that Core Data's rules put on the values in a store's columns.
 struct CoreDataDemands {
-  /// What one constraint is about: the names and the kind that the message about a violation needs.
+  /// The names and the kind that the message about a violation of one constraint needs.
   struct Subject {
     enum Kind {
       case entityNumber
@@ -18,17 +17,16 @@ struct CoreDataDemands {
 
     let kind: Kind
     let table: String
-    /// The name of the property. For a column without a property, the name of the column.
+    /// The name of the property or, for a column without a property, of the column.
     let name: String
   }
 
-  /// The constraints, in the form in which `SQLiteDatabase.check` takes them.
   private(set) var demands: [ColumnDemand] = []
-  /// What each constraint is about: the element at an index belongs to the constraint in ``demands`` at the same index.
+  /// The subject of each constraint, at the same index as the constraint in ``demands``.
   private(set) var subjects: [Subject] = []
 
-  /// Collects the constraints on all tables that the store's model describes. If the store has no model, only the
-  /// entity numbers are constrained.
+  /// Collects the constraints on all tables that the store's model describes. Without a model, only the entity numbers
+  /// are constrained.
   init(_ store: CoreDataStore) {
     for table in store.entityTables { add(table, of: store) }
     guard let layout = store.layout else { return }

@@ -46,9 +46,8 @@ package enum CoreDataExpectations {
     return tables
   }
 
-  /// Finds the persistent history's tables that have live rows, in a store that has lost both schema and model. This is
-  /// possible because these tables are the same in every store, and because the entity numbers in their rows are never
-  /// those of an app's entities.
+  /// Finds the persistent history's tables that have live rows, in a store that has lost both schema and model. These
+  /// tables are the same in every store, and their entity numbers are never those of an app's entities.
   private static func recordedHistory(in database: DamagedDatabase, beside known: [ExpectedTable])
     throws(SQLiteFileError) -> [ExpectedTable]
   {
@@ -61,8 +60,8 @@ package enum CoreDataExpectations {
     return met.sorted().map { database.tables[$0] }
   }
 
-  /// Tells `database` which tables the store must have had. The tables come from the schema, if it can be read, and
-  /// from the model. The model is `given` or, if `given` is nil, the model that is cached in the store.
+  /// Tells `database` which tables the store must have had: those of the schema, if it can be read, and those of the
+  /// model. If `given` is nil, the model is the one that is cached in the store.
   package static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
     throws(SQLiteFileError)
   {

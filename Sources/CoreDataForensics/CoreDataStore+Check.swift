@@ -34,8 +34,8 @@ extension CoreDataStore {
     return report
   }
 
-  /// Compares the highest key in each table with the highest key that Z_PRIMARYKEY records. Core Data gives a new row
-  /// the key after the recorded one. If the recorded key is too low, the new row gets a key that is in use.
+  /// Core Data gives a new row the key after the one that Z_PRIMARYKEY records. If the recorded key is too low, the new
+  /// row gets a key that is in use.
   private func checkKeys(_ highest: [SQLName: Int64], _ report: inout CheckReport) {
     if !entities.contains(where: { !$0.isHistory }) {
       report.add(
@@ -57,8 +57,8 @@ extension CoreDataStore {
     }
   }
 
-  /// Checks that the store has the tables and columns that the model needs. If the store has no model, or the model may
-  /// not be the store's own, reports the tables as not examined.
+  /// Checks that the store has the tables and columns that the model needs. Reports the tables as not examined if there
+  /// is no model, or if the model may not be the store's own.
   private func checkTables(_ report: inout CheckReport) {
     guard let layout else {
       return report.add(

@@ -1,6 +1,6 @@
 package import SQLiteFile
 
-/// The ids of findings about Core Data's tables, and the ids of the parts of a store that the check did not examine.
+/// Findings about Core Data's tables, and parts of a store that the check did not examine.
 extension Finding.ID {
   /// A table contains a primary key that is higher than the highest key that Z_PRIMARYKEY records, so Core Data would
   /// give new rows keys that are in use.
@@ -13,7 +13,6 @@ extension Finding.ID {
   package static let coredataStorageClass = Self(rawValue: "coredata.storageClass")
   /// External files that hold values of attributes are missing.
   package static let coredataExternalFileMissing = Self(rawValue: "coredata.externalFileMissing")
-  /// The table of an entity is missing.
   package static let coredataTableMissing = Self(rawValue: "coredata.tableMissing")
   /// A table lacks columns that the model needs.
   package static let coredataColumnMissing = Self(rawValue: "coredata.columnMissing")

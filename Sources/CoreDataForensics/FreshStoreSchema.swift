@@ -3,43 +3,31 @@ import SQLiteFile
 import StoreFiles
 package import ObjectModel
 
-/// The content of a new, empty store for a model, as SQL statements and rows. The caller writes this content into a
-/// file with SQLite.
-///
-/// Lifeboat uses this to create stores without the app. The app itself does not need it, because Core Data creates the
-/// app's stores.
+/// The content of a new, empty store for a model, as SQL statements and rows. It is for stores that are made without
+/// the app; the caller writes it into a file with SQLite.
 package struct FreshStoreSchema: Sendable, Equatable {
-  /// Why a store cannot be created for a model.
   package struct Failure: Error, Sendable, Equatable {
     /// What is wrong, in a sentence without a full stop.
     package let message: String
   }
 
-  /// The layout of the model's tables.
   package let layout: TableLayout
-  /// CREATE TABLE and CREATE INDEX statements, in the order in which Core Data runs them.
+  /// CREATE TABLE and CREATE INDEX statements, in Core Data's order.
   package let statements: [String]
-  /// A table and the statement that creates it.
   package struct Table: Sendable, Equatable {
-    /// The table's name.
     package let name: String
-    /// The CREATE TABLE statement.
     package let sql: String
   }
 
-  /// The tables, in the order of their statements in ``statements``.
+  /// The tables in the order of their statements in ``statements``.
   package let tables: [Table]
-  /// An index and the statement that creates it.
   package struct Index: Sendable, Hashable {
-    /// The name of the table.
     package let table: String
-    /// The CREATE INDEX statement.
     package let sql: String
-    /// Whether the index is UNIQUE.
     package let isUnique: Bool
   }
 
-  /// The indexes of the model's tables, in the order of their statements in ``statements``.
+  /// The indexes in the order of their statements in ``statements``.
   package let indexes: [Index]
   /// The rows of Z_PRIMARYKEY, ascending by entity number.
   package let entities: [EntityRecord]
@@ -48,8 +36,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
   /// The content of `Z_MODELCACHE.Z_CONTENT`.
   package let modelCache: [UInt8]
 
-  /// The framework version that is written into new stores (iOS 17). It is the newest version from which a real store
-  /// was compared with a store that Lifeboat created.
+  /// The framework version that is written into new stores (iOS 17): the newest one of which a real store was compared
+  /// with a store made here.
   package static let frameworkVersion: Int64 = 1344
 
   /// Computes the content of a new store for a model.
@@ -95,8 +83,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     throw Failure(message: "the version hash of entity \(entity) is not known: \(reason)")
   }
 
-  /// Returns a sentence that reports a name shared by two tables or by two columns of one table; nil when all names
-  /// differ. Like SQLite, the comparison ignores the case of ASCII letters.
+  /// A sentence about a name that two tables, or two columns of one table, share; nil when all names differ. ASCII
+  /// letters are compared without case, as in SQLite.
   private static func collision(_ layout: TableLayout, _ tables: [String]) -> String? {
     func twice(_ names: [String]) -> String? {
       var seen: Set<SQLName> = []
@@ -246,8 +234,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     return indexes.filter { met.insert($0).inserted }
   }
 
-  /// The fetch indexes of an entity, those first that Apple's compiler makes from older declarations: one for each
-  /// attribute that is marked as indexed but has no fetch index of its own, and one for each compound index.
+  /// The fetch indexes of an entity. First come those that Apple's compiler makes from older declarations: one for each
+  /// attribute that is marked as indexed and has no fetch index of its own, and one for each compound index.
   private static func fetchIndexes(of entity: Entity) -> [FetchIndex] {
     let single = Set(
       entity.fetchIndexes.filter { $0.elements.count == 1 }.compactMap {
@@ -362,8 +350,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     ]
   }()
 
-  /// The number of columns that the history needs for values of a deleted row. It is the maximum, over all entities, of
-  /// the number of attributes that the entity declares or inherits and that are preserved after deletion.
+  /// The number of columns for values of a deleted row: the maximum, over all entities, of the number of attributes,
+  /// inherited ones included, that are preserved after deletion.
   private static func tombstoneCount(of model: ManagedObjectModel) -> Int {
     model.entities.values.map { entity in
       ([entity] + model.ancestors(of: entity.name)).flatMap(\.attributes)
@@ -373,8 +361,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
 
   // MARK: - Names
 
-  /// Returns a name in the form in which it is written in SQL. A name that consists of ASCII letters, digits and
-  /// underscores, and does not begin with a digit, stays unchanged. Any other name is put in quotes.
+  /// The name as SQL writes it: in quotes, unless it consists of ASCII letters, digits and underscores and does not
+  /// begin with a digit.
   private static func quoted(_ name: String) -> String {
     let isPlain = name.utf8.allSatisfy { byte in
       (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)

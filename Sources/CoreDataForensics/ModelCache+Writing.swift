@@ -8,8 +8,7 @@ extension ModelCache {
     try deflate(model.archiveBytes())
   }
 
-  /// The bytes of `Z_MODELCACHE.Z_CONTENT` for a model, and a list of the parts of the model that these bytes cannot
-  /// express.
+  /// The bytes of `Z_MODELCACHE.Z_CONTENT` for a model, and the parts of the model that these bytes cannot express.
   package static func written(_ model: ManagedObjectModel) throws(Failure) -> WrittenModel {
     let archive = model.archive(form: .modelCache)
     return WrittenModel(bytes: try deflate(archive.bytes), losses: archive.losses)

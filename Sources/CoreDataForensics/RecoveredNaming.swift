@@ -3,10 +3,9 @@ package import ObjectModel
 import SQLiteFile
 package import SQLiteForensics
 
-/// Turns the rows that were recovered from a damaged store into rows of entities. The names of entities and properties
-/// come from the store's model.
+/// Turns rows that were recovered from a damaged store into rows of entities, with the names of the store's model.
 package struct RecoveredNaming {
-  /// The names of the entities, keyed by entity number.
+  /// The key is the entity number.
   package let entityNames: [Int64: String]
   private let plans: [Int: [Int64: [RowPlan.Field]]]
   private let declared: [Int: [RowPlan.Field]]
@@ -56,8 +55,8 @@ package struct RecoveredNaming {
     ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"].contains(table.uppercased())
   }
 
-  /// Returns the given entity names and the names of all entities that inherit from these entities. If there is no
-  /// model, returns only the given names.
+  /// The given entity names, and the names of all entities that inherit from them. Without a model, only the given
+  /// names.
   package func withDescendants(_ names: [String]) -> [String] {
     guard let model else { return names }
     let wanted = Set(names)
@@ -67,9 +66,9 @@ package struct RecoveredNaming {
       }
   }
 
-  /// Returns the name and the properties of the entity to which rows with the entity number `number` belong in a table.
-  /// `table` is an index in the initializer's `tables`. If the number is unknown, the name is nil, and the properties
-  /// are the columns as declared. Returns nil when this table does not contain rows of entities.
+  /// The name and the properties of the entity to which rows with the entity number `number` belong. `table` is an
+  /// index into the initializer's `tables`. If the number is unknown, the name is nil, and the properties are the
+  /// columns as declared. Returns nil when the table does not contain rows of entities.
   package func fields(of table: Int, _ number: Int64?) -> (
     entity: String?, fields: [RowPlan.Field]
   )? {
@@ -79,8 +78,8 @@ package struct RecoveredNaming {
     return (isNamed ? number.flatMap { entityNames[$0] } : nil, fields ?? fallback)
   }
 
-  /// Turns a recovered row into a row of an entity. The result also has, for each property of the row, the index of the
-  /// column that the property comes from. Returns nil when the row's table does not contain rows of entities.
+  /// Turns a recovered row into a row of an entity, and tells for each of its properties the index of its column.
+  /// Returns nil when the row's table does not contain rows of entities.
   ///
   /// If the primary key is lost, the row id replaces the key; if the row id is lost, too, the key is 0. Many-to-many
   /// relationships are left out. Partial values are null.

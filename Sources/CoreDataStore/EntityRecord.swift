@@ -11,10 +11,8 @@ public struct EntityRecord: Sendable, Hashable, Codable {
   /// `Z_MAX`: the highest primary key that a row of the entity's table has ever had. Only root entities use it.
   public let highestKey: Int64
 
-  /// The first number of the persistent history's entities.
   package static let firstHistoryNumber: Int64 = 16_001
 
-  /// Whether this entity belongs to the persistent history.
   package var isHistory: Bool { number >= Self.firstHistoryNumber }
 
   package init?(row: StoredRow) {

@@ -1,6 +1,5 @@
 package import SQLiteFile
 
-/// Findings about the rows of Core Data's tables.
 extension Finding.ID {
   /// Rows have an entity number that does not belong to their table.
   package static let coredataUnknownEntity = Self(rawValue: "coredata.unknownEntity")

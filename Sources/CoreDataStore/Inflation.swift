@@ -2,16 +2,15 @@ import CZlib
 
 /// Decompresses whole DEFLATE streams in memory, with zlib.
 package enum Inflation {
-  /// The wrapper around a DEFLATE stream.
   package enum Form: String {
-    /// No wrapper: a raw DEFLATE stream (RFC 1951).
+    /// A raw DEFLATE stream (RFC 1951).
     case deflate
-    /// zlib's wrapper: a header of two bytes and a checksum (RFC 1950).
+    /// A header of two bytes and a checksum (RFC 1950).
     case zlib
-    /// gzip's wrapper: a header of ten bytes or more, a checksum and a length (RFC 1952).
+    /// A header of ten bytes or more, a checksum and a length (RFC 1952).
     case gzip
 
-    /// The wrapper as zlib's parameter `windowBits`.
+    /// zlib's parameter `windowBits`.
     fileprivate var windowBits: Int32 {
       switch self {
       case .deflate: -15
@@ -21,8 +20,7 @@ package enum Inflation {
     }
   }
 
-  /// The wrapper that `bytes` begin with, zlib's or gzip's; nil for any other beginning. A raw DEFLATE stream cannot be
-  /// recognized, because it has no header.
+  /// Nil for any beginning but zlib's or gzip's. A raw DEFLATE stream cannot be recognized, because it has no header.
   package static func form(of bytes: [UInt8]) -> Form? {
     if bytes.starts(with: [0x1f, 0x8b, 0x08]) { return .gzip }
     // RFC 1950, 2.2: the first byte 0x78 stands for DEFLATE with a window of 32 KiB. The first two bytes, read as one
@@ -33,9 +31,7 @@ package enum Inflation {
     return .zlib
   }
 
-  /// Why a stream cannot be decompressed.
   package enum Failure: Error, Sendable, Equatable {
-    /// zlib could not be initialized.
     case cannotStart
     /// The decompressed bytes are more than the limit, or the compressed stream has 4 GiB or more.
     case tooLarge

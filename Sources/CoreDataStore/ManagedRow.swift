@@ -1,4 +1,4 @@
-/// A row of an entity, with its properties under the names that the model gives them.
+/// A row of an entity, with its properties named as in the model.
 public struct ManagedRow: Sendable {
   /// A property and its value.
   public struct Property: Sendable, Hashable {
@@ -38,7 +38,7 @@ public struct ManagedRow: Sendable {
     self.properties = properties
   }
 
-  /// Returns a copy of the row whose primary key is `key`, inferred from the rows that point to this row.
+  /// `key` was inferred from the rows that point to this row.
   package func with(inferredKey key: Int64) -> ManagedRow {
     var row = ManagedRow(
       entityName: entityName, entityNumber: entityNumber, primaryKey: key, saveCount: saveCount,
@@ -48,25 +48,19 @@ public struct ManagedRow: Sendable {
   }
 }
 
-/// An entity of a store, and a description of the properties that each of its rows has.
+/// An entity, and the properties that each of its rows has.
 package struct DescribedEntity: Sendable, Hashable {
-  /// The description of a property that each row of the entity has.
   package struct Property: Sendable, Hashable {
-    /// What the property is in the model.
     package enum Kind: String, Sendable, Hashable, Codable {
-      /// An attribute of the model.
       case attribute
-      /// A to-one relationship.
       case toOne
-      /// A many-to-many relationship.
       case toMany
       /// A column that the model does not describe.
       case column
     }
 
-    /// The property's name in the model; without a model, the column's name.
+    /// The name in the model; without a model, the column's name.
     package let name: String
-    /// Whether the property is an attribute, a relationship, or a column that the model does not describe.
     package let kind: Kind
     /// The attribute's type, or the entity that the relationship leads to. For a column that the model does not
     /// describe, `TIMESTAMP` if it holds dates, else an empty text.
@@ -79,10 +73,9 @@ package struct DescribedEntity: Sendable, Hashable {
     }
   }
 
-  /// The entity's name.
   package let name: String
-  /// The entity's number, which `Z_ENT` holds in each of the entity's rows.
+  /// `Z_ENT` in each of the entity's rows.
   package let number: Int64
-  /// The properties in the order in which rows list them.
+  /// In the order in which rows list them.
   package let properties: [Property]
 }

@@ -2,8 +2,8 @@ package import ObjectModel
 package import SQLiteFile
 
 extension PropertyValue {
-  /// Makes the value of a column that the model does not describe. If `isDate` is true, a number becomes a date that is
-  /// this number of seconds after 2001-01-01T00:00:00Z. Any other stored value is kept unchanged.
+  /// Makes the value of a column that the model does not describe. If `isDate` is true, a number becomes a date: the
+  /// seconds since 2001-01-01T00:00:00Z. Any other stored value is kept unchanged.
   package init(_ stored: StoredValue, isDate: Bool) {
     switch stored {
     case .null: self = .null
@@ -15,9 +15,9 @@ extension PropertyValue {
     }
   }
 
-  /// Makes the value of an attribute, in the attribute's type. If the storage class of the stored value does not fit
-  /// the type, the value is kept unchanged: SQLite allows any class in any column, and a conversion would hide the
-  /// mismatch. `storePath` is the path of the store's main file, next to which external files are found.
+  /// The value gets the attribute's type. If the storage class of the stored value does not fit the type, the value is
+  /// kept unchanged: SQLite allows any class in any column, and a conversion would hide the mismatch. External files
+  /// are found next to the main file, `storePath`.
   package init(_ stored: StoredValue, _ attribute: Attribute, storePath: String) {
     switch (attribute.type, stored) {
     case (.boolean, .integer(0)): self = .boolean(false)

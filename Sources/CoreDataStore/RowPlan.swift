@@ -1,7 +1,7 @@
 package import ObjectModel
 package import SQLiteFile
 
-/// A rule for turning the columns of a table into properties. It is computed once and used for all rows of the table.
+/// Turns the columns of a table into properties. Computed once for all rows of the table.
 package struct RowPlan {
   package enum Kind {
     case attribute(Attribute)
@@ -26,7 +26,7 @@ package struct RowPlan {
     }
   }
 
-  /// A many-to-many relationship, and the keys of the destinations of each owner.
+  /// A many-to-many relationship, with the destinations of each owner.
   package struct Links {
     package let name: String
     package let destinations: LinkTable
@@ -43,10 +43,10 @@ package struct RowPlan {
   package let keyColumn: Int
   package let entityColumn: Int?
   package let saveCountColumn: Int?
-  /// The plan for the rows of each entity, keyed by entity number.
+  /// By entity number.
   package let entities: [Int64: EntityPlan]
-  /// The table's columns as declared, which are the properties of rows whose entity number is unknown. Empty when a
-  /// closure chooses the properties to read.
+  /// The properties of rows whose entity number is unknown: the columns as declared. Empty when a closure chooses the
+  /// properties to read.
   package let fallback: [Field]
 
   /// The entities whose rows are in the table, sorted by number.
@@ -61,8 +61,8 @@ package struct RowPlan {
     }
   }
 
-  /// The columns of the attributes and to-one relationships that an entity declares or inherits, sorted by property
-  /// name. Empty when the model does not have the entity.
+  /// The attributes and to-one relationships that the entity declares or inherits, sorted by name. Empty when the model
+  /// does not have the entity.
   package static func fields(
     of entity: String, in definition: TableDefinition, _ layout: TableLayout
   )
@@ -95,8 +95,8 @@ package struct RowPlan {
     return fields.sorted { $0.name < $1.name }
   }
 
-  /// The columns of a table as declared, without Z_PK, Z_ENT and Z_OPT. These are the properties of rows that no model
-  /// describes. A column that is declared as TIMESTAMP holds dates.
+  /// The properties of rows that no model describes: the columns without Z_PK, Z_ENT and Z_OPT. A column that is
+  /// declared as TIMESTAMP holds dates.
   package static func declaredFields(of definition: TableDefinition) -> [Field] {
     definition.columns.enumerated().compactMap { index, column in
       guard !["Z_PK", "Z_ENT", "Z_OPT"].contains(column.name.uppercased()) else { return nil }
@@ -119,7 +119,7 @@ package struct LinkTable {
     }
   }
 
-  /// The keys of an owner's destinations, in the relationship's order if it is ordered, else ascending.
+  /// In the relationship's order if it is ordered, else ascending.
   package func destinations(of owner: Int64) -> [Int64] {
     var low = 0
     var high = links.count

@@ -1,8 +1,7 @@
 package import StoreFiles
 
 extension StoreMetadata {
-  /// The names of the operating systems whose Core Data has this framework version (`NSPersistenceFrameworkVersion`);
-  /// nil when the version is unknown.
+  /// The systems whose Core Data has this framework version (`NSPersistenceFrameworkVersion`); nil when it is unknown.
   package static func system(ofFramework version: Int64) -> String? {
     // The ranges were derived from stores of known origin.
     let eras: [(ClosedRange<Int64>, String)] = [

@@ -5,7 +5,6 @@ import SQLiteFile
 import SafeText
 import StoreExtraction
 
-/// Refuses outputs that would become part of the evidence.
 enum EvidenceGuard {
   /// Throws if the output is a file of the store at `storePath`, or would become a file of this store by its name. Also
   /// throws if the output is in the folder of the incident that holds this store.

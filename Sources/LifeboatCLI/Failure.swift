@@ -33,7 +33,7 @@ struct Failure: Error {
     self.hint = hint
   }
 
-  /// The failure for a store that changed while a command read it. `members` are the names of the files that changed.
+  /// `members` are the names of the files that changed.
   static func changedDuringRead(_ members: [String]) -> Failure {
     Failure(
       75, "evidence.changedDuringRead",

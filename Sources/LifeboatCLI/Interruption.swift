@@ -7,7 +7,6 @@ import Terminal
 /// Lets SIGINT (Ctrl-C), SIGTERM, SIGHUP and SIGXCPU end the process without leaving half-written outputs. Removes only
 /// files and folders that this run has made, and recognises them by their inodes.
 final class Interruption {
-  /// The signals that ask a program to end.
   private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGXCPU]
   /// The time that the work gets, after a signal, to end and to clean up by itself.
   private static let grace = DispatchTimeInterval.milliseconds(400)
@@ -37,7 +36,7 @@ final class Interruption {
     private let lock = NSLock()
     private var all: [Response] = []
 
-    /// Adds a response. Returns whether it is now the only response.
+    /// Returns whether the response is now the only one.
     func add(_ response: Response) -> Bool {
       lock.withLock {
         all.append(response)
@@ -63,7 +62,7 @@ final class Interruption {
     private var hasRequest = false
     private var isOver = false
 
-    /// Records that a signal has come. Returns whether it is the first signal.
+    /// Returns whether this is the first signal.
     func request() -> Bool {
       lock.withLock {
         defer { hasRequest = true }

@@ -4,7 +4,6 @@ import StoreFiles
 import SafeText
 import Terminal
 
-/// The command `lifeboat`, with all of its subcommands.
 @main
 struct Lifeboat: ParsableCommand {
   static let configuration = CommandConfiguration(

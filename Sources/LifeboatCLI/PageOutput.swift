@@ -12,15 +12,11 @@ struct PageOutput: ParsableArguments {
     completion: .file())
   var output: String?
 
-  /// The paths of the files that this option makes the command write: one path or none.
   var paths: [String] { output.map { [$0] } ?? [] }
 
-  /// Refuses combinations of options: `--json` with a page or picture, and `--output` with any other format.
+  /// Refuses `--json` with a page or picture, and `--output` with any other format. `format` is nil for a format that
+  /// is not a page or picture. `formats` names the pages and pictures, for the message.
   ///
-  /// - Parameters:
-  ///   - format: the name of the format on the command line; nil for a format that is not a page or picture.
-  ///   - formats: the names of the formats that are pages or pictures, for the message.
-  ///   - display: the display options.
   /// - Throws: `ValidationError` for such a combination.
   func validate(_ format: String?, among formats: String, _ display: DisplayOptions) throws {
     if let format, display.json {

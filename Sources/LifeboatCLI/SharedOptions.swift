@@ -29,13 +29,11 @@ struct DisplayOptions: ParsableArguments {
     name: .customLong("exit-zero"), help: "Exit 0 even when there are findings.")
   var exitZero = false
 
-  /// The style of standard output, from `--color`, `--no-color` and the environment.
   var style: Style { Style(noColor ? .never : color, descriptor: 1) }
   /// The width of standard output in columns. If standard output is not a terminal, this is the value of COLUMNS, or
   /// else 80.
   var width: Int { TerminalWidth.columns(of: 1) }
 
-  /// Writes text to standard output.
   func write(_ text: String) throws {
     let output = StandardStream(descriptor: 1)
     try output.write(text)
@@ -86,7 +84,6 @@ struct DisplayOptions: ParsableArguments {
 }
 
 extension ArgumentHelp {
-  /// The help text for the argument that names the store, in commands that read one store.
   static var store: ArgumentHelp {
     "A store, a folder or archive that holds one, the folder of an incident, or a bundle."
   }
@@ -135,7 +132,6 @@ struct RowOptions: ParsableArguments {
     if let limit, limit < 0 { throw ValidationError("--limit takes a number of rows, 0 or more.") }
   }
 
-  /// These options in the form in which `RowOutput` takes them.
   var output: RowOutput.Options {
     .init(
       entityNames: entity.isEmpty ? nil : entity, limit: limit,
@@ -222,7 +218,6 @@ enum JSONText {
   }
 }
 
-/// Formats findings as text.
 enum FindingText {
   /// A finding on one line: the message, then table, file, page and offset if they are known, and the finding's id.
   static func line(_ finding: Finding) -> String {

@@ -18,7 +18,6 @@ protocol StoreReader: ParsableCommand, RecordedCommand {
   var secrets: SecretOptions { get }
   var display: DisplayOptions { get }
 
-  /// Does the work of the command on the opened input.
   func read(_ input: StoreInput) throws
 }
 
@@ -34,9 +33,9 @@ extension StoreReader {
 final class StoreInput {
   /// The path as the user gave it. Messages show this path, because commands accept it as an argument.
   let given: String
-  /// The options that open an encrypted bundle; nil when no options were given.
+  /// Nil when no options were given.
   private let secrets: BundleSecretOptions?
-  /// The incident in which the store was set aside; nil for a store that is not in an incident.
+  /// Nil for a store that is not in an incident.
   private(set) var incident: Incident?
   /// Entries of the bundle that were not unpacked because they differ from the bundle's manifest.
   var leftOut: [BundleExtraction.Skipped] { bundle?.skipped ?? [] }
@@ -48,7 +47,6 @@ final class StoreInput {
   /// The path of the store's main file; nil for a bundle without the store. The other files of the store may be missing
   /// at this path, because they were not unpacked.
   private(set) var store: String?
-  /// The unpacked bundle; nil for any other input.
   private(set) var bundle: UnpackedBundle?
   private var archive: UnpackedArchive?
   private var backup: UnpackedBackup?
@@ -521,11 +519,8 @@ extension StoreFinder.Wanted {
 
 /// Reads the records, which are JSON, of bundles and incidents.
 enum RecordFile {
-  /// The maximum size of a record, in bytes.
   static let maxBytes = 16 << 20
 
-  /// Reads the record at a path.
-  ///
   /// - Throws: a failure when the file is too large, or `DecodingError` when it is not a record of this type.
   static func read<Record: Decodable>(_ path: String, as type: Record.Type) throws -> Record {
     let file = try ByteFile(path)
@@ -535,8 +530,6 @@ enum RecordFile {
     return try decode(file.bytes(at: 0, count: Int(file.size)), as: type)
   }
 
-  /// Decodes a record from JSON.
-  ///
   /// - Throws: `DecodingError` when the bytes are not a record of this type.
   static func decode<Record: Decodable>(_ bytes: [UInt8], as type: Record.Type) throws -> Record {
     let decoder = JSONDecoder()

@@ -63,7 +63,6 @@ enum AttributeValue {
 }
 
 extension StoredValue {
-  /// Converts a value that SQLite has returned to a stored value.
   package init(_ value: SQLiteValue) {
     self =
       switch value {

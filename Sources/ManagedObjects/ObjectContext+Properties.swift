@@ -12,8 +12,7 @@ extension ObjectContext {
     return (column.name, attribute)
   }
 
-  /// The column that stores a to-one relationship, and the relationship. Throws `object.noSuchProperty` when the entity
-  /// has no to-one relationship with this name.
+  /// Throws `object.noSuchProperty` when the entity has no to-one relationship with this name.
   func toOne(_ name: String, of entity: String) throws(ObjectError)
     -> (TableLayout.Column, Relationship)
   {
@@ -25,8 +24,7 @@ extension ObjectContext {
     return (column, relationship)
   }
 
-  /// The to-many relationship with this name. Throws `object.noSuchProperty` when the entity has no stored to-many
-  /// relationship with this name.
+  /// Throws `object.noSuchProperty` when the entity has no stored to-many relationship with this name.
   func toMany(_ name: String, of entity: String) throws(ObjectError) -> Relationship {
     guard
       let relationship = layout.model.allRelationships(of: entity).first(where: {
@@ -57,7 +55,6 @@ extension ObjectContext {
     }
   }
 
-  /// The names of an entity and of all entities that it inherits from.
   func lineage(of entity: String) -> Set<String> {
     Set([entity] + layout.model.ancestors(of: entity).map(\.name))
   }

@@ -43,15 +43,8 @@ public final class ObjectContext {
   /// The number of rows that this context has inserted for new objects, keyed by entity name.
   package private(set) var insertedCounts: [String: Int] = [:]
 
-  /// Makes a context for the objects in a file that `writer` has made or attached.
-  ///
-  /// - Parameters:
-  ///   - layout: the tables and columns of the store.
-  ///   - writer: the connection that reads and writes the file.
-  ///   - schema: the SQL schema name of the file: `main`, or the name of an attached file.
-  ///   - storePath: the path of the store's main file, next to which the external files are found.
-  ///   - highestKeys: the highest primary key in use or reserved in each table, keyed by table name. New objects get
-  ///     higher keys. Nil for a store that is only read.
+  /// Makes a context for the objects in a file that `writer` has made or attached. `highestKeys` are the highest
+  /// primary keys in use or reserved, keyed by table name; nil for a store that is only read.
   package init(
     _ layout: TableLayout, _ writer: SQLiteWriter, schema: String, storePath: String,
     highestKeys: [String: Int64]?
@@ -437,8 +430,7 @@ public final class ObjectContext {
 
   private func sql(_ table: String) -> String { quoted(schema) + "." + quoted(table) }
 
-  /// A name from the layout as a quoted SQL identifier. Names from the layout never contain a NUL, so they can always
-  /// be written in SQL.
+  /// Names from the layout never contain a NUL, so they can always be written in SQL.
   private func quoted(_ name: String) -> String {
     (try? SQLIdentifier.quoted(name)) ?? "\"\""
   }

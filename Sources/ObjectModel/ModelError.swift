@@ -42,7 +42,6 @@ public struct ModelError: Error, Sendable, Hashable {
   /// The line of the fault in XML, counted from 1; nil if it is not known.
   public let line: Int?
 
-  /// Makes an error from its code, its message and, as far as they are known, its path, offset and line.
   package init(
     code: Code, message: String, path: String? = nil, offset: Int? = nil, line: Int? = nil
   ) {
@@ -74,12 +73,10 @@ extension ModelError: CustomStringConvertible {
 }
 
 extension ModelError {
-  /// The error for a folder whose file names cannot be listed.
   package static func unreadable(folder path: String) -> ModelError {
     ModelError(code: .unreadable, message: "The folder cannot be read.", path: path)
   }
 
-  /// Converts the error of reading a property list that should contain a model.
   package init(_ error: PropertyListError) {
     let code: Code
     switch error.code {

@@ -2,8 +2,7 @@ import Quoting
 import SQLiteFile
 
 extension OutputBuffer {
-  /// Appends text as a CSV field. The field is quoted if the text is empty or contains a comma, a quote or a line end
-  /// (RFC 4180, section 2).
+  /// The field is quoted if the text is empty or contains a comma, a quote or a line end (RFC 4180, section 2).
   ///
   /// All text in CSV is written by this function. If `isSafe` is true, an apostrophe is put before text that a
   /// spreadsheet could take for a formula. Text with semicolons or tabs is then quoted too, because some spreadsheets
@@ -57,10 +56,10 @@ extension OutputBuffer {
   }
 }
 
-/// Searches text for the bytes that matter in CSV, 32 bytes at a time.
+/// Finds the bytes that matter in CSV, 32 bytes at a time.
 private enum CSVSpecialBytes {
-  /// A function that marks the wanted bytes of a block: it sets their top bits. In each word only the lowest mark is
-  /// certain. Bytes after the lowest mark may be marked by mistake.
+  /// Sets the top bits of the wanted bytes of a block. In each word only the lowest mark is certain. Bytes after the
+  /// lowest mark may be marked by mistake.
   typealias Marks = (SIMD4<UInt64>) -> SIMD4<UInt64>
 
   /// Marks control characters and semicolons.
@@ -81,7 +80,6 @@ private enum CSVSpecialBytes {
     controls(block) | quotes(block) | equal(block, 0x2c2c_2c2c_2c2c_2c2c)
   }
 
-  /// Marks each byte of a block that equals the byte of `word` at the same position.
   @inline(__always)
   private static func equal(_ block: SIMD4<UInt64>, _ word: UInt64) -> SIMD4<UInt64> {
     let rest = block ^ SIMD4(repeating: word)

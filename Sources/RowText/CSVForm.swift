@@ -2,13 +2,12 @@ import SQLiteFile
 
 /// How CSV is written: in the form of RFC 4180, or in the form that spreadsheet programs expect.
 package struct CSVForm: Sendable {
-  /// The byte between two fields: a comma, or a semicolon where numbers have a decimal comma.
+  /// A comma, or a semicolon where numbers have a decimal comma.
   package var separator = UInt8(ascii: ",")
-  /// Whether real numbers are written with a decimal comma in place of the decimal point.
   package var hasDecimalComma = false
-  /// Whether an apostrophe is put before text that a spreadsheet would take for a formula.
+  /// An apostrophe is put before text that a spreadsheet would take for a formula.
   package var isSafeForSpreadsheets = false
-  /// Whether the output begins with a byte order mark, by which Excel recognises UTF-8.
+  /// Excel recognises UTF-8 by the byte order mark.
   package var hasByteOrderMark = false
 
   /// The form of RFC 4180: commas, decimal points, no byte order mark.
@@ -27,13 +26,12 @@ package struct CSVForm: Sendable {
     hasByteOrderMark = true
   }
 
-  /// The byte order mark, U+FEFF, in UTF-8.
+  /// U+FEFF in UTF-8.
   package static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 }
 
 extension OutputBuffer {
-  /// Appends a real number as Swift prints it: in the shortest form that reads back as the same number. If the form
-  /// asks for a decimal comma, the comma replaces the decimal point.
+  /// The shortest form that reads back as the same number, as Swift prints it.
   package mutating func append(csvReal value: Double, _ form: CSVForm) {
     let text = value.description
     guard form.hasDecimalComma else { return append(text) }

@@ -1,7 +1,7 @@
 import SQLiteFile
 import Quoting
 
-/// Writes rows as CSV (RFC 4180): a header line, CRLF after each line, and quotes around fields that need them.
+/// Writes CSV (RFC 4180): a header line, CRLF after each line, and quotes around fields that need them.
 ///
 /// NULL is an empty field and empty text is `""`, so that the two differ; blobs are hexadecimal.
 struct CSVRowSink: RawRowSink, ~Copyable {
@@ -12,7 +12,7 @@ struct CSVRowSink: RawRowSink, ~Copyable {
   private let limit: Int
   private let form: CSVForm
 
-  /// Makes a sink that writes at most `limit` rows; nil for all rows.
+  /// Nil for all rows.
   init(output: consuming OutputBuffer, limit: Int?, _ form: CSVForm) {
     self.output = output
     self.limit = limit ?? .max
@@ -32,7 +32,7 @@ struct CSVRowSink: RawRowSink, ~Copyable {
     other.rowCount = 0
   }
 
-  /// Begins a table: writes the byte order mark, if the form asks for one, and the line with the column names.
+  /// Writes the byte order mark, if the form asks for one, and the line with the column names.
   mutating func begin(columns: [String]) {
     rowCount = 0
     column = 0
@@ -73,6 +73,5 @@ struct CSVRowSink: RawRowSink, ~Copyable {
     rowCount &+= 1
   }
 
-  /// Writes the bytes that are still in the buffer.
   mutating func finish() throws(SQLiteFileError) { try output.finish() }
 }

@@ -7,7 +7,7 @@ import SQLiteFile
 struct JSONRowSink: RawRowSink, ~Copyable {
   private var output: OutputBuffer
   private var names: [String] = []
-  /// The text at the start of each row of the current table. The row id follows this text.
+  /// The text before the row id of each row of the current table.
   private var head = ""
   private var column = 0
   private var invalid: [(column: Int, bytes: [UInt8])] = []
@@ -24,7 +24,7 @@ struct JSONRowSink: RawRowSink, ~Copyable {
 
   var wantsMore: Bool { left > 0 && !output.isBroken }
 
-  /// Writes the text before the first row of the first table. Writes nothing if the form is ``JSONForm/lines``.
+  /// Writes nothing if the form is ``JSONForm/lines``.
   mutating func start() {
     if form == .object {
       output.append(form.opening)
@@ -45,7 +45,7 @@ struct JSONRowSink: RawRowSink, ~Copyable {
 
   var isBroken: Bool { output.isBroken }
 
-  /// Begins a table: the rows that follow belong to this table. ``rowCount`` starts again from 0.
+  /// ``rowCount`` starts again from 0.
   mutating func begin(table: String, columns: [String]) {
     begin("{\"table\":\(JSONLiteral.string(table)),\"rowid\":", columns)
   }
@@ -141,9 +141,7 @@ public enum JSONForm: Sendable {
   /// One JSON object, with all rows in an array.
   case object
 
-  /// The text before the first row if the form is ``object``.
   package var opening: String { "{\"schema\":\"lifeboat.rows\",\"version\":1,\"rows\":[\n" }
-  /// The text after the last row if the form is ``object``.
   package var closing: String { "\n]}\n" }
 }
 

@@ -1,7 +1,7 @@
 public import SQLiteFile
 
 extension OutputBuffer {
-  /// Appends text as a JSON string if the text is valid UTF-8. Otherwise appends nothing and returns false.
+  /// If the text is not valid UTF-8, appends nothing and returns false.
   package mutating func appendIfValid(jsonString bytes: RawSpan) -> Bool {
     guard let start = mark(for: bytes.byteCount &* 6 &+ 64) else {
       guard UTF8Scan.isValid(bytes) else { return false }
@@ -96,8 +96,8 @@ extension OutputBuffer {
     return isValid
   }
 
-  /// Writes a text as a JSON string in quotes at `position`, and returns the position after the string. The text is the
-  /// `length` bytes of `bytes` from `start` on. The caller provides room for six times the length and 64 bytes more.
+  /// Writes `length` bytes from `start` on, in quotes, and returns the position after them. The caller provides room
+  /// for six times the length and 64 bytes more.
   ///
   /// Returns nil when the text is not valid UTF-8. Also returns nil when the buffer has too little room for the longest
   /// escapes, and the text is long or needs escapes.
@@ -183,8 +183,8 @@ extension OutputBuffer {
     return ((controlOrQuote | backslash) & ~block | block & ~SIMD4(repeating: passes)) & tops
   }
 
-  /// The JSON escape of an ASCII character, and the length of the escape in bytes. The escape is a word with the first
-  /// byte lowest. A character that needs no escape is returned unchanged.
+  /// An ASCII character's escape, as a word with the first byte lowest, and its length in bytes. A character that needs
+  /// no escape is returned unchanged.
   private static func escape(_ byte: UInt8) -> (text: UInt64, length: Int) {
     switch byte {
     case 0x22, 0x5c: return (UInt64(byte) << 8 | 0x5c, 2)
@@ -200,7 +200,6 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends a string between quotes, escaped as JSON requires.
   package mutating func append(jsonString string: String) {
     let bytes = ContiguousArray(string.utf8)
     append(jsonString: bytes.rawSpan)

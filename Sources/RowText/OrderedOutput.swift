@@ -7,11 +7,11 @@ package final class BlockOutput: @unchecked Sendable {
   package var findings = FindingList()
   package var failure: SQLiteFileError?
 
-  /// Makes a block that has no output yet. `output` is the buffer that gathers the bytes of the block.
+  /// `output` gathers the bytes of the block.
   package init(output: consuming OutputBuffer) { self.output = output }
 }
 
-/// Distributes blocks of work to several threads, and has their output written in the order of the blocks.
+/// Distributes blocks of work to several threads, whose output is written in the order of the blocks.
 ///
 /// One block at a time has the turn: its output may be written. A thread that finishes a block before the block's turn
 /// leaves the output here and takes another block. The thread whose block has the turn writes its own block, and then
@@ -20,7 +20,7 @@ package final class BlockOutput: @unchecked Sendable {
 package final class OrderedOutput: @unchecked Sendable {
   private let gate = DispatchQueue(label: "blocks")
   private let blockCount: Int
-  /// The number of the block that is taken next. `current` is the number of the block that has the turn.
+  /// The block that is taken next. `current` is the block that has the turn.
   private var next = 0
   private var current = 0
   private var hasStopped = false
@@ -28,15 +28,14 @@ package final class OrderedOutput: @unchecked Sendable {
   private var left: [Int: BlockOutput] = [:]
   private var sleepers: [Int: DispatchSemaphore] = [:]
 
-  /// Makes an object for `blockCount` blocks. `spares` are the buffers in which the output of finished blocks waits for
-  /// its turn: one buffer for each such block.
+  /// `spares` hold the output of finished blocks that wait for their turn, one buffer for each such block.
   package init(blockCount: Int, spares: [BlockOutput]) {
     self.blockCount = blockCount
     self.spares = spares
   }
 
-  /// Takes the next block and returns its number, from 0; nil when no block is left, or the work was stopped. The
-  /// thread that takes a block must later leave the output of the block here, or pass on the turn.
+  /// The number of the block, from 0; nil when no block is left, or the work was stopped. The thread that takes a block
+  /// must later leave the output of the block here, or pass on the turn.
   fileprivate func take() -> Int? {
     gate.sync {
       guard next < blockCount, !hasStopped else { return nil }
@@ -72,9 +71,8 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Passes the turn from `block` to the next block. If a thread has left the output of the next block here, returns
-  /// that output, which the caller must write. `written` is a spare buffer whose output was written, so that the buffer
-  /// is free again; nil when there is no such buffer.
+  /// Passes the turn to the next block. Returns the output of that block if a thread has left it here; the caller must
+  /// write it. `written` is a spare buffer that is free again, because its output was written; otherwise nil.
   fileprivate func pass(_ block: Int, _ written: BlockOutput?) -> BlockOutput? {
     gate.sync {
       if let written { spares.append(written) }
@@ -84,10 +82,9 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Stops the work: no output is written after the block that has the turn, and no further block is taken.
+  /// No output is written after the block that has the turn, and no further block is taken.
   fileprivate func stop() { gate.sync { hasStopped = true } }
 
-  /// Whether the work was stopped.
   fileprivate var isStopped: Bool { gate.sync { hasStopped } }
 }
 
@@ -99,8 +96,8 @@ package final class OutputTurn: @unchecked Sendable {
 
   package init(_ turns: OrderedOutput) { self.turns = turns }
 
-  /// Takes the next block and returns its number, from 0; nil when no block is left, or the work was stopped. Each
-  /// block that was taken must be ended with ``end(_:_:_:settle:)``.
+  /// The number of the block, from 0; nil when no block is left, or the work was stopped. Each block that was taken
+  /// must be ended with ``end(_:_:_:settle:)``.
   package func take() -> Int? {
     guard let next = turns.take() else { return nil }
     block = next
@@ -108,7 +105,7 @@ package final class OutputTurn: @unchecked Sendable {
     return next
   }
 
-  /// Waits until the block that this thread took last has the turn. Returns false when output is no longer wanted.
+  /// Waits for the turn of the block that this thread took last. False when output is no longer wanted.
   package func come() -> Bool {
     if !hasCome { turns.wait(for: block) }
     hasCome = true
@@ -151,7 +148,7 @@ package final class OutputTurn: @unchecked Sendable {
     }
   }
 
-  /// Writes a block that has the turn, and passes its findings and failure to `settle`. A failure stops all work.
+  /// The block must have the turn. A failure stops all work.
   private func write(
     _ output: inout OutputBuffer, _ findings: FindingList, _ failure: SQLiteFileError?,
     _ settle: (FindingList, SQLiteFileError?) -> Void
@@ -161,8 +158,7 @@ package final class OutputTurn: @unchecked Sendable {
     if failure != nil || output.isBroken { turns.stop() }
   }
 
-  /// Passes the turn to the next block. If another thread has left the output of that block, returns the output; the
-  /// caller must write it and pass on the turn.
+  /// Returns the output of the next block if another thread has left it. The caller must write it and pass on the turn.
   private func pass(_ written: BlockOutput?) -> BlockOutput? {
     defer { block += 1 }
     return turns.pass(block, written)

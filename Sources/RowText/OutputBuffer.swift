@@ -9,38 +9,36 @@ import SafeText
 /// error of a failed write. ``isBroken`` tells a long loop to end early.
 @usableFromInline @safe package struct OutputBuffer: ~Copyable {
   private let descriptor: Int32?
-  /// The maximum number of bytes in the buffer.
+  /// In bytes.
   @usableFromInline package let capacity: Int
   @usableFromInline var memory: UnsafeMutableRawPointer
   @usableFromInline var template = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
   @usableFromInline var templateCount = 0
-  /// The number of bytes in the buffer.
   @usableFromInline package private(set) var count = 0
   private var failure: Int32 = 0
-  /// The turn for which this buffer waits before it writes anything; nil for a buffer that need not wait.
+  /// The buffer writes nothing before this turn has come; nil for a buffer that need not wait.
   private let turn: OutputTurn?
-  /// Escapes the characters that a terminal must not receive; nil when the descriptor is not a terminal.
+  /// Nil when the descriptor is not a terminal.
   private var terminal: TerminalText?
-  /// The number of bytes that were handed to the system so far.
+  /// The bytes handed to the system so far.
   package private(set) var writtenCount: Int64 = 0
 
-  /// Makes a buffer for an open descriptor. The buffer does not close the descriptor. If the descriptor is a terminal,
-  /// characters that a terminal would obey or hide are escaped. If `isTerminal` is nil, the system says whether the
-  /// descriptor is a terminal.
+  /// The descriptor must be open, and is not closed. If it is a terminal, characters that a terminal would obey or hide
+  /// are escaped. If `isTerminal` is nil, the system is asked.
   package init(descriptor: Int32, isTerminal: Bool? = nil) {
     self.init(
       descriptor: descriptor, capacity: 256 * 1024, turn: nil,
       isTerminal: isTerminal ?? (isatty(descriptor) == 1))
   }
 
-  /// Makes a buffer without a descriptor, which keeps its bytes until another buffer takes them. When more than
-  /// `capacity` bytes are appended, the buffer becomes broken (``isBroken``).
+  /// The buffer has no descriptor, and keeps its bytes until another buffer takes them. When more than `capacity` bytes
+  /// are appended, the buffer becomes broken (``isBroken``).
   package init(capacity: Int) {
     self.init(descriptor: nil, capacity: capacity, turn: nil, isTerminal: false)
   }
 
-  /// Makes a new buffer for the same descriptor. If `turn` is not nil, the new buffer writes only after the turn has
-  /// come, and keeps appended bytes until then. When the buffer is full, the thread that appends waits for the turn.
+  /// A buffer for the same descriptor. If `turn` is not nil, the new buffer writes only after the turn has come, and
+  /// keeps appended bytes until then. When the buffer is full, the thread that appends waits for the turn.
   package func another(capacity: Int, turn: OutputTurn?) -> OutputBuffer {
     OutputBuffer(
       descriptor: descriptor, capacity: capacity, turn: turn, isTerminal: terminal != nil)
@@ -50,8 +48,7 @@ import SafeText
   /// about twice the space that they take in a page.
   package static func ofBlock() -> OutputBuffer { OutputBuffer(capacity: 4 << 20) }
 
-  /// Exchanges the bytes in this buffer with the bytes in `other`. Does nothing when the two buffers differ in
-  /// capacity.
+  /// Does nothing when the two buffers differ in capacity.
   package mutating func exchange(with other: inout OutputBuffer) {
     guard capacity == other.capacity else { return }
     unsafe swap(&memory, &other.memory)
@@ -66,19 +63,19 @@ import SafeText
     unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
   }
 
-  /// Appends the bytes of `other`, a buffer without a descriptor, and empties `other`.
+  /// `other` has no descriptor, and is empty afterwards.
   package mutating func append(movingFrom other: inout OutputBuffer) {
     unsafe append(buffer: UnsafeRawBufferPointer(start: other.memory, count: other.count))
     other.removeAll()
   }
 
-  /// Calls `body` with the bytes in the buffer, and empties the buffer.
+  /// Calls `body` with the buffered bytes, and then drops them.
   package mutating func drain<E: Error>(_ body: (RawSpan) throws(E) -> Void) throws(E) {
     defer { count = 0 }
     try body(unsafe RawSpan(_unsafeStart: memory, byteCount: count))
   }
 
-  /// Drops the buffered bytes, and forgets a failed write.
+  /// Also forgets a failed write.
   package mutating func removeAll() {
     count = 0
     failure = 0
@@ -89,17 +86,16 @@ import SafeText
     unsafe template.deallocate()
   }
 
-  /// Whether a write has failed; bytes appended later are dropped.
+  /// Bytes appended later are dropped.
   package var isBroken: Bool { failure != 0 }
 
-  /// Makes room for `bytes` more bytes, if necessary by writing what is buffered. `bytes` is at most the capacity.
+  /// Writes what is buffered if there is no room for `bytes` more bytes, which is at most the capacity.
   @inlinable @inline(__always)
   mutating func reserve(_ bytes: Int) {
     if count &+ bytes > capacity { flush() }
   }
 
-  /// Makes room for `bytes` bytes, and returns the current position for ``takeBack(to:)``. Nil when `bytes` exceeds
-  /// the capacity.
+  /// Makes room, and returns the position for ``takeBack(to:)``. Nil when `bytes` exceeds the capacity.
   @inlinable @inline(__always)
   package mutating func mark(for bytes: Int) -> Int? {
     guard bytes <= capacity else { return nil }
@@ -107,7 +103,7 @@ import SafeText
     return count
   }
 
-  /// Drops all bytes that were appended since ``mark(for:)`` returned this position.
+  /// Drops all bytes appended since ``mark(for:)``.
   package mutating func takeBack(to mark: Int) { count = mark }
 
   // For many small pieces in a row, the position is kept in a local variable: `room` reserves space, `put` writes,
@@ -137,13 +133,12 @@ import SafeText
     unsafe memory.storeBytes(of: ordered, toByteOffset: position, as: SIMD4<UInt64>.self)
   }
 
-  /// Ends a series of `put`: all bytes before `position` now belong to the content of the buffer.
+  /// Ends a series of `put`: all bytes before `position` are now content.
   @inlinable @inline(__always)
   package mutating func advance(to position: Int) {
     count = min(position, capacity)
   }
 
-  /// Appends one byte.
   @inlinable @inline(__always)
   package mutating func append(_ byte: UInt8) {
     reserve(1)
@@ -151,7 +146,7 @@ import SafeText
     count &+= 1
   }
 
-  /// The maximum length of a literal that is copied as one block, in bytes.
+  /// A literal of at most so many bytes is copied as one block.
   @inlinable package static var shortLiteral: Int { 32 }
 
   /// Appends the bytes in a range of `literals`. A range of at most ``shortLiteral`` bytes is copied as one block of
@@ -175,18 +170,16 @@ import SafeText
     count &+= length
   }
 
-  /// Appends any number of bytes.
   @usableFromInline
   package mutating func append(_ bytes: RawSpan) {
     unsafe bytes.withUnsafeBytes { unsafe append(buffer: $0) }
   }
 
-  /// Appends the bytes of an array.
   package mutating func append(_ bytes: [UInt8]) {
     unsafe bytes.withUnsafeBytes { unsafe append(buffer: $0) }
   }
 
-  /// Sets the template: the bytes that ``appendTemplate()`` appends at the start of each row.
+  /// The template is what ``appendTemplate()`` appends at the start of each row.
   package mutating func setTemplate(_ bytes: String) {
     let bytes = Array(bytes.utf8)
     unsafe template.deallocate()
@@ -197,7 +190,6 @@ import SafeText
     templateCount = bytes.count
   }
 
-  /// Appends the bytes that ``setTemplate(_:)`` has set.
   package mutating func appendTemplate() {
     guard templateCount < 256, let source = unsafe template.baseAddress else {
       return unsafe append(buffer: UnsafeRawBufferPointer(rebasing: template[..<templateCount]))
@@ -216,8 +208,7 @@ import SafeText
   /// has 256 bytes or more, which ``putTemplate(at:)`` cannot write.
   package var templateLength: Int? { templateCount < 256 ? templateCount &+ 8 : nil }
 
-  /// Writes the template at a position with room for ``templateLength`` bytes, and returns the position after the
-  /// template.
+  /// Needs room for ``templateLength`` bytes. Returns the position after the template.
   @inlinable @inline(__always)
   package mutating func putTemplate(at cursor: Int) -> Int {
     guard templateCount < 256, let source = unsafe template.baseAddress else { return cursor }
@@ -231,7 +222,6 @@ import SafeText
     return cursor &+ templateCount
   }
 
-  /// Appends a string as UTF-8.
   package mutating func append(_ string: consuming String) {
     string.withUTF8 { unsafe append(buffer: UnsafeRawBufferPointer($0)) }
   }
@@ -248,18 +238,15 @@ import SafeText
     }
   }
 
-  /// Appends a decimal integer.
   @inlinable @inline(__always)
   package mutating func append(integer value: Int64) {
     advance(to: put(integer: value, at: room(for: Self.longestInteger)))
   }
 
-  /// The number of bytes of room that a decimal integer needs. Eight of these bytes are for the last word, which may be
-  /// longer than the digits in it.
+  /// The room that an integer needs, in bytes. Eight are for the last word, which may be longer than the digits in it.
   @inlinable package static var longestInteger: Int { 32 }
 
-  /// Writes a decimal integer at a position with room for ``longestInteger`` bytes, and returns the position after the
-  /// integer.
+  /// Needs room for ``longestInteger`` bytes. Returns the position after the integer.
   @inlinable @inline(__always)
   package mutating func put(integer value: Int64, at cursor: Int) -> Int {
     let number = UInt64(bitPattern: value)
@@ -289,8 +276,7 @@ import SafeText
     }
   }
 
-  /// Writes at the given position the bytes that ``put(integer:at:)`` would write for the integer, and returns the
-  /// position after them.
+  /// Writes what ``put(integer:at:)`` would write, and returns the position after it.
   @inlinable @inline(__always)
   package mutating func put(_ digits: Digits, at cursor: Int) -> Int {
     guard digits.count > 0 else { return put(longInteger: digits.value, at: cursor) }
@@ -330,8 +316,7 @@ import SafeText
     advance(to: put(fraction: millionths, at: room(for: 8)))
   }
 
-  /// Writes at the given position the bytes that ``append(fraction:)`` would append, and returns the position after
-  /// them.
+  /// Writes what ``append(fraction:)`` would append, and returns the position after it.
   @inlinable @inline(__always)
   package mutating func put(fraction millionths: UInt64, at cursor: Int) -> Int {
     // The first two of the eight digits are 0; the point replaces the second.
@@ -390,9 +375,9 @@ import SafeText
     return (pairs &- tens &* 10) << 8 | tens
   }
 
-  /// The eight decimal digits of a number below 100,000,000, one in each byte, the first digit in the lowest byte. The
-  /// number is split into halves by 10,000, then each half by 100, then each quarter by 10. Each step splits all parts
-  /// at the same time.
+  /// Eight digits of a number below 100,000,000, one in each byte, the first digit in the lowest byte. The number is
+  /// split into halves by 10,000, then each half by 100, then each quarter by 10. Each step splits all parts at the
+  /// same time.
   @inlinable @inline(__always)
   static func digits(_ value: UInt64) -> UInt64 {
     let halves = value / 10_000 | (value % 10_000) << 32
@@ -402,8 +387,7 @@ import SafeText
     return (pairs &- tens &* 10) << 8 | tens
   }
 
-  /// Writes bytes as lower-case hexadecimal digits at a position, and returns the position after the digits. The
-  /// position must have room for two digits for each byte and 32 bytes more.
+  /// In lower case. Needs room for two digits for each byte and 32 bytes more. Returns the position after the digits.
   @inlinable @inline(__always)
   package mutating func put(hexadecimal bytes: RawSpan, at start: Int) -> Int {
     let end = bytes.byteCount
@@ -443,7 +427,7 @@ import SafeText
     return nibbles &+ 0x3030 &+ letters
   }
 
-  /// Appends bytes as lower-case hexadecimal digits.
+  /// In lower case.
   package mutating func append(hexadecimal bytes: RawSpan) {
     var offset = 0
     let end = bytes.byteCount
@@ -455,8 +439,7 @@ import SafeText
     }
   }
 
-  /// Writes the buffered bytes and empties the buffer. Without a descriptor, the bytes are dropped and the buffer is
-  /// broken.
+  /// Without a descriptor, the bytes are dropped and the buffer is broken.
   @inline(never)
   @usableFromInline package mutating func flush() {
     guard count > 0 else { return }

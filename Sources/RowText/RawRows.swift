@@ -58,18 +58,18 @@ extension SQLiteDatabase {
   }
 }
 
-/// A sink for the rows of a table. The sink can take over the rows of another sink of its type, so that blocks of rows
-/// can be rendered on two threads.
+/// A sink that can take over the rows of another sink of its type, so that blocks of rows can be rendered on two
+/// threads.
 protocol RawRowSink: RowSink, ~Copyable {
-  /// Whether rows were lost because the output failed, or because the sink could not keep them all.
+  /// Whether rows were lost because the output failed, or because there were too many to keep.
   var isBroken: Bool { get }
-  /// Makes a new sink for rows of the same table. The new sink keeps its rows until ``take(from:)`` takes them.
+  /// A new sink for rows of the same table, which keeps its rows until ``take(from:)`` takes them.
   func another() -> Self
-  /// Appends the rows that `other` has kept, and empties `other`.
+  /// Appends the rows that `other` has kept, and empties it.
   mutating func take(from other: inout Self)
 }
 
-/// Passes the records of a table to a sink that writes values as SQLite stores them.
+/// The sink writes values as SQLite stores them.
 private final class RawRows<Sink: RawRowSink & ~Copyable>: RecordReceiver {
   var sink: Sink
   let takesBlocks: Bool

@@ -7,11 +7,11 @@ extension OutputBuffer {
     advance(to: put(jsonReal: value, at: room(for: Self.longestReal)))
   }
 
-  /// The maximum number of bytes that ``put(jsonReal:at:)`` needs for a real number.
+  /// The room that ``put(jsonReal:at:)`` needs, in bytes.
   package static let longestReal = 32
 
-  /// Writes at the given position the text that ``append(jsonReal:)`` would append, and returns the position after the
-  /// text. The position must have room for ``longestReal`` bytes.
+  /// Writes what ``append(jsonReal:)`` would append, with room for ``longestReal`` bytes, and returns the position
+  /// after it.
   @inlinable @inline(__always)
   package mutating func put(jsonReal value: Double, at cursor: Int) -> Int {
     let size = value.magnitude
@@ -124,7 +124,7 @@ extension OutputBuffer {
     return put(last: left, of: number, at: cursor)
   }
 
-  /// 10 to the power of `exponent`, which is 7 to 19.
+  /// `exponent` is 7 to 19.
   private static func powerOfTen(_ exponent: Int) -> UInt64 {
     switch exponent {
     case 7: 10_000_000
@@ -165,8 +165,7 @@ extension OutputBuffer {
   }
 }
 
-/// Collects the text of a number, at most 24 ASCII characters, in three words, so that no string is allocated on the
-/// heap.
+/// Collects at most 24 ASCII characters in three words, so that no string is allocated on the heap.
 private struct DigitStream: TextOutputStream {
   var low: UInt64 = 0
   var middle: UInt64 = 0

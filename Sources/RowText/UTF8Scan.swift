@@ -4,7 +4,6 @@ public import SQLiteFile
 @usableFromInline package enum UTF8Scan {
   @inlinable static var tops: UInt64 { 0x8080_8080_8080_8080 }
 
-  /// Whether the bytes are well-formed UTF-8.
   @usableFromInline package static func isValid(_ bytes: RawSpan) -> Bool {
     let end = bytes.byteCount
     guard end >= 35 else { return isValidShort(bytes) }
@@ -26,8 +25,8 @@ public import SQLiteFile
       && bytes.byte(at: end &- 3) < 0xf0
   }
 
-  /// Whether `count` bytes from `start` on are certainly ASCII. A quick test for short texts: it is always false for
-  /// more than 64 bytes. It may be false for fewer than eight bytes at the end of `bytes`, even if they are ASCII.
+  /// A quick test for short texts: it is always false for more than 64 bytes. It may be false for fewer than eight
+  /// bytes at the end of `bytes`, even if they are ASCII.
   @inlinable @inline(__always)
   package static func isASCII(_ bytes: RawSpan, _ start: Int, _ count: Int) -> Bool {
     if count >= 8 {
@@ -46,7 +45,7 @@ public import SQLiteFile
     return bytes.uint64(at: start) >> UInt64(64 &- 8 &* count) & tops == 0
   }
 
-  /// Whether the bytes are well-formed UTF-8, checked word by word. For texts of fewer than 35 bytes.
+  /// Checks texts of fewer than 35 bytes, word by word.
   private static func isValidShort(_ bytes: RawSpan) -> Bool {
     let end = bytes.byteCount
     var before: UInt64 = 0
@@ -80,7 +79,6 @@ public import SQLiteFile
     return length == 0 ? nil : length
   }
 
-  /// Whether the eight bytes at `offset` continue UTF-8 correctly after the three bytes before them.
   @inlinable @inline(__always)
   static func isValidWord(_ bytes: RawSpan, at offset: Int) -> Bool {
     let before = bytes.word(at: offset &- 3).littleEndian << 40
@@ -157,8 +155,7 @@ public import SQLiteFile
     return (half.x | half.y) & tops == 0
   }
 
-  /// Whether each marked byte of the word at `offset` is allowed as the second byte after the lead byte before it.
-  /// `marked` is a word in which the top bit of each marked byte is set.
+  /// Whether each byte whose top bit is set in `marked` is allowed as the second byte, after its lead byte.
   @usableFromInline static func areSecondsValid(_ bytes: RawSpan, _ marked: UInt64, at offset: Int)
     -> Bool
   {

@@ -1,6 +1,5 @@
 /// Why a file cannot be decrypted. No message contains a key.
 package struct CipherError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The kinds of failure.
   package enum Code: String, Sendable {
     /// With this key, no page that was tried matches its authentication code, in any known format.
     case noKeyFits = "cipher.noKeyFits"
@@ -12,7 +11,6 @@ package struct CipherError: Error, Sendable, Equatable, CustomStringConvertible 
     case failed = "cipher.failed"
   }
 
-  /// The kind of failure.
   package let code: Code
   /// What happened, in one sentence without a full stop.
   package let message: String

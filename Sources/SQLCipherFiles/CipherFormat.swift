@@ -13,20 +13,19 @@ package struct CipherFormat: Sendable, Equatable {
   package let hash: Hash
   /// The number of rounds of PBKDF2 by which a key is derived from a passphrase.
   package let rounds: Int
-  /// The size of a page in bytes; encryption does not change it.
+  /// In bytes; encryption does not change it.
   package var pageSize: Int
-  /// The number of bytes at the start of the file that are not encrypted. These bytes are the salt, or a part of
-  /// SQLite's header in place of the salt (`cipher_plaintext_header_size`).
+  /// The number of bytes at the start of the file that are not encrypted: the salt, or a part of SQLite's header in its
+  /// place (`cipher_plaintext_header_size`).
   package var clearLength = 16
 
-  /// The number of rounds of PBKDF2 by which the key of the authentication codes is derived from the encryption key
-  /// (`fast_kdf_iter`).
+  /// The rounds of PBKDF2 from the encryption key to the key of the authentication codes (`fast_kdf_iter`).
   static let codeRounds = 2
   /// To derive the key of the authentication codes, each byte of the salt is XORed with this value.
   static let codeSaltMask: UInt8 = 0x3a
   static let vectorLength = 16
 
-  /// The size of an authentication code in bytes.
+  /// The length in bytes.
   var codeLength: Int { hash == .sha1 ? 20 : 64 }
 
   /// The size in bytes of the reserved area at the end of each page: vector and code, rounded up to whole AES blocks.
@@ -40,9 +39,8 @@ package struct CipherFormat: Sendable, Equatable {
     CipherFormat(version: 2, hash: .sha1, rounds: 4000, pageSize: 1024),
   ]
 
-  /// This format with each page size that SQLite allows, except 512 bytes. The format's own page size comes first. With
-  /// the reserved bytes, a page of 512 bytes would have less usable space than SQLite demands (file format, section
-  /// 1.3.4).
+  /// This format with each page size that SQLite allows, except 512 bytes; the format's own page size comes first. A
+  /// page of 512 bytes would have too little usable space beside the reserved bytes (file format, section 1.3.4).
   var inAllPageSizes: [CipherFormat] {
     let others = (10...16).map { 1 << $0 }.filter { $0 != pageSize }
     return ([pageSize] + others).map { size in

@@ -2,7 +2,7 @@ import ObjectModel
 
 /// A key as SQLCipher's `PRAGMA key` takes it.
 package enum CipherKey: Sendable, Equatable, Codable {
-  /// The bytes of a passphrase; the key is derived from these bytes and the salt of the file.
+  /// The bytes of a passphrase, from which the key is derived together with the salt of the file.
   case passphrase([UInt8])
   /// The 32 bytes of the key itself, and the 16 bytes of the salt if they are not in the file.
   case raw(key: [UInt8], salt: [UInt8]?)

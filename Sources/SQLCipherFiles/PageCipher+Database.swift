@@ -3,11 +3,11 @@ import Foundation
 package import SQLiteFile
 
 extension PageCipher {
-  /// The number of bytes that are decrypted at a time: 1 MiB, a multiple of every page size.
+  /// 1 MiB, a multiple of every page size.
   private static let blockLength = 1 << 20
 
-  /// Decrypts a whole database file and passes the decrypted pages to `write` one by one, in order. The decrypted file
-  /// has the same pages at the same offsets. An incomplete page at the end is left out.
+  /// Decrypts a whole database file and passes its pages to `write` one by one, in order. An incomplete page at the end
+  /// is left out.
   ///
   /// - Returns: a finding for each page that does not match its authentication code, and one for an incomplete last
   ///   page.
@@ -70,7 +70,6 @@ extension PageCipher {
   }
 }
 
-/// Collects the parts of a block that several threads decrypt.
 private final class DecryptedParts: @unchecked Sendable {
   /// Guards `parts`.
   private let lock = NSLock()
@@ -78,7 +77,7 @@ private final class DecryptedParts: @unchecked Sendable {
 
   func put(_ pages: [PageCipher.Page], at part: Int) { lock.withLock { parts[part] = pages } }
 
-  /// All pages in the order of the file.
+  /// The pages in the order of the file.
   var all: [PageCipher.Page] {
     lock.withLock { parts.sorted { $0.key < $1.key }.flatMap(\.value) }
   }

@@ -1,8 +1,7 @@
 package import SQLiteFile
 
-/// SQLCipher encrypts the pages in the write-ahead log and in the rollback journal in the same way as the pages of the
-/// database. The headers of both files, of frames and of records are not encrypted. In the log and in the journal, page
-/// 1 begins with the salt, as in the database.
+/// The write-ahead log and the rollback journal have the pages encrypted as in the database. Their own headers, and
+/// those of frames and records, are not encrypted. Page 1 begins with the salt, as in the database.
 extension PageCipher {
   /// Decrypts a write-ahead log (file format, section 4). A frame whose stored checksum is right gets a new checksum
   /// that is right for the decrypted page. A wrong checksum is kept, and is wrong after decryption too.
@@ -54,10 +53,9 @@ extension PageCipher {
     return findings
   }
 
-  /// Decrypts a rollback journal (file format, section 3). The checksum of a record is a sum of some bytes of the page.
-  /// Decryption changes these bytes, and the checksum is adjusted by the difference. So a checksum that was right
-  /// before is right afterwards. Every part of the journal stays at its offset, including the name of a super-journal
-  /// at the end.
+  /// Decrypts a rollback journal (file format, section 3). A record's checksum is a sum of some bytes of the page, so
+  /// it is adjusted by their change: if it was right before, it is right afterwards. Every part of the journal stays at
+  /// its offset, including the name of a super-journal at the end.
   ///
   /// - Returns: a finding for each page that does not match its authentication code.
   /// - Throws: what `write` throws; `SQLiteFileError` when the file cannot be read.
@@ -96,13 +94,12 @@ extension PageCipher {
     return findings
   }
 
-  /// Decrypts the records from `offset` on, up to the next header or to `end`, and moves `offset` behind these records.
+  /// Decrypts the records from `offset` on, up to the next header or to `end`, and moves `offset` behind them.
   ///
-  /// A header says how many records follow it. A `count` of `UInt32.max` stands for all records up to the next header.
-  /// SQLite reads only the counted records. More records may follow the counted records: the records of a segment that
-  /// was not synced, so that its header counts 0, or the records of an older and longer journal. These records are
-  /// decrypted too, because they hold older states. Bytes behind the counted records that do not match an
-  /// authentication code are copied unchanged, because they may be something other than a record.
+  /// A header counts the records after it, and SQLite reads only those; a `count` of `UInt32.max` stands for all up to
+  /// the next header. Further records may follow: those of a segment that was not synced, whose header counts 0, or
+  /// those of an older and longer journal. They are decrypted too, because they hold older states. If bytes behind the
+  /// counted records do not match an authentication code, they are copied unchanged, because they may be no record.
   private func decrypt(
     records count: UInt32, of file: ByteFile, at offset: inout Int64, end: Int64, sectorSize: Int64,
     _ findings: inout FindingList, _ write: ([UInt8]) throws -> Void
@@ -134,14 +131,13 @@ extension PageCipher {
     }
   }
 
-  /// The offset of the first sector that begins at or after `offset`. Journal headers are at the start of sectors.
+  /// The first sector that begins at or after `offset`. Journal headers are at the start of sectors.
   private static func sectorStart(after offset: Int64, _ sectorSize: Int64) -> Int64 {
     (offset + sectorSize - 1) / sectorSize * sectorSize
   }
 
-  /// The offset at which the records of a journal end. A journal may end with the name of a super-journal. The records
-  /// then end where that part begins: a page number, the name, its length, its checksum and the magic number, all
-  /// unencrypted. Otherwise the records end at the end of the file.
+  /// The offset at which the records of a journal end: the end of the file, or the start of a super-journal's name.
+  /// That part is not encrypted: a page number, the name, its length, its checksum and the magic number.
   private static func endOfRecords(of file: ByteFile) throws -> Int64 {
     let tail = ContiguousArray(try file.bytes(at: max(0, file.size - 16), count: 16))
     guard tail.count == 16, tail[8...].elementsEqual(RollbackJournal.magic) else {
@@ -151,15 +147,15 @@ extension PageCipher {
     return length > 0 && length <= 4096 ? max(0, file.size - 20 - length) : file.size
   }
 
-  /// The sum of the bytes of a page from which the checksum of a journal record is made: every 200th byte, counted from
-  /// the end. The page begins at `start` in `bytes`.
+  /// The sum that a journal record's checksum is made from: every 200th byte of the page, counted from its end. The
+  /// page begins at `start` in `bytes`.
   private func counted(_ bytes: ContiguousArray<UInt8>, _ start: Int) -> UInt32 {
     stride(from: format.pageSize - 200, to: 0, by: -200).reduce(0) {
       $0 &+ UInt32(bytes[start + $1])
     }
   }
 
-  /// The four bytes of a number, the highest first.
+  /// Big-endian.
   private static func bytes(of value: UInt32) -> [UInt8] {
     [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
   }

@@ -4,7 +4,6 @@ import _CryptoExtras
 
 /// Decrypts the pages of one file.
 package struct PageCipher: Sendable {
-  /// A page after decryption.
   package struct Page: Sendable {
     /// The page as SQLite would have written it, except for the reserved bytes, which are unchanged.
     package let bytes: [UInt8]
@@ -13,13 +12,12 @@ package struct PageCipher: Sendable {
     package let isAuthentic: Bool
   }
 
-  /// How the file is encrypted.
   package let format: CipherFormat
   private let key: SymmetricKey
   private let codeKey: SymmetricKey
 
-  /// Tries the known formats in all page sizes, until a page of the file matches its authentication code under the key.
-  /// At most twelve pages of the file are tried in each format.
+  /// Finds the known format and page size in which a page of the file matches its authentication code under the key. At
+  /// most twelve pages of the file are tried in each format.
   ///
   /// - Throws: ``CipherError``, such as ``CipherError/Code/noKeyFits``, ``CipherError/Code/tooShort``, or
   ///   ``CipherError/Code/badKey`` when the salt is neither in the file nor in the key; `SQLiteFileError` when the file
@@ -98,8 +96,8 @@ package struct PageCipher: Sendable {
 
   // MARK: - Pages
 
-  /// Whether at least one of a few pages of the file matches its authentication code. The first pages may be damaged,
-  /// so the last page and pages in between are tried, too.
+  /// Whether one of a few pages matches its authentication code. The first pages may be damaged, so the last page and
+  /// pages in between are tried, too.
   private func fits(_ file: ByteFile) throws(SQLiteFileError) -> Bool {
     let size = Int64(format.pageSize)
     let count = min(file.size / size, Int64(UInt32.max))
@@ -115,13 +113,11 @@ package struct PageCipher: Sendable {
     return false
   }
 
-  /// The bytes of a page before its reserved area.
   private var usableLength: Int { format.pageSize - format.reservedLength }
 
   /// The offset in a page at which its encrypted part begins.
   private func start(of number: UInt32) -> Int { number == 1 ? format.clearLength : 0 }
 
-  /// Whether a whole page matches the authentication code at its end.
   private func isAuthentic(_ page: ArraySlice<UInt8>, number: UInt32) -> Bool {
     let vectorEnd = page.startIndex + usableLength + CipherFormat.vectorLength
     let signed = page[(page.startIndex + start(of: number))..<vectorEnd]

@@ -20,7 +20,7 @@ extension Finding.ID {
   package static let pageReferencedTwice = Self(rawValue: "page.referencedTwice")
   /// A page or an overflow chain belongs to another table, and is read for that table only.
   package static let pageOtherTable = Self(rawValue: "page.otherTable")
-  /// A table leads to a page whose first row contains values that SQLite never stores in this table.
+  /// The first row of a page has values that SQLite never stores in the table that leads to the page.
   package static let pageOtherRows = Self(rawValue: "page.otherRows")
   /// Values are zero because a sector of their page was lost.
   package static let pageZeroSector = Self(rawValue: "page.zeroSector")
@@ -41,7 +41,6 @@ extension Finding.ID {
   /// A cell extends past the end of its page.
   package static let cellPastEnd = Self(rawValue: "cell.pastEnd")
 
-  /// The header of a record cannot be read.
   package static let recordBadHeader = Self(rawValue: "record.badHeader")
   /// The values of a record need more bytes than the payload contains.
   package static let recordTruncated = Self(rawValue: "record.truncated")

@@ -44,7 +44,7 @@ public struct Finding: Sendable, Hashable, Codable {
   /// The name of the table that was being read; nil when the finding concerns no table.
   public var table: String?
 
-  /// Creates a finding. A negative `offset` becomes nil.
+  /// A negative `offset` becomes nil.
   package init(
     _ id: ID, _ message: String, severity: Severity = .damage, member: Member = .main,
     page: UInt32? = nil, offset: Int64? = nil, table: String? = nil
@@ -72,15 +72,14 @@ public struct FindingList: Sendable, Equatable {
   public private(set) var count = 0
   /// The number of findings of severity ``Finding/Severity/damage`` that were added, stored or not.
   public private(set) var damageCount = 0
-  /// For each finding in ``kept``, the names of the tables for which the finding was added, as UTF-8. Swift treats some
-  /// names as equal although their bytes differ, so one key may stand for findings about several tables.
+  /// For each finding in ``kept``, the tables for which it was added, as UTF-8: Swift treats some names as equal
+  /// although their bytes differ.
   private var seen: [Finding: Set<[UInt8]>] = [:]
 
-  /// An empty list.
   package init() {}
 
-  /// Adds a finding, unless ``kept`` contains an equal finding. If ``kept`` already contains ``limit`` findings, the
-  /// new one is counted but not stored.
+  /// Adds a finding, unless ``kept`` contains an equal finding. From ``limit`` findings on, a new one is counted but
+  /// not stored.
   package mutating func add(_ finding: Finding) {
     let table = Array((finding.table ?? "").utf8)
     guard seen[finding]?.contains(table) != true else { return }
@@ -92,7 +91,7 @@ public struct FindingList: Sendable, Equatable {
     if finding.severity == .damage { damageCount += 1 }
   }
 
-  /// Adds the findings that another list has stored, and counts those that the other list has not stored.
+  /// Counts also the findings that the other list has not stored.
   package mutating func add(_ other: FindingList) {
     for finding in other.kept { add(finding) }
     count += other.count - other.kept.count

@@ -23,11 +23,11 @@ public final class SQLiteDatabase {
   public let path: String
   /// The part of the write-ahead log that is read.
   public let logView: LogView
-  /// The database header on the newest page 1. It may be in the log or the journal.
+  /// The header on the newest page 1, which may be in the log or the journal.
   package let header: DatabaseHeader
-  /// The write-ahead log; nil if the file is missing, if ``logView`` is `ignore`, or if ``votedLayout`` is not nil.
+  /// Nil if the file is missing, if ``logView`` is `ignore`, or if ``votedLayout`` is not nil.
   package let writeAheadLog: WriteAheadLog?
-  /// The rollback journal; nil if the file is missing, or if ``votedLayout`` is not nil.
+  /// Nil if the file is missing, or if ``votedLayout`` is not nil.
   package let journal: RollbackJournal?
   /// The size of the main file in bytes.
   public let sizeBytes: Int64
@@ -36,19 +36,17 @@ public final class SQLiteDatabase {
   /// The tables of the database, read from its schema table.
   public private(set) var schema: Schema
   /// The layout that was inferred from the pages because the database header is lost or contradicted; usually nil. If
-  /// it is nil, ``header`` is the header on page 1. Otherwise ``header`` contains only the layout and those fields of
-  /// the header on page 1 that could be trusted.
+  /// it is not nil, ``header`` contains only this layout and those fields of page 1 that could be trusted.
   package let votedLayout: FileLayout?
   /// The findings about the opening of the database and about everything that has been read so far.
   public private(set) var findings = FindingList()
 
   private var reader: PageReader
-  /// Determines for which table each page is read.
   private let claims: PageClaims
   package let mainPageCount: UInt32
-  /// Whether the header on page 1 cannot be read at all, so that ``header`` was made from ``votedLayout`` alone.
+  /// Whether ``header`` was made from ``votedLayout`` alone, because the header on page 1 cannot be read at all.
   package let isHeaderLost: Bool
-  /// Whether any pages of the log or the journal are read in place of pages of the main file.
+  /// Whether pages of the log or the journal replace those of the main file.
   package let hasOverlays: Bool
 
   /// Opens the database at `path` and reads its schema.
@@ -106,7 +104,7 @@ public final class SQLiteDatabase {
       pageCount: pageCount, log: log?.value, journal: journal?.value, findings: findings)
   }
 
-  /// Opens a database from its files and reads its schema.
+  /// Reads the schema.
   ///
   /// `header`: the database header on the newest page 1. `overlays`: the pages that replace pages of the main file,
   /// with the newest overlay first. `origin`: the offset of page 1 in the main file.
@@ -198,7 +196,7 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// Creates another reader of the same pages, with its own buffers.
+  /// A reader of the same pages, with its own buffers.
   package func anotherReader() -> PageReader { reader.another() }
 
   // MARK: - Rows
@@ -230,9 +228,9 @@ public final class SQLiteDatabase {
     return (count, highestRowID)
   }
 
-  /// The number of readable rows of a table, the highest row id among them, and, for each integer that occurs in the
-  /// column `column`, the number of rows with this integer. `byInteger` does not count rows with other kinds of values,
-  /// and is empty when `column` is nil.
+  /// Counts readable rows: all, and by the integer in the column `column`. `byInteger` does not count rows with other
+  /// kinds of values, and is empty when `column` is nil. The row id is nil if there are no rows, or if the table is
+  /// WITHOUT ROWID.
   package func rowCounts(of table: Table, byInteger column: Int?) throws(SQLiteFileError) -> (
     count: Int, highestRowID: Int64?, byInteger: [Int64: Int]
   ) {
@@ -244,7 +242,7 @@ public final class SQLiteDatabase {
     )
   }
 
-  /// Passes the records of a table to a receiver. If the table is large, two threads are used.
+  /// Reads on two threads if the table is large.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails. Damage is reported in ``findings``.
   package func read(_ table: Table, by receiver: any RecordReceiver) throws(SQLiteFileError) {
@@ -269,8 +267,7 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// Reads the pages of a table one after the other, except pages that are known; see
-  /// ``BTreeScan/run(root:unless:layout:reader:sink:begin:)``.
+  /// See ``BTreeScan/run(root:unless:layout:reader:sink:begin:)``.
   package func scan<Sink: RecordSink & ~Copyable>(
     _ table: Table, unless isKnown: (UInt32) -> Bool, _ sink: inout Sink,
     begin: (_ page: UInt32, _ place: PageReader.Place) throws(SQLiteFileError) -> Void
@@ -286,7 +283,7 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// Reads the rows of a table. If the table is large, two threads are used.
+  /// Uses only one thread if the table is small.
   private func scanInParallel(
     _ table: Table, _ layout: RowLayout, _ sink: inout ReceivedRecords
   ) throws(SQLiteFileError) {
@@ -307,8 +304,7 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// Adds the findings of a finished scan to ``findings``. Findings about sectors that may be lost are added only if
-  /// the table does not pad its BLOBs with zeros.
+  /// Findings about sectors that may be lost are added only if the table does not pad its BLOBs with zeros.
   private func take(_ scan: borrowing BTreeScan, of table: Table) {
     findings.add(scan.findings)
     guard scan.possibleLosses.count > 0, !padsBlobs(of: table, reader.another()) else { return }
@@ -324,7 +320,7 @@ public final class SQLiteDatabase {
     return scan
   }
 
-  /// Adds findings that were made outside this object, for example by another reader of the same pages.
+  /// Adds findings that were made elsewhere, for example by another reader of the same pages.
   package func add(_ other: FindingList) { findings.add(other) }
 
   private func readRows(
@@ -335,8 +331,8 @@ public final class SQLiteDatabase {
     try scan(table, isRowIDTable, layout, &sink)
   }
 
-  /// The layout of a table's rows, and whether the table has row ids. Without a readable CREATE statement, the root
-  /// page shows whether the table has row ids, and all fields are returned as stored.
+  /// Without a readable CREATE statement, the root page shows whether the table has row ids, and all fields are
+  /// returned as stored.
   package func layout(of table: Table) throws(SQLiteFileError) -> (RowLayout, isRowIDTable: Bool) {
     if let definition = table.definition {
       return (RowLayout(definition), !definition.isWithoutRowID)
@@ -372,8 +368,8 @@ public final class SQLiteDatabase {
     return (file, journal)
   }
 
-  /// Opens a file beside the database; nil when it does not exist or is empty. If the file exists but cannot be opened,
-  /// an error is thrown, because rows that are read without the file could be wrong.
+  /// Nil when the file does not exist or is empty. If the file exists but cannot be opened, an error is thrown, because
+  /// rows that are read without the file could be wrong.
   package static func companion(_ path: String) throws(SQLiteFileError) -> ByteFile? {
     do throws(SQLiteFileError) {
       let file = try ByteFile(path)
@@ -384,8 +380,8 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// The database header on the newest page 1. If the page size in the header on the log's page 1 differs from the page
-  /// size of the log itself, the log will not be used, so its page 1 is ignored. The same applies to the journal.
+  /// The header on the newest page 1. The log's page 1 is ignored if it states another page size than the log itself,
+  /// because the log will then not be used. The same applies to the journal.
   private static func header(
     of main: ByteFile, _ journal: (file: ByteFile, value: RollbackJournal)?,
     _ log: (file: ByteFile, value: WriteAheadLog)?
@@ -409,7 +405,7 @@ public final class SQLiteDatabase {
     return try header(in: main, at: 0, of: main)
   }
 
-  /// Reads the database header at `offset` in `file`. `side`: its name in messages unless it is the main file.
+  /// `side`: the name of `file` in messages unless it is the main file.
   private static func header(
     in file: ByteFile, at offset: Int64, of main: ByteFile, _ side: String? = nil
   ) throws(SQLiteFileError) -> DatabaseHeader {
@@ -460,7 +456,7 @@ public final class SQLiteDatabase {
 }
 
 extension Finding {
-  /// The finding about an empty main file. SQLite's pager deletes a log beside an empty main file.
+  /// SQLite's pager deletes a log beside an empty main file.
   package static var mainEmpty: Finding {
     Finding(
       .fileMainEmpty,
@@ -468,8 +464,7 @@ extension Finding {
       offset: 0)
   }
 
-  /// The finding about an overflow chain that continues after the end of the payload. `place`: the location of the
-  /// cell.
+  /// `place`: the location of the cell.
   package static func chainTooLong(_ page: UInt32, _ place: PageReader.Place, _ table: String?)
     -> Finding
   {
@@ -478,7 +473,6 @@ extension Finding {
       member: place.member, page: page, offset: place.offset, table: table)
   }
 
-  /// The finding about a leaf whose first row contains values that SQLite never stores in the table.
   package static func otherRows(_ page: UInt32, _ place: PageReader.Place, _ table: String?)
     -> Finding
   {

@@ -47,7 +47,6 @@ public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertib
   /// The system's error number; nil when the system reported none.
   public let systemError: Int32?
 
-  /// Creates an error. Properties that are not known are nil.
   package init(
     _ code: Code, _ message: String, path: String? = nil, offset: Int64? = nil,
     systemError: Int32? = nil

@@ -1,18 +1,18 @@
 package import RowText
 public import SQLiteFile
 
-/// A database file that is read page by page. In this way, rows are found although the header, the schema or the
-/// b-trees are damaged, and deleted rows are found too.
+/// A database file that is read page by page, so that rows are found although the header, the schema or the b-trees are
+/// damaged. Deleted rows are found too.
 ///
-/// No single source is trusted: all pages vote on page size, encoding and the position of page 1. If a b-tree or the
-/// pointer map leads to a page, that decides which table the page belongs to. Otherwise the rows on the page decide.
+/// All pages vote on page size, encoding and the position of page 1. The b-tree or the pointer map that leads to a page
+/// decides which table the page belongs to. Otherwise the rows on the page decide.
 ///
 /// The files are never written to. Do not open a file that this process also has open through SQLite: when this class
 /// closes the file, SQLite loses its locks on the file.
 public final class DamagedDatabase {
   /// The path of the main file.
   public let path: String
-  /// The facts that are needed to read pages, for example the page size and the encoding, and the source of each fact.
+  /// Page size, encoding and other facts that are needed to read pages, and the source of each.
   package let layout: FileLayout
   /// The number of pages of the database, including missing pages.
   public let pageCount: UInt32
@@ -22,7 +22,7 @@ public final class DamagedDatabase {
   package private(set) var schemaEntries: [SchemaEntry] = []
   /// The leaves of the schema table, without page 1.
   var schemaLeaves: [UInt32] = []
-  /// Whether no page is rejected. A page is rejected if it contradicts the keys of the b-tree that leads to it.
+  /// Whether no page contradicts the keys of the b-tree that leads to it.
   var isInPlace: Bool { census.rejected.isEmpty }
   /// The findings that have been made until now.
   public internal(set) var findings = FindingList()
@@ -31,61 +31,56 @@ public final class DamagedDatabase {
   var census: PageCensus
   let map: PointerMap
   let sides: SideFiles?
-  /// The ordinary reader: the same file, opened in the way SQLite reads it; nil if the file cannot be opened in this
-  /// way.
+  /// The same file, opened in the way SQLite reads it; nil if that is not possible.
   let plain: SQLiteDatabase?
-  /// The ordinary reader (``plain``), but nil if bytes were lost from the file or inserted: then pages are not at the
-  /// offsets that follow from their numbers.
+  /// ``plain``, but nil if bytes were lost from the file or inserted: then pages are not at the offsets that follow
+  /// from their numbers.
   var plainInPlace: SQLiteDatabase? { layout.shift == nil ? plain : nil }
   /// The overflow pages of the live rows that have been read.
   var claimed: PageSet
-  /// Pages that have been read and have no free space in which a deleted row could be.
+  /// Pages without free space in which a deleted row could be.
   var withoutDeletedRows: PageSet
-  /// Leaves whose rows have been read without any doubt.
+  /// Leaves that were read without any doubt.
   var sound: PageSet
-  /// Leaves that are not live, but whose rows the ordinary reader returns. These rows are marked as contradicted.
+  /// Leaves that are not live, but whose rows ``plain`` returns. These rows are marked as contradicted.
   var contradicted: PageSet
   var shapes: [RowShape] = []
-  /// Two facts from the pointer map. `mappedParents`: the pages that are parents of b-tree pages. `mappedTreePages`:
-  /// all b-tree pages, including root pages.
+  /// What the pointer map says: the parents of b-tree pages, and all b-tree pages, including root pages.
   var mappedParents: PageSet
   var mappedTreePages: PageSet
-  /// Rejected pages that may have been rejected wrongly, because the interior page that contradicts them is an orphan,
-  /// or because more than a third of the pages that it leads to are wrong.
+  /// Pages that may have been rejected wrongly: the interior page that contradicts them is an orphan, or more than a
+  /// third of the pages that it leads to are wrong.
   var doubtfullyRejected: PageSet
-  /// For each page, the number of times it was read to judge whether it belongs where a b-tree leads to it; see
-  /// ``mayJudge(_:)``.
+  /// How often each page was read to judge whether it belongs where a b-tree leads to it; see ``mayJudge(_:)``.
   var judgements: PageValues<UInt8>
-  /// Leaves that have changed places with a leaf of another table, so that each has rows of the other table.
+  /// Leaves that have changed places with a leaf of another table.
   var exchanged: Set<UInt32> = []
-  /// For each page number, the number of table pages that have this page as their parent in the pointer map and that no
-  /// b-tree leads to. Nil until it is first needed.
+  /// For each page number, how many table pages name it as their parent in the pointer map without a b-tree that leads
+  /// to them. Nil until it is first needed.
   var mappedChildren: PageValues<UInt32>?
   /// The b-trees that were walked, by the root page that the schema names.
   var walks: [UInt32: WalkedTree] = [:]
-  /// The range of row ids that belong to a leaf, by page number. Only leaves that may also have rows of other pages, or
-  /// rows of an earlier state, have a range. `narrowedByKeys`: the range that follows from the keys that lead to the
-  /// leaf. `narrowed`: the range that follows from all evidence.
+  /// The row ids that belong to a leaf, by page number, for leaves that may also have rows of other pages or of an
+  /// earlier state. `narrowedByKeys` follows from the keys that lead to the leaf, `narrowed` from all evidence.
   var narrowedByKeys: [UInt32: ClosedRange<Int64>] = [:]
   var narrowed: [UInt32: ClosedRange<Int64>] = [:]
-  /// Pages that are in the right place although keys of their parent contradict them, because these keys are wrong.
+  /// Pages in the right place, which wrong keys of their parent contradict.
   var falselyKeyed: Set<UInt32> = []
-  /// `isSchemaWhole`: whether the entire schema can be read. `isWhole`: whether the entire schema can be read and the
-  /// b-trees of all tables are complete.
+  /// `isSchemaWhole`: whether the entire schema can be read. `isWhole`: whether the b-trees of all tables are complete,
+  /// too.
   var isSchemaWhole = false
   var isWhole = false
-  /// Whether the freelist can be followed to its end, and has the number of pages that the header states.
+  /// Whether the freelist has an end, and as many pages as the header states.
   var isFreelistSound = false
-  /// Indexes into ``tables``, by root page. `roots`: the tables that the schema names for the root pages. `owners`: the
-  /// tables that the b-trees below the root pages were finally assigned to.
+  /// Indexes into ``tables``, by root page: as the schema names them (`roots`), and as the b-trees were finally
+  /// assigned (`owners`).
   var roots: [UInt32: Int] = [:]
   var owners: [UInt32: Int] = [:]
-  /// For each table, the most frequent serial types of the first field of its rows. Nil until these types have been
-  /// counted.
+  /// For each table, the most frequent serial types of the first field of its rows. Nil until they have been counted.
   var firstTypes: [[UInt64]]?
   var layouts: [RowLayout] = []
-  /// Whether the schema cookie counts more changes than the known schema entries explain. If it does, the database may
-  /// have had tables that no remaining entry names.
+  /// Whether the schema cookie counts more changes than the known schema entries explain. Then there may have been
+  /// tables that no entry names.
   private(set) var hasUnknownTables = false
   let maxPayload: Int
 
@@ -157,8 +152,8 @@ public final class DamagedDatabase {
 
   /// The table that a schema entry describes; nil if the entry contradicts itself.
   ///
-  /// `dropped`: deleted schema entries. If the CREATE statement of `entry` cannot be used, the statement of a deleted
-  /// entry with the same root page and the same name is used instead.
+  /// `dropped`: deleted schema entries. If the CREATE statement of `entry` cannot be used, that of a deleted entry with
+  /// the same root page and name is used.
   private func table(
     of entry: SchemaEntry, _ dropped: [SchemaEntry], _ repair: inout SchemaRepair
   ) throws(SQLiteFileError) -> ExpectedTable? {
@@ -174,7 +169,7 @@ public final class DamagedDatabase {
       case .contradicts: finding = .tooFewColumns(entry.name)
       }
     }
-    // The schema entry of a table has the table's name twice. If the two names differ, neither can be trusted.
+    // A table's schema entry has its name twice. If the two names differ, neither can be trusted.
     guard SQLName.isSame(entry.name, entry.tableName) else { return nil }
     findings.add(finding)
     // A deleted entry with the same name and root page may have a readable statement for this table.
@@ -193,7 +188,7 @@ public final class DamagedDatabase {
       isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(root)))
   }
 
-  /// Returns the schema entries as SQLite wrote them: bits that were flipped by damage are flipped back.
+  /// Flips back the bits that damage has flipped.
   private func repaired(_ entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
     var repair = SchemaRepair()
     let repaired = try repairRoots(of: repair.repaired(entries))
@@ -203,7 +198,6 @@ public final class DamagedDatabase {
     return repaired
   }
 
-  /// Adds the schema entries and the schema findings of the ordinary reader.
   private func takePlainSchema() {
     guard let plain else { return }
     for finding in plainInPlace?.findings.kept ?? []
@@ -216,8 +210,8 @@ public final class DamagedDatabase {
     }
   }
 
-  /// Returns the surveyed layout. Page 2 would be the first pointer-map page. If it is a table leaf with rows instead,
-  /// the layout is returned without a pointer map.
+  /// Page 2 would be the first pointer-map page. If it is a table leaf with rows, the layout is returned without a
+  /// pointer map.
   private static func withoutFalseMap(_ survey: FileSurvey) throws(SQLiteFileError) -> FileLayout {
     var layout = survey.layout
     guard layout.hasPointerMap else { return layout }
@@ -243,12 +237,10 @@ public final class DamagedDatabase {
   /// The maximum number of tables that pages are assigned to. SQLite has no such limit, but no app has so many tables.
   static let maxTables = 16_384
 
-  /// Sets the tables that the file is expected to have, and assigns pages to them. Tables after the first ``maxTables``
-  /// are ignored.
+  /// Sets the tables that the file is expected to have, and assigns pages to them. Only the first ``maxTables`` count.
   package func expect(_ tables: [ExpectedTable]) throws(SQLiteFileError) {
     var tables = Array(tables.prefix(Self.maxTables))
-    // If the schema gives only the name and the root page of a table, a description of this table from another source
-    // is used for this root page.
+    // A table of which the schema gives only name and root page gets its description from another source.
     for place in tables.indices where !tables[place].isDescribed {
       guard
         let other = tables.firstIndex(where: {
@@ -286,8 +278,7 @@ public final class DamagedDatabase {
 
   // MARK: - Rows
 
-  /// Replaces the findings by `earlier`, an older copy of the findings. Then a second reading of the rows does not add
-  /// the same findings twice.
+  /// Returns to earlier findings, so that a second reading of the rows does not add the same findings twice.
   package func takeBack(to earlier: FindingList) { findings = earlier }
 
   /// The kinds of rows that a caller can ask for.
@@ -337,7 +328,7 @@ public final class DamagedDatabase {
     try sink.finish()
   }
 
-  /// The indexes, in ``tables``, of the tables with these names; nil, for all tables, if `names` is nil. Names are
+  /// The tables with these names, as indexes into ``tables``; nil, for all tables, if `names` is nil. Names are
   /// compared byte by byte.
   func places(_ names: [String]?) -> Set<Int>? {
     names.map { names in
@@ -353,8 +344,7 @@ public final class DamagedDatabase {
     try emitRest(selection, wanted, &sink)
   }
 
-  /// Passes to the sink those of the selected rows that are not live. For `.live`, passes no rows, and only adds the
-  /// findings of the ordinary reader.
+  /// Sends the selected rows that are not live. For `.live`, only adds the findings of the ordinary reader.
   func emitRest<Sink: RecoverySink & ~Copyable>(
     _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -370,7 +360,7 @@ public final class DamagedDatabase {
     }
   }
 
-  /// Passes to the sink the rows that SQLite reads, but that were not found by reading page by page.
+  /// Sends the rows that SQLite reads, but that were not found page by page.
   func emitContradicted<Sink: RecoverySink & ~Copyable>(
     _ wanted: Set<Int>?, isForFreshFile: Bool = false, _ sink: inout Sink
   ) throws(SQLiteFileError) {

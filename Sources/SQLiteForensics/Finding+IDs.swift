@@ -1,16 +1,14 @@
 package import SQLiteFile
 import SafeText
 
-/// The ids of findings that the check makes, and of findings that are made while a damaged file is read. Also the ids
-/// of the parts that the check does not examine.
+/// Findings of the check and of the reading of damaged files, and parts that the check does not examine.
 extension Finding.ID {
   /// Note: bytes follow the last page that the header counts.
   package static let fileTrailing = Self(rawValue: "file.trailing")
-  /// The first bytes of the database are missing. The page numbers show how many bytes these are.
+  /// The first bytes of the database are missing. The page numbers show how many.
   package static let fileHeadMissing = Self(rawValue: "file.headMissing")
-  /// Bytes that do not belong to the database come before the first page of the database.
+  /// Bytes of something else come before the first page of the database.
   package static let fileHeadMoved = Self(rawValue: "file.headMoved")
-  /// In the middle of the file, bytes were lost or inserted.
   package static let fileShifted = Self(rawValue: "file.shifted")
 
   /// The payload fractions in the header are not the fractions that SQLite requires.
@@ -27,7 +25,7 @@ extension Finding.ID {
   package static let headerBadAutoVacuum = Self(rawValue: "header.badAutoVacuum")
   /// The highest root page of the schema is not the highest root page that the header states.
   package static let headerBadLargestRoot = Self(rawValue: "header.badLargestRoot")
-  /// Note: the last writer did not update the page count in the header, so the page count follows from the file's size.
+  /// Note: the last writer did not update the page count in the header, so it follows from the file's size.
   package static let headerStaleCount = Self(rawValue: "header.staleCount")
   /// The header is lost or invalid; page size and encoding are taken from the pages.
   package static let headerUnreadable = Self(rawValue: "header.unreadable")
@@ -71,10 +69,8 @@ extension Finding.ID {
   /// A b-tree leads to a page that is not a b-tree page, or on which no row can be read.
   package static let pageUnreadable = Self(rawValue: "page.unreadable")
 
-  /// The leaves of a b-tree are not all at the same depth.
   package static let treeUnevenDepth = Self(rawValue: "tree.unevenDepth")
 
-  /// Two cells share bytes.
   package static let cellOverlap = Self(rawValue: "cell.overlap")
 
   /// The chain of freeblocks on a page leads backwards or outside the page.

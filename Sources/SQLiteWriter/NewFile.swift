@@ -8,12 +8,10 @@ import SafeText
 /// All names are looked up in the folder that was opened when the file was created. If another process replaces the
 /// folder, for example by a symbolic link, files in the new folder are not touched.
 final class NewFile {
-  /// The suffixes of the names of the files that SQLite creates beside a database.
   static let sidecarSuffixes = ["-journal", "-wal", "-shm"]
 
   /// The path of the folder, with every symbolic link resolved.
   let folder: String
-  /// The name of the file: the last component of its path.
   let name: String
   /// The descriptor of the open folder.
   private let descriptor: Int32
@@ -63,7 +61,6 @@ final class NewFile {
     _ = close(descriptor)
   }
 
-  /// Creates an empty file in an open folder. Returns its descriptor and its identity.
   private static func make(_ name: String, in folder: Int32, mode: UInt16, _ path: String)
     throws(SQLiteWriterError) -> (descriptor: Int32, FileStatus)
   {
@@ -98,7 +95,6 @@ final class NewFile {
     FileStatus.found(path)?.isSameFile(as: status) == true
   }
 
-  /// Whether a name in the open folder refers to the file that was created.
   private func isOurs(_ name: String) -> Bool {
     FileStatus.found(name, in: descriptor)?.isSameFile(as: status) == true
   }
@@ -177,7 +173,7 @@ final class NewFile {
     return SafeRemoval.remove(name, in: descriptor, of: status) == .removed
   }
 
-  /// Syncs the folder, so that its entries are durable. Returns the error number of a failure, or nil.
+  /// Returns the error number of a failure, or nil.
   func synchronizeFolder() -> Int32? { SystemCalls.synchronize(descriptor) }
 
   private static func resolved(_ folder: String) -> String? {

@@ -8,21 +8,19 @@ package struct RowBinding {
   /// Begins with the first parameter of a statement. The statement must have been reset after its last step.
   package init(_ statement: SQLiteStatement) { self.statement = statement }
 
-  /// Binds NULL to the next parameter.
   package mutating func null() {
     note { statement, index throws(SQLiteWriterError) in
       try statement.bindNull(at: index)
     }
   }
 
-  /// Binds an integer to the next parameter.
   package mutating func integer(_ value: Int64) {
     note { statement, index throws(SQLiteWriterError) in
       try statement.bind(integer: value, at: index)
     }
   }
 
-  /// Binds a float to the next parameter. SQLite stores NaN as NULL.
+  /// SQLite stores NaN as NULL.
   package mutating func real(_ value: Double) {
     note { statement, index throws(SQLiteWriterError) in
       try statement.bind(real: value, at: index)
@@ -36,7 +34,6 @@ package struct RowBinding {
     }
   }
 
-  /// Binds a copy of a string to the next parameter.
   package mutating func string(_ string: String) {
     note { statement, index throws(SQLiteWriterError) in
       try statement.bind(string: string, at: index)
@@ -57,8 +54,6 @@ package struct RowBinding {
     try statement.run()
   }
 
-  /// Checks that all values so far were bound without a failure.
-  /// - Throws: the first failure to bind.
   package func check() throws(SQLiteWriterError) {
     if let failure { throw failure }
   }

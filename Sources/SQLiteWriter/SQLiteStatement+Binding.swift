@@ -9,11 +9,8 @@ private func copied() -> sqlite3_destructor_type {
 }
 
 extension SQLiteStatement {
-  /// Resets the statement and binds one value to each parameter.
-  ///
-  /// - Parameter values: the values, one for each parameter.
-  /// - Throws: `parameters` when the number of values differs from the number of parameters, in which case nothing is
-  ///   bound; `closed`; `tooBig`.
+  /// Resets the statement and binds one value to each parameter. Throws `parameters` when the number of values differs
+  /// from the number of parameters, in which case nothing is bound; `closed`; `tooBig`.
   package func bind(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
     _ = unsafe try live()
     guard values.count == parameterCount else {
@@ -31,12 +28,8 @@ extension SQLiteStatement {
     }
   }
 
-  /// Binds a value. The statement must have been reset after its last step.
-  ///
-  /// - Parameters:
-  ///   - value: the value to bind. NaN becomes NULL.
-  ///   - index: the number of the parameter, from 1.
-  /// - Throws: `parameters` when there is no such parameter; `closed`; `tooBig`.
+  /// Binds a value; NaN becomes NULL. The statement must have been reset after its last step. Throws `parameters` when
+  /// there is no such parameter; `closed`; `tooBig`.
   package func bind(_ value: SQLiteValue, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe Self.bind(value, handle, index))
@@ -55,31 +48,28 @@ extension SQLiteStatement {
     }
   }
 
-  /// Binds NULL to the parameter with the given number, counted from 1.
   package func bindNull(at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe sqlite3_bind_null(handle, index))
   }
 
-  /// Binds an integer to the parameter with the given number, counted from 1.
   package func bind(integer: Int64, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe sqlite3_bind_int64(handle, index, integer))
   }
 
-  /// Binds a floating-point number to the parameter with the given number, counted from 1. SQLite stores NaN as NULL.
+  /// SQLite stores NaN as NULL.
   package func bind(real: Double, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe sqlite3_bind_double(handle, index, real))
   }
 
-  /// Binds UTF-8 text to the parameter with the given number, counted from 1. SQLite copies the bytes of the span.
+  /// Binds UTF-8 text. SQLite copies the bytes of the span.
   package func bind(text: RawSpan, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe text.withUnsafeBytes { unsafe Self.bind(text: $0, handle, index) })
   }
 
-  /// Binds a Swift string as UTF-8 to the parameter with the given number, counted from 1.
   package func bind(string: String, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     var string = string
@@ -89,8 +79,7 @@ extension SQLiteStatement {
       })
   }
 
-  /// Binds bytes, as a blob, to the parameter with the given number, counted from 1. SQLite copies the bytes of the
-  /// span.
+  /// SQLite copies the bytes of the span.
   package func bind(blob: RawSpan, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe blob.withUnsafeBytes { unsafe Self.bind(blob: $0, handle, index) })

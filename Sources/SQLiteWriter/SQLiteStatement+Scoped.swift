@@ -9,17 +9,15 @@ extension SQLiteStatement {
     fileprivate let count: Int
     fileprivate var result = SQLITE_OK
 
-    /// Binds NULL to the parameter with the given number, counted from 1.
     package mutating func null(at index: Int) {
       note(unsafe sqlite3_bind_null(handle, Int32(truncatingIfNeeded: index)))
     }
 
-    /// Binds an integer to the parameter with the given number, counted from 1.
     package mutating func integer(_ value: Int64, at index: Int) {
       note(unsafe sqlite3_bind_int64(handle, Int32(truncatingIfNeeded: index), value))
     }
 
-    /// Binds a float to the parameter with the given number, counted from 1. SQLite stores NaN as NULL.
+    /// SQLite stores NaN as NULL.
     package mutating func real(_ value: Double, at index: Int) {
       note(unsafe sqlite3_bind_double(handle, Int32(truncatingIfNeeded: index), value))
     }
@@ -79,12 +77,9 @@ extension SQLiteStatement {
   }
 
   /// Binds one row, runs the statement until it ends, resets it and clears the bindings. Texts and blobs are not copied
-  /// before SQLite builds the record.
+  /// before SQLite builds the record. Throws `closed`, or what SQLite reports. No value remains bound.
   ///
-  /// - Parameters:
-  ///   - bytes: the bytes that contain all texts and blobs of the row.
-  ///   - bind: binds each parameter.
-  /// - Throws: `closed`, or what SQLite reports. No value remains bound.
+  /// `bytes`: contains all texts and blobs of the row.
   package func run(over bytes: RawSpan, _ bind: (inout ScopedBinding) -> Void)
     throws(SQLiteWriterError)
   {

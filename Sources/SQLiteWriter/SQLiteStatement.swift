@@ -22,7 +22,6 @@ import CSQLite
     finalize()
   }
 
-  /// The number of the statement's parameters.
   package var parameterCount: Int {
     guard let handle = unsafe handle else { return 0 }
     return Int(unsafe sqlite3_bind_parameter_count(handle))
@@ -45,23 +44,19 @@ import CSQLite
     }
   }
 
-  /// Resets the statement, so that it can run again. Bound values remain bound.
+  /// Bound values remain bound.
   package func reset() {
     guard let handle = unsafe handle else { return }
     _ = unsafe sqlite3_reset(handle)
   }
 
-  /// Binds values, runs the statement until it ends, and resets it, for example to insert one row.
-  ///
-  /// - Parameter values: the values, one for each parameter.
-  /// - Throws: `parameters` when the number of values differs from the number of parameters; `closed`; or what SQLite
-  ///   reports.
+  /// Binds one value to each parameter, runs the statement until it ends, and resets it. Throws `parameters` when the
+  /// number of values differs from the number of parameters; `closed`; or what SQLite reports.
   package func run(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
     try bind(values)
     try run()
   }
 
-  /// Runs the statement with the bound values until it ends, and resets it.
   package func run() throws(SQLiteWriterError) {
     while try step() {}
     reset()
@@ -85,7 +80,7 @@ import CSQLite
 
   // MARK: - Columns
 
-  /// The number of columns in a row; 0 for a statement that returns no rows.
+  /// 0 for a statement that returns no rows.
   package var columnCount: Int {
     guard let handle = unsafe handle else { return 0 }
     return Int(unsafe sqlite3_column_count(handle))
@@ -98,10 +93,8 @@ import CSQLite
     return (0..<count).map { value(at: $0) }
   }
 
-  /// A value of the current row, in its own storage class. Text is returned as UTF-8.
-  ///
-  /// - Parameter column: the index of the column, from 0.
-  /// - Returns: the value; null when there is no such column or no row.
+  /// A value of the current row, in its own storage class. Text is returned as UTF-8. Null when there is no such column
+  /// or no row.
   package func value(at column: Int) -> SQLiteValue {
     guard let (handle, index) = unsafe position(column) else { return .null }
     return unsafe Self.value(handle, index)

@@ -1,8 +1,6 @@
 /// A value in one of the five storage classes of SQLite (<https://sqlite.org/datatype3.html>).
 package enum SQLiteValue: Sendable, Hashable {
-  /// SQL NULL.
   case null
-  /// A 64-bit signed integer.
   case integer(Int64)
   /// A 64-bit IEEE 754 number. SQLite has no NaN: it stores NULL when NaN is bound, so NaN is never read. Infinities
   /// and subnormal numbers are preserved. Negative zero may be read as zero.
@@ -11,10 +9,8 @@ package enum SQLiteValue: Sendable, Hashable {
   /// the bytes unchanged, even if they are not valid UTF-8. A UTF-16 database converts them, and replaces each invalid
   /// sequence by U+FFFD.
   case text([UInt8])
-  /// Bytes, stored unchanged.
   case blob([UInt8])
 
-  /// Creates a text value from a Swift string.
   package static func string(_ string: String) -> SQLiteValue {
     .text([UInt8](string.utf8))
   }

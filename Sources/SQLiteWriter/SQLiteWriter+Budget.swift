@@ -31,7 +31,7 @@ import CSQLite
     return start
   }
 
-  /// - Returns: the CPU time since `start`, in seconds.
+  /// Returns the CPU time since `start`, in seconds.
   fileprivate func end(_ handle: OpaquePointer, since start: UInt64) -> Double {
     unsafe sqlite3_progress_handler(handle, 0, nil, nil)
     let now = Self.now
@@ -46,12 +46,7 @@ extension SQLiteWriter {
   ///
   /// If a statement that writes is interrupted, the whole transaction is rolled back.
   ///
-  /// - Parameters:
-  ///   - seconds: the CPU time that is allowed, in seconds. The time that `body` uses is subtracted, even if `body`
-  ///     throws.
-  ///   - body: the work.
-  /// - Returns: what `body` returns.
-  /// - Throws: what `body` throws.
+  /// `seconds`: the CPU time that is allowed. The time that `body` uses is subtracted, even if `body` throws.
   package func limited<R>(to seconds: inout Double, _ body: () throws(SQLiteWriterError) -> R)
     throws(SQLiteWriterError) -> R
   {

@@ -36,10 +36,7 @@ extension SQLiteWriter {
       ? name : PathText.joined(PathText.folder(of: path), name)
   }
 
-  /// Checks that nothing exists at a path, nor at this path with one of SQLite's suffixes `-journal`, `-wal` and
-  /// `-shm`.
-  ///
-  /// - Throws: `exists` when something exists at one of these paths.
+  /// Throws `exists` when something exists at a path, or at this path with the suffix `-journal`, `-wal` or `-shm`.
   package static func checkFree(_ path: String) throws(SQLiteWriterError) {
     for suffix in [""] + NewFile.sidecarSuffixes where FileStatus.found(path + suffix) != nil {
       throw taken(path, suffix)
@@ -57,7 +54,6 @@ extension SQLiteWriter {
 }
 
 extension NewFile {
-  /// Syncs the content of the file to the storage medium.
   func synchronize() throws(SQLiteWriterError) {
     let (descriptor, _) = try opened(O_RDONLY)
     defer { _ = close(descriptor) }

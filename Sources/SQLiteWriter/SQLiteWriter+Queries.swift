@@ -16,12 +16,8 @@ extension SQLiteWriter {
     }
   }
 
-  /// Compiles one statement for repeated use.
-  ///
-  /// - Parameter sql: exactly one statement, with `?` in place of each value.
-  /// - Returns: the statement. NULL is bound to each parameter.
-  /// - Throws: `refused` when the SQL contains no statement or more than one; `embeddedNUL`, `closed`, or what SQLite
-  ///   reports.
+  /// Compiles exactly one statement for repeated use. NULL is bound to each parameter. Throws `refused` when the SQL
+  /// contains no statement or more than one; `embeddedNUL`, `closed`, or what SQLite reports.
   package func prepare(_ sql: String) throws(SQLiteWriterError) -> SQLiteStatement {
     let (statement, rest) = try compile([UInt8](sql.utf8)[...])
     guard let statement else { throw countError(sql) }
@@ -47,13 +43,8 @@ extension SQLiteWriter {
     while try statement.step() {}
   }
 
-  /// Runs a query and returns all its rows, for checks of what was written.
-  ///
-  /// - Parameters:
-  ///   - sql: one statement.
-  ///   - values: the values, one for each `?` in the SQL.
-  /// - Returns: the rows in the order of the query, held in memory; empty when the query returns no rows.
-  /// - Throws: `refused`, `parameters`, `embeddedNUL`, `closed`, or what SQLite reports.
+  /// Runs one statement, with a value for each `?`, and returns all its rows, held in memory. Throws `refused`,
+  /// `parameters`, `embeddedNUL`, `closed`, or what SQLite reports.
   package func rows(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteWriterError)
     -> [[SQLiteValue]]
   {
@@ -99,11 +90,7 @@ extension SQLiteWriter {
   private static let smallBytes: Int64 = 32 << 20
 
   /// The extent of the check of a finished file before the file gets its final name: `integrity_check` for a small file
-  /// or on request, otherwise `quick_check`.
-  ///
-  /// - Parameter verifies: whether a full check was requested regardless of the size of the file.
-  /// - Returns: the extent, for ``check(_:)``.
-  /// - Throws: what SQLite reports.
+  /// or if `verifies` is true, otherwise `quick_check`.
   package func finalCheckDepth(verifies: Bool) throws(SQLiteWriterError) -> CheckDepth {
     guard !verifies, case .integer(let count)? = try rows("PRAGMA page_count").first?.first,
       count > Self.smallBytes / Int64(options.pageSize)
@@ -111,11 +98,8 @@ extension SQLiteWriter {
     return .quick
   }
 
-  /// Runs SQLite's own check of the database.
-  ///
-  /// - Parameter depth: the extent of the check.
-  /// - Returns: SQLite's messages about faults, at most 100; empty when the database is intact.
-  /// - Throws: what SQLite reports, except corruption, which is returned as a message.
+  /// Runs SQLite's own check of the database. Returns SQLite's messages about faults, at most 100; empty when the
+  /// database is intact. Corruption that stops the check is returned as a message, too. Other errors are thrown.
   package func check(_ depth: CheckDepth = .full) throws(SQLiteWriterError) -> [String] {
     let rows: [[SQLiteValue]]
     do {

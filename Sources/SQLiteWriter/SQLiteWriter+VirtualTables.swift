@@ -2,13 +2,8 @@ import CSQLite
 
 extension SQLiteWriter {
   /// Adds a virtual table to the schema without running the table's module. The ordinary tables that contain the
-  /// virtual table's content must already exist. Adding virtual tables must be the last step of writing a file.
-  ///
-  /// - Parameters:
-  ///   - name: the name of the virtual table.
-  ///   - sql: the `CREATE VIRTUAL TABLE` statement of the table.
-  /// - Throws: `refused` when the statement is not CREATE VIRTUAL TABLE or creates a table with another name; what
-  ///   SQLite reports.
+  /// virtual table's content must already exist. Adding virtual tables must be the last step of writing a file. Throws
+  /// `refused` when `sql` is not CREATE VIRTUAL TABLE or creates a table with another name; what SQLite reports.
   package func registerVirtualTable(_ name: String, sql: String) throws(SQLiteWriterError) {
     let words = sql.split(maxSplits: 3, whereSeparator: \.isWhitespace).prefix(3)
     guard words.map({ $0.uppercased() }) == ["CREATE", "VIRTUAL", "TABLE"],

@@ -10,7 +10,6 @@ import CSQLite
 @safe package final class SQLiteWriter {
   /// The path of the database, absolute and without symbolic links.
   package let path: String
-  /// The options with which the database was created.
   package let options: Options
 
   let file: NewFile
@@ -59,12 +58,10 @@ import CSQLite
     release()
   }
 
-  /// Whether the database is open: neither `close()` nor `discard()` has been called.
   package var isOpen: Bool {
     unsafe handle != nil
   }
 
-  /// Whether a transaction has begun and has been neither committed nor rolled back.
   package var isInTransaction: Bool {
     guard let handle = unsafe handle else { return false }
     return unsafe sqlite3_get_autocommit(handle) == 0

@@ -10,7 +10,6 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
     /// A stable, dotted name, for example `writer.exists`.
     package let rawValue: String
 
-    /// Creates a code with a stable, dotted name.
     package init(rawValue: String) {
       self.rawValue = rawValue
     }
@@ -25,9 +24,7 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
     package static let replaced = Code(rawValue: "writer.replaced")
     /// The value of an option is outside the range that SQLite allows, or SQLite did not accept it.
     package static let badOption = Code(rawValue: "writer.badOption")
-    /// The writer or the statement has been closed.
     package static let closed = Code(rawValue: "writer.closed")
-    /// A transaction is open although the operation requires that none is open.
     package static let transactionOpen = Code(rawValue: "writer.transactionOpen")
     /// The number of values differs from the number of the statement's parameters, or there is no parameter with the
     /// given number.
@@ -50,7 +47,6 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
     /// SQLite reports an error for which there is no code of its own here; see `resultCode`.
     package static let sqlite = Code(rawValue: "writer.sqlite")
 
-    /// The kind of failure that a result code of SQLite stands for.
     init(result: Int32) {
       self =
         switch result & 0xff {
@@ -66,7 +62,6 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
     }
   }
 
-  /// The kind of failure.
   package let code: Code
   /// SQLite's extended result code (<https://sqlite.org/rescode.html>); nil when the failure was not reported by
   /// SQLite.
@@ -77,7 +72,6 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
   package let message: String
   /// The beginning of the SQL, with its literals masked; nil when the failure does not concern any SQL.
   package let sql: String?
-  /// The path of the database.
   package let path: String
 
   init(
@@ -92,12 +86,10 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
     self.path = path
   }
 
-  /// SQLite's primary result code, which is the low byte of `resultCode`.
   package var primaryResultCode: Int32? {
     resultCode.map { $0 & 0xff }
   }
 
-  /// The code, message, result code, system error, SQL and path in one line.
   package var description: String {
     var text = "\(code.rawValue): \(message)"
     if let resultCode { text += " (SQLite \(resultCode))" }

@@ -30,19 +30,14 @@ extension SQLiteWriter {
     package enum Encoding: String, Sendable, Hashable {
       /// UTF-8, which is what Core Data uses.
       case utf8 = "UTF-8"
-      /// UTF-16, little-endian.
       case utf16LittleEndian = "UTF-16le"
-      /// UTF-16, big-endian.
       case utf16BigEndian = "UTF-16be"
     }
 
     /// The page size in bytes: a power of two from 512 to 65,536.
     package var pageSize: Int
-    /// The journal that protects a transaction.
     package var journalMode: JournalMode
-    /// Whether free pages are removed from the file and, if so, when.
     package var autoVacuum: AutoVacuum
-    /// The encoding in which text is stored.
     package var encoding: Encoding
     /// The permissions of the file before the umask of the process is applied. Only the lowest nine bits are used.
     package var permissions: UInt16
@@ -57,15 +52,8 @@ extension SQLiteWriter {
     /// The maximum number of pages of the file; nil for SQLite's own limit. Writing past the limit fails with `full`.
     package var maxPages: Int?
 
-    /// Creates options. The defaults are those of Core Data's own stores, except for the journal mode. This is
-    /// `delete`, because a finished file needs no log.
-    ///
-    /// - Parameters:
-    ///   - pageSize: the page size in bytes, a power of two from 512 to 65,536.
-    ///   - journalMode: the journal that protects a transaction.
-    ///   - autoVacuum: whether free pages are removed from the file and, if so, when.
-    ///   - encoding: the encoding in which text is stored.
-    ///   - permissions: the permissions of the new file, before the umask is applied.
+    /// The defaults are those of Core Data's own stores, except that `journalMode` is `delete`, because a finished file
+    /// needs no log.
     package init(
       pageSize: Int = 4096, journalMode: JournalMode = .delete, autoVacuum: AutoVacuum = .none,
       encoding: Encoding = .utf8, permissions: UInt16 = 0o600

@@ -14,17 +14,13 @@ import SafeText
   private var handle: OpaquePointer?
   private var statements: [String: OpaquePointer] = unsafe [:]
 
-  /// The maximum number of compiled statements that are stored. When this number is reached, all of them are finalised
-  /// before another one is compiled.
+  /// When this number is reached, all compiled statements are finalised before another one is compiled.
   private static let maxStatements = 64
 
-  /// Opens a database.
+  /// Opens a database. Throws `cannotOpen`, or what SQLite reports.
   ///
-  /// - Parameters:
-  ///   - path: the path of the file. If its last component is a symbolic link, it is refused.
-  ///   - isReadOnly: whether the database is opened for reading only.
-  ///   - patience: the time in seconds that a statement waits for the locks of other processes.
-  /// - Throws: `cannotOpen`, or what SQLite reports.
+  /// `path`: if its last component is a symbolic link, it is refused.
+  /// `patience`: the time in seconds that a statement waits for the locks of other processes.
   package init(opening path: String, isReadOnly: Bool, patience: Int) throws(SQLiteWriterError) {
     guard !path.utf8.contains(0), let folder = unsafe realpath(PathText.folder(of: path), nil)
     else {
@@ -60,7 +56,7 @@ import SafeText
 
   deinit { close() }
 
-  /// Closes the database. May be called repeatedly.
+  /// May be called repeatedly.
   package func close() {
     guard let handle = unsafe handle else { return }
     finalizeStatements()
@@ -68,13 +64,8 @@ import SafeText
     _ = unsafe sqlite3_close_v2(handle)
   }
 
-  /// Runs one statement until it ends, and returns all its rows.
-  ///
-  /// - Parameters:
-  ///   - sql: the program's own SQL.
-  ///   - values: the values, one for each `?` in the SQL.
-  /// - Returns: the rows, held in memory; empty for a statement that returns no rows.
-  /// - Throws: `parameters`, `closed`, or what SQLite reports.
+  /// Runs one statement of the program's own SQL, with a value for each `?`, and returns all its rows, held in memory.
+  /// Throws `parameters`, `closed`, or what SQLite reports.
   @discardableResult
   package func rows(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteWriterError)
     -> [[SQLiteValue]]

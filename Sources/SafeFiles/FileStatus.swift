@@ -2,13 +2,10 @@ import CLibrary
 
 /// What `lstat(2)` or `fstat(2)` says about a file.
 package struct FileStatus: Sendable, Equatable, Codable {
-  /// The kind of file at a path. A symbolic link is a kind of its own and is not followed.
+  /// A symbolic link is a kind of its own and is not followed.
   package enum Kind: String, Sendable, Codable, CaseIterable {
-    /// An ordinary file.
     case file
-    /// A folder.
     case folder
-    /// A symbolic link, whatever its target is.
     case symbolicLink
     /// A device, a socket or a pipe.
     case other
@@ -34,13 +31,12 @@ package struct FileStatus: Sendable, Equatable, Codable {
   /// The permission bits, together with the set-user-id, set-group-id and sticky bits.
   package let mode: UInt32
 
-  /// The status of the file, folder or link at `path`; nil when nothing exists there. A link there is not followed.
+  /// Nil when nothing exists at `path`. A link there is not followed.
   package static func of(_ path: String) throws(SystemCallError) -> FileStatus? {
     try of(path, in: AT_FDCWD, path: path)
   }
 
-  /// The status of the entry `name` in the open folder `folder`, without following a link; nil when there is no such
-  /// entry. `path` is used only in an error.
+  /// Nil when `folder` has no entry `name`. A link is not followed. `path` is used only in an error.
   package static func of(
     _ name: String, in folder: Int32, path: String
   ) throws(SystemCallError) -> FileStatus? {
@@ -48,7 +44,7 @@ package struct FileStatus: Sendable, Equatable, Codable {
     return try absent(errno, path)
   }
 
-  /// The status of an open file; `path` is used only in an error.
+  /// `path` is used only in an error.
   package static func of(descriptor: Int32, path: String) throws(SystemCallError) -> FileStatus {
     guard let status = found(descriptor) else {
       throw SystemCallError(call: "fstat", path: path, errno: errno)
@@ -56,13 +52,13 @@ package struct FileStatus: Sendable, Equatable, Codable {
     return status
   }
 
-  /// The status of an open file; nil, with `errno` set, when `fstat` fails.
+  /// Nil, with `errno` set, when `fstat` fails.
   package static func found(_ descriptor: Int32) -> FileStatus? {
     var raw = stat()
     return unsafe fstat(descriptor, &raw) == 0 ? FileStatus(raw) : nil
   }
 
-  /// The status of `name` in the open folder `folder`, without following a link; nil, with `errno` set, on failure.
+  /// Nil, with `errno` set, on failure. A link is not followed.
   package static func found(_ name: String, in folder: Int32 = AT_FDCWD) -> FileStatus? {
     var raw = stat()
     return unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW) == 0 ? FileStatus(raw) : nil
@@ -84,13 +80,13 @@ package struct FileStatus: Sendable, Equatable, Codable {
     throw SystemCallError(call: "fstatat", path: path, errno: code)
   }
 
-  /// The status of the file that `path` leads to, with symbolic links followed; nil when `stat` fails.
+  /// Symbolic links are followed. Nil when `stat` fails.
   package static func following(_ path: String) -> FileStatus? {
     var raw = stat()
     return unsafe stat(path, &raw) == 0 ? FileStatus(raw) : nil
   }
 
-  /// Whether this status and `other` describe the same file on disk. The two may have been taken under different names.
+  /// The two may have been taken under different names.
   package func isSameFile(as other: FileStatus) -> Bool {
     device == other.device && inode == other.inode && kind == other.kind
   }

@@ -3,7 +3,7 @@ import CLibrary
 /// Wrappers of system calls that do their whole task or fail. Most return nil on success, else the `errno` of the
 /// failed call. Those that open a file return a descriptor, which the caller must close, or -1 with `errno` set.
 package enum SystemCalls {
-  /// Repeats `call` until no signal interrupts it (`EINTR`), and returns the last result.
+  /// Repeats `call` as long as a signal interrupts it (`EINTR`).
   package static func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {
     while true {
       let result = call()
@@ -24,7 +24,7 @@ package enum SystemCalls {
     retrying { unsafe withCString(name) { unsafe openat(folder, $0, flags | O_CLOEXEC) } }
   }
 
-  /// Calls `body` with a pointer to a copy of `bytes` that is followed by a zero byte.
+  /// The pointer is to a copy of `bytes` that is followed by a zero byte.
   package static func withCString<Result>(
     _ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Result
   ) -> Result {
@@ -35,22 +35,21 @@ package enum SystemCalls {
     }
   }
 
-  /// Opens `name` for reading. The call fails for a symbolic link, and does not block on a pipe.
+  /// Fails for a symbolic link, and does not block on a pipe.
   package static func openForReading(_ name: String, in folder: Int32 = AT_FDCWD) -> Int32 {
     open(name, in: folder, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   }
 
-  /// Opens the folder at `path`, following symbolic links.
   package static func openFolder(following path: String) -> Int32 {
     open(path, O_RDONLY | O_DIRECTORY)
   }
 
-  /// Opens the folder `name` in the open folder `folder`. The call fails if `name` is a symbolic link.
+  /// Fails if `name` is a symbolic link.
   package static func openFolder(_ name: String, in folder: Int32) -> Int32 {
     open(name, in: folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
   }
 
-  /// Creates and opens the file `name`; fails if the name is taken. By default only this user may read the file.
+  /// Fails if the name is taken. By default only this user may read the file.
   package static func create(
     _ name: String, in folder: Int32 = AT_FDCWD, _ access: Int32 = O_WRONLY, mode: UInt32 = 0o600
   ) -> Int32 {
@@ -90,7 +89,7 @@ package enum SystemCalls {
     return (bytes, error)
   }
 
-  /// Writes all of `bytes` at the descriptor's position.
+  /// Writes at the descriptor's position.
   package static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int32? {
     var rest = bytes
     while !rest.isEmpty {
@@ -114,7 +113,7 @@ package enum SystemCalls {
     return errno == EINVAL || errno == ENOTSUP ? nil : errno
   }
 
-  /// Renames `from` in the open folder `source` to `to` in the open folder `target`. Fails if the new name is taken.
+  /// Fails if the new name is taken.
   package static func rename(
     _ from: String, in source: Int32, to: String, in target: Int32
   ) -> Int32? {

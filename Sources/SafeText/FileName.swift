@@ -22,7 +22,6 @@ package struct FileName: Hashable, Comparable, Sendable {
 }
 
 extension Sequence<String> {
-  /// The names, sorted by their UTF-8 bytes.
   package func sortedByBytes() -> [String] {
     sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }

@@ -7,7 +7,6 @@ package final class AnotherThread<Value: Sendable>: @unchecked Sendable {
   /// it after that signal.
   private var result: Result<Value, any Error>?
 
-  /// Starts `work` on a global dispatch queue.
   package init(_ work: @escaping @Sendable () throws -> Value) {
     DispatchQueue.global().async { [self] in
       result = Result(catching: work)

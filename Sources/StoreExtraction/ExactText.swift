@@ -1,10 +1,8 @@
 /// A text that is compared, ordered and hashed by its UTF-8 bytes, as SQLite does. Swift's own `==` treats texts as
 /// equal if they differ only in the composition of letters.
 package struct ExactText: Hashable, Comparable, Sendable {
-  /// The text, unchanged.
   package let text: String
 
-  /// Wraps `text` for comparison by bytes.
   package init(_ text: String) { self.text = text }
 
   package static func == (one: ExactText, other: ExactText) -> Bool {
@@ -19,7 +17,6 @@ package struct ExactText: Hashable, Comparable, Sendable {
     one.text.utf8.lexicographicallyPrecedes(other.text.utf8)
   }
 
-  /// Whether two texts have the same bytes.
   package static func isSame(_ one: String, _ other: String) -> Bool {
     // Swift's `==` may reject two texts first, because texts that Swift treats as different never have equal bytes.
     one == other && one.utf8.elementsEqual(other.utf8)
@@ -55,7 +52,6 @@ struct ExactTexts {
 
   func contains(_ text: String) -> Bool { texts.contains(ExactText(text)) }
 
-  /// Adds a text. Returns false if the set already contains the text.
   @discardableResult
   mutating func insert(_ text: String) -> Bool { texts.insert(ExactText(text)).inserted }
 }

@@ -43,7 +43,6 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
   /// The known name that is nearest to an unknown name; nil if no known name is near.
   public let nearest: String?
 
-  /// Creates an error from its parts.
   package init(_ code: Code, _ message: String, path: String? = nil, nearest: String? = nil) {
     self.code = code
     self.message = message

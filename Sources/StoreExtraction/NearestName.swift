@@ -10,7 +10,6 @@ package enum NearestName {
   package static func of(_ written: String, among names: some Sequence<String>) -> String? {
     let wanted = Array(written.lowercased().unicodeScalars)
     guard !wanted.isEmpty, wanted.count <= maxLength else { return nil }
-    // Up to a third of the letters may be edited.
     var fewest = max(1, wanted.count / 3) + 1
     var best: String?
     var begun: String?

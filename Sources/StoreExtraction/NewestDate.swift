@@ -3,14 +3,11 @@ import ObjectModel
 package import SQLiteFile
 
 extension CoreDataStore {
-  /// Returns the latest date in the rows of the store's entities that is before `end`.
+  /// Returns the latest date in the rows of the store's entities that is before `end`, in seconds since 2001-01-01.
+  /// Returns nil when no row has such a date. Throws when the device fails.
   ///
   /// `end` excludes dates in the far future, which apps write as markers or for appointments. Such a date does not say
   /// when the store was last used.
-  ///
-  /// - Parameter end: the limit in seconds since 2001-01-01. Dates at this moment or later are ignored.
-  /// - Returns: the date; nil when no row has a date before `end`.
-  /// - Throws: `SQLiteFileError` when the device fails.
   package func newestDate(before end: Double) throws(SQLiteFileError) -> ReferenceDate? {
     var newest = -Double.infinity
     for table in entityTables {
@@ -36,7 +33,6 @@ extension CoreDataStore {
 }
 
 extension RowPlan.Field {
-  /// Whether the column holds dates, according to its attribute in the model or to its declared type.
   fileprivate var isDate: Bool {
     switch kind {
     case .attribute(let attribute): attribute.type == .date

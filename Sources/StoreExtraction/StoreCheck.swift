@@ -5,7 +5,6 @@ package import SQLiteForensics
 
 /// The result of checking a store.
 package struct StoreCheck: Sendable, Codable {
-  /// The name of the schema of the JSON form.
   package var schema = "lifeboat.check"
   /// The version of the JSON form's schema; it only increases.
   package var version = 1
@@ -21,7 +20,6 @@ package struct StoreCheck: Sendable, Codable {
   /// The parts that `PRAGMA integrity_check` or Core Data's rules cover but this check does not. If this list and
   /// ``findings`` are both empty, SQLite would report no problem either, and Core Data's rules are met.
   package let notChecked: [UncheckedPart]
-  /// The numbers of pages, tables, rows and other parts that were checked.
   package let counts: Counts
   /// The findings: what is wrong or noteworthy. At most ``FindingList/limit`` findings are kept.
   package private(set) var findings: [Finding]
@@ -43,7 +41,6 @@ package struct StoreCheck: Sendable, Codable {
     package let checkedPages: Int
     /// The number of pages on the freelist.
     package let freePages: Int
-    /// The number of overflow pages.
     package let overflowPages: Int
     /// The number of b-trees of tables, including the schema table.
     package let tables: Int

@@ -13,7 +13,6 @@ package enum StoreFinder {
   /// The maximum number of folder entries that are examined. Stores in further entries are not found.
   package static let entryLimit = 100_000
 
-  /// The result of a search for stores.
   package struct Found: Sendable {
     /// The paths of files that begin with SQLite's header string and do not look encrypted. If the caller gave the path
     /// of a file, the file is listed without these checks.
@@ -24,7 +23,6 @@ package enum StoreFinder {
     /// Paths of the files and folders that the caller wants in addition to stores; see ``Wanted``.
     package var taken: [String] = []
 
-    /// Creates an empty result.
     package init() {}
 
     init(stores: [String]) { self.stores = stores }
@@ -60,7 +58,6 @@ package enum StoreFinder {
     /// the path.
     package let message: String
 
-    /// Creates an entry from its parts.
     package init(path: String, code: String, message: String) {
       self.path = path
       self.code = code
@@ -112,7 +109,6 @@ package enum StoreFinder {
   /// The extensions that are used for stores and also for many other files.
   private static let otherEndings = ["db", "store"]
 
-  /// Whether the file name has an extension that is used for hardly any files except stores.
   fileprivate static func isStoreName(_ name: String) -> Bool {
     let ending = PathText.ending(of: name).lowercased()
     return storeEndings.contains { PathText.isSame($0, ending) }

@@ -11,7 +11,6 @@ package import SQLiteForensics
 
 /// The result of `lifeboat inspect` for a store: its files, header, log, metadata, model, row counts and findings.
 public struct StoreInspection: Sendable, Codable {
-  /// The name of the schema of the JSON form.
   package var schema = "lifeboat.inspection"
   /// The version of the JSON form's schema; it only increases.
   package var version = 1
@@ -19,11 +18,9 @@ public struct StoreInspection: Sendable, Codable {
   package var path: String
   /// The kind of file: `coreData`, `coreDataShaped` or `sqlite`.
   package let kind: CoreDataStore.Kind
-  /// The files of the store set.
   package private(set) var members: [Member]
   /// The kind of encryption of the files; nil if they are not encrypted.
   package private(set) var encryption: String?
-  /// Facts from the database header.
   package let file: File
   /// The write-ahead log; nil when the store has no log.
   package let writeAheadLog: Log?
@@ -56,9 +53,7 @@ public struct StoreInspection: Sendable, Codable {
   package struct Member: Sendable, Codable {
     /// The path relative to the store's folder.
     package let name: String
-    /// The role of the file in the store set, for example main file or log.
     package let role: StoreSet.Role
-    /// The size of the file in bytes.
     package let sizeBytes: Int64
     /// The SHA-256 in lower-case hex; nil if it was not computed.
     package let sha256: String?
@@ -68,7 +63,6 @@ public struct StoreInspection: Sendable, Codable {
   package struct File: Sendable, Codable {
     /// The size of the main file in bytes.
     package let sizeBytes: Int64
-    /// The page size in bytes.
     package let pageSizeBytes: Int
     /// The size of the database in pages after the last commit.
     package let pageCount: UInt32
@@ -86,13 +80,11 @@ public struct StoreInspection: Sendable, Codable {
     package let userVersion: Int32
   }
 
-  /// Facts about the write-ahead log.
   package struct Log: Sendable, Codable {
-    /// The size of the log in bytes.
     package let sizeBytes: Int64
     /// The number of frames up to and including the last commit frame.
     package let committedFrameCount: Int
-    /// The number of commits in these frames.
+    /// The number of commits in the committed frames.
     package let commitCount: Int
     /// The number of valid frames after the last commit. They belong to a transaction that was never finished.
     package let uncommittedFrameCount: Int
@@ -105,9 +97,7 @@ public struct StoreInspection: Sendable, Codable {
     package let problem: String?
   }
 
-  /// Facts about the rollback journal.
   package struct Journal: Sendable, Codable {
-    /// The size of the journal in bytes.
     package let sizeBytes: Int64
     /// The state of the journal: `hot` (must be rolled back), `finished`, `superseded` or `unreadable`.
     package let state: String
@@ -123,7 +113,6 @@ public struct StoreInspection: Sendable, Codable {
     package let frameworkVersion: Int64?
     /// The versions of the operating system that include this version of the framework; nil if they are not known.
     package let system: String?
-    /// The version identifiers of the model.
     package let versionIdentifiers: [String]
     /// The version hash of each entity in hex, by entity name.
     package let versionHashes: [String: String]
@@ -144,7 +133,6 @@ public struct StoreInspection: Sendable, Codable {
     package let problem: String?
   }
 
-  /// The model that the store carries.
   package struct Model: Sendable, Codable {
     /// Where the model was found, such as `cached in the store`.
     package let source: String
@@ -152,15 +140,12 @@ public struct StoreInspection: Sendable, Codable {
     package let entityCount: Int
     /// Whether the version hashes computed from the model match the recorded ones; nil if that is not known.
     package let hashesAgree: Bool?
-    /// Whether the store looks like one that SwiftData has made.
     package let looksLikeSwiftData: Bool
     /// The reason why the model cannot be read; nil if it can.
     package let problem: String?
   }
 
-  /// An entity and the number of its rows.
   package struct EntityCount: Sendable, Codable {
-    /// The name of the entity.
     package let name: String
     /// The number of the entity. The entity's rows have this number in the column `Z_ENT`.
     package let number: Int64
@@ -168,9 +153,7 @@ public struct StoreInspection: Sendable, Codable {
     package let rowCount: Int
   }
 
-  /// A table and the number of its rows.
   package struct TableCount: Sendable, Codable {
-    /// The name of the table.
     package let name: String
     /// The number of rows that can be read.
     package let rowCount: Int
@@ -340,7 +323,6 @@ extension StoreInspection.Metadata {
 }
 
 extension StoreInspection.Metadata {
-  /// Reads the values of the metadata keys that are not Core Data's own.
   fileprivate mutating func readValues(from database: SQLiteDatabase) throws {
     guard let table = database.schema.table(named: "Z_METADATA") else { return }
     var list: PropertyList?

@@ -3,10 +3,10 @@ package import SafeFiles
 /// The status of a store's main file, log, wal-index and journal at one moment. No folder is listed, so the cost does
 /// not depend on the number of files in the store's folder.
 package struct DatabaseFiles: Sendable, Equatable {
-  /// The main file; nil when it does not exist or cannot be examined.
+  /// Nil when the main file does not exist or cannot be examined.
   package let main: FileStatus?
   package let log: FileStatus?
-  /// The wal-index, `-shm`.
+  /// `-shm`.
   package let index: FileStatus?
   package let journal: FileStatus?
   /// False when it is unknown whether the main file, the log or the wal-index exists.

@@ -1,6 +1,5 @@
 package import SQLiteFile
 
-/// Findings about the metadata and the cached model of a store.
 extension Finding.ID {
   /// The table `Z_METADATA` has no readable row.
   package static let coredataMetadataMissing = Self(rawValue: "coredata.metadataMissing")

@@ -6,32 +6,31 @@ import ObjectModel
 package struct ResumableSHA256: Sendable {
   /// The state between two blocks of 64 bytes.
   package struct State: Sendable, Codable, Equatable {
-    /// The intermediate hash value: eight words.
+    /// The intermediate hash value, eight words.
     package var words: [UInt32]
-    /// The number of bytes hashed so far, a multiple of 64.
+    /// A multiple of 64.
     package var byteCount: Int64
 
-    /// The state before the first byte.
     package static let initial = State(
       words: [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab,
         0x5be0_cd19,
       ], byteCount: 0)
 
-    /// Whether hashing can continue from this state. A state that was read from a record may have any content.
+    /// A state that was read from a record may have any content.
     package var isValid: Bool { words.count == 8 && byteCount >= 0 && byteCount % 64 == 0 }
   }
 
   package private(set) var state: State
   private var schedule = [UInt32](repeating: 0, count: 64)
 
-  /// Creates a hasher that continues from `state`, which must be valid.
+  /// `state` must be valid.
   package init(_ state: State = .initial) {
     precondition(state.isValid)
     self.state = state
   }
 
-  /// Hashes the whole 64-byte blocks of `bytes`, and ignores an incomplete block at the end.
+  /// Ignores an incomplete block at the end.
   ///
   /// - Returns: The number of bytes hashed.
   package mutating func update(_ bytes: UnsafeRawBufferPointer) -> Int {
@@ -49,7 +48,7 @@ package struct ResumableSHA256: Sendable {
     return count
   }
 
-  /// Hashes `rest`, which must be shorter than a block, and returns the hash of all bytes in lower-case hex.
+  /// `rest` must be shorter than a block. Returns the hash of all bytes in lower-case hex.
   package mutating func finalize(_ rest: [UInt8]) -> String {
     let bits = UInt64(state.byteCount + Int64(rest.count)) &* 8
     var last = rest + [0x80]

@@ -3,34 +3,30 @@ package import SQLiteFile
 
 /// The row of Z_METADATA: what a store records about itself.
 public struct StoreMetadata: Sendable, Equatable {
-  /// The state of the property list in `Z_PLIST`.
   package enum PlistState: Sendable, Equatable {
-    /// The property list can be read.
     case present
-    /// The column `Z_PLIST` is NULL, as in stores whose metadata was removed for privacy.
+    /// NULL, as in stores whose metadata was removed for privacy.
     case null
-    /// The column holds something that cannot be read; the text says why.
+    /// The text says why.
     case unreadable(String)
   }
 
-  /// A metadata key that Core Data itself does not write. Only the key's name and the kind and size of its value are
-  /// kept. The value itself is left out, because apps store tokens and other secrets under such keys.
+  /// A metadata key that Core Data itself does not write. The value is left out, because apps store tokens and other
+  /// secrets under such keys.
   package struct OtherKey: Sendable, Equatable, Codable {
-    /// The name of the key.
     package let name: String
-    /// The kind of the value, such as `string`.
+    /// Such as `string`.
     package let kind: String
-    /// The size of the value in bytes: a text in UTF-8, a collection as a binary property list, a number or date as 8.
+    /// In bytes: a text in UTF-8, a collection as a binary property list, a number or date as 8.
     package let sizeBytes: Int
   }
 
   /// The store's UUID (`Z_UUID`); nil when missing.
   public let uuid: String?
-  /// Whether the property list in `Z_PLIST` can be read.
   package let plistState: PlistState
   /// The version hashes of the model that wrote the store, by entity name; empty when the store records none.
   public let versionHashes: [String: VersionHash]
-  /// The names, sorted, of the entities whose recorded hash is not 32 bytes of data.
+  /// The entities whose recorded hash is not 32 bytes of data, sorted by name.
   package let unreadHashes: [String]
   /// The version of the rules by which the hashes were computed, 3 in every store seen; nil when not recorded.
   package let versionHashesVersion: Int64?
@@ -40,16 +36,16 @@ public struct StoreMetadata: Sendable, Equatable {
   public let frameworkVersion: Int64?
   /// The highest version of Core Data that ever wrote the store; nil when not recorded.
   package let maximumFrameworkVersion: Int64?
-  /// The store's type, which is `SQLite`; nil when not recorded.
+  /// `SQLite`; nil when not recorded.
   package let storeType: String?
   /// The digest over the names and hashes of the entities, in base64; nil when not recorded.
   package let digest: String?
   /// The checksum over the version hashes, in base64; nil when not recorded.
   package let checksum: String?
-  /// All keys that Core Data itself does not write, sorted by name.
+  /// Sorted by name.
   package let otherKeys: [OtherKey]
 
-  /// The keys that Core Data itself writes. Their values hold nothing private.
+  /// Core Data itself writes these keys, and their values hold nothing private.
   package static let frameworkKeys: Set<String> = [
     "NSStoreModelVersionHashes", "NSStoreModelVersionHashesVersion",
     "NSStoreModelVersionIdentifiers", "NSStoreModelVersionHashesDigest",
@@ -57,7 +53,7 @@ public struct StoreMetadata: Sendable, Equatable {
     "NSPersistenceMaximumFrameworkVersion", "NSStoreType", "_NSAutoVacuumLevel",
   ]
 
-  /// Reads the columns `Z_VERSION`, `Z_UUID` and `Z_PLIST` of `row`, which is a row of the table `Z_METADATA`.
+  /// The row must have the columns `Z_VERSION`, `Z_UUID` and `Z_PLIST`.
   package init(row: StoredRow) {
     var uuid: String?
     if row.values.count > 1, case .text(let text) = row.values[1] { uuid = text.string }
@@ -94,7 +90,7 @@ public struct StoreMetadata: Sendable, Equatable {
       .sorted { $0.name < $1.name }
   }
 
-  /// The metadata of an open store; nil when no row of `Z_METADATA` can be read.
+  /// Nil when no row of `Z_METADATA` can be read.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails to read. Damage is added to `findings` instead.
   package static func read(

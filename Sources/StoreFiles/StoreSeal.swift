@@ -4,25 +4,21 @@ import Crypto
 package import SafeFiles
 import SafeText
 
-/// Size, SHA-256, modification time and inode of every member of a store set, taken at one moment, so that a later
-/// change of the set can be detected.
+/// Hashes and other properties of all members of a store set at one moment, by which a later change is detected.
 package struct StoreSeal: Sendable, Codable, Equatable {
-  /// What the seal holds about one member.
   package struct File: Sendable, Codable, Equatable {
-    /// The path relative to the store's folder.
+    /// Relative to the store's folder.
     package let name: String
-    /// What the member is in its store set, for example the write-ahead log.
     package let role: StoreSet.Role
-    /// Whether the member is a file, a folder, a link or something else.
     package let kind: StoreSet.Kind
-    /// The size in bytes; 0 for anything but a file.
+    /// In bytes; 0 for anything but a file.
     package let sizeBytes: Int64
     /// SHA-256 in lower-case hex of a file's bytes or of a symbolic link's target; nil for a folder and for a
     /// device, socket or pipe.
     package let sha256: String?
-    /// The time of the last write to the member, in nanoseconds since 1970.
+    /// The last write, in nanoseconds since 1970.
     package let modifiedNanoseconds: Int64
-    /// The inode number. On the same volume, another number means that the member was replaced by another file.
+    /// On the same volume, another number means that the member was replaced by another file.
     package let inode: UInt64
 
     package init(
@@ -41,37 +37,29 @@ package struct StoreSeal: Sendable, Codable, Equatable {
 
   /// A difference between two seals in one member, or the fact that the members could not be compared.
   package struct Difference: Sendable, Equatable {
-    /// The kind of a difference.
     package struct ID: RawRepresentable, Sendable, Hashable {
-      /// The text for programs, for example `seal.bytes`.
+      /// For example `seal.bytes`.
       package let rawValue: String
-      /// Creates an id from its text.
       package init(rawValue: String) { self.rawValue = rawValue }
-      /// A sealed member is missing.
       package static let missing = ID(rawValue: "seal.missing")
       /// A member exists that was not sealed.
       package static let added = ID(rawValue: "seal.added")
-      /// The kind of a member has changed.
       package static let kind = ID(rawValue: "seal.kind")
-      /// The size of a file has changed.
       package static let size = ID(rawValue: "seal.size")
       /// A file has the same size but other bytes.
       package static let bytes = ID(rawValue: "seal.bytes")
-      /// The modification time of a file has changed; its bytes are the same.
+      /// Only the modification time of a file has changed, not its bytes.
       package static let modified = ID(rawValue: "seal.modified")
-      /// The members could not be compared.
       package static let notCompared = ID(rawValue: "seal.notCompared")
     }
-    /// The kind of the difference.
     package let id: ID
-    /// The member's path relative to the store's folder.
+    /// Relative to the store's folder.
     package let name: String
-    /// The difference in words.
     package let text: String
     /// Whether more than the modification time differs.
     package var affectsContent: Bool { id != .modified }
 
-    /// A difference that says that the members could not be compared, because sealing them failed with `error`.
+    /// Sealing the members failed with `error`.
     package static func notCompared(_ error: StoreSealError) -> Self {
       let name = PathText.lastComponent(of: error.path)
       return .init(
@@ -80,21 +68,21 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  /// The sealed members, in the order of ``StoreSet/members``.
+  /// In the order of ``StoreSet/members``.
   package let files: [File]
 
   /// The number of bytes read at a time.
   package static let window = 256 * 1024
 
-  /// The size of all sealed files together, in bytes, clamped to `Int64.max`, because a record can claim any size.
+  /// Clamped to `Int64.max`, because a record can claim any size.
   package var sizeBytes: Int64 {
     files.reduce(0) { $0.addingClamped($1.sizeBytes) }
   }
 
-  /// Combines members that were sealed separately into one seal.
+  /// Combines members that were sealed separately.
   package init(files: [File]) { self.files = files }
 
-  /// Reads every member of `set` and seals it. Calls `isCancelled` before each read of 256 KiB.
+  /// Reads every member. Calls `isCancelled` before each read of 256 KiB.
   ///
   /// - Throws: ``StoreSealError`` when the set is incomplete, when a member cannot be read, has changed since it was
   ///   listed or changes while it is read, and when `isCancelled` returns true.
@@ -125,7 +113,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  /// How one member has changed from `before` to `after`; nil when it has not changed.
+  /// Nil when the member has not changed.
   package static func difference(_ before: File, _ after: File) -> Difference? {
     let name = before.name
     if before.kind != after.kind {
@@ -149,7 +137,6 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     return nil
   }
 
-  /// Reads one member and seals it.
   package static func seal(
     _ member: StoreSet.Member, isCancelled: @Sendable () -> Bool = { false }
   ) throws(StoreSealError) -> File {
@@ -195,9 +182,8 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     do { return try FileStatus.of(path) } catch { throw StoreSealError(error) }
   }
 
-  /// Reads the file at `path` from `offset` on in pieces of up to 256 KiB, and calls `body` with each piece until
-  /// `body` returns false or the file ends. Throws unless the file's status equals `listed` before and after the
-  /// reading.
+  /// Calls `body` with pieces of up to 256 KiB, until `body` returns false or the file ends. Throws unless the file's
+  /// status equals `listed` before and after the reading.
   ///
   /// - Returns: The offset where the reading ended, which is the file's size if `body` always returned true.
   package static func read(
@@ -243,7 +229,6 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  /// The bytes of the target of the symbolic link at `path`.
   package static func target(of path: String) throws(StoreSealError) -> [UInt8] {
     var buffer = [CChar](repeating: 0, count: 4096)
     let count = unsafe readlink(path, &buffer, buffer.count)
@@ -254,15 +239,12 @@ package struct StoreSeal: Sendable, Codable, Equatable {
   }
 }
 
-/// Why a store set could not be sealed.
 package struct StoreSealError: Error, Sendable, Equatable {
-  /// The kind of failure; more kinds may be added.
+  /// More kinds may be added.
   package struct Code: RawRepresentable, Sendable, Hashable {
-    /// The text for programs, for example `seal.changing`.
+    /// For example `seal.changing`.
     package let rawValue: String
-    /// Creates a code from its text.
     package init(rawValue: String) { self.rawValue = rawValue }
-    /// A member could not be read.
     package static let unreadable = Code(rawValue: "seal.unreadable")
     /// A member changed while it was read, so a process still writes to the set.
     package static let changing = Code(rawValue: "seal.changing")
@@ -270,17 +252,14 @@ package struct StoreSealError: Error, Sendable, Equatable {
     package static let changed = Code(rawValue: "seal.changed")
     /// Not all members of the set could be listed.
     package static let incompleteSet = Code(rawValue: "seal.incompleteSet")
-    /// The caller cancelled the work.
     package static let cancelled = Code(rawValue: "seal.cancelled")
   }
 
-  /// The kind of failure.
   package let code: Code
-  /// The path of the file or folder concerned.
   package let path: String
   /// What is wrong, and what to do next.
   package let message: String
-  /// The system's error number; nil when no system call failed.
+  /// Nil when no system call failed.
   package let errno: Int32?
 
   package init(_ code: Code, path: String, message: String, errno: Int32? = nil) {

@@ -8,58 +8,49 @@ import SafeText
 /// `.Y_SUPPORT` with everything in it (`Y` is `X` without its extension), and what an unfinished migration left:
 /// `.X.migrationdestination_*`. A symbolic link is itself a member and is never followed.
 package struct StoreSet: Sendable, Equatable {
-  /// What a member is in its store set, for example the write-ahead log.
   package enum Role: String, Sendable, Codable, CaseIterable {
-    /// The database file itself.
     case main
-    /// The write-ahead log.
     case wal
-    /// The wal-index, `-shm`, which holds no rows.
+    /// The `-shm`, which holds no rows.
     case sharedMemory
-    /// The rollback journal.
     case journal
     /// The folder of external files, or a file or folder inside it.
     case support
-    /// A file or folder that an unfinished migration left.
+    /// Left by an unfinished migration.
     case migrationDestination
 
-    /// Whether a member with this role may be a folder, or may lie inside a folder of the set.
+    /// Whether a member may be a folder, or may lie inside a folder of the set.
     package var mayBeFolder: Bool { self == .support || self == .migrationDestination }
   }
 
-  /// The kind of file at a path. A symbolic link is not followed.
+  /// A symbolic link is not followed.
   package typealias Kind = FileStatus.Kind
 
-  /// One file, folder or link of the set.
   package struct Member: Sendable, Codable, Equatable {
-    /// What the member is in its store set, for example the write-ahead log.
     package let role: Role
-    /// The full path.
     package let path: String
-    /// The path relative to the store's folder. Only a member inside a folder of the set has several components.
+    /// Relative to the store's folder. Only a member inside a folder of the set has several components.
     package let name: String
-    /// Whether the member is a file, a folder, a link or something else.
     package let kind: Kind
-    /// The size in bytes; 0 for anything but a file.
+    /// In bytes; 0 for anything but a file.
     package let sizeBytes: Int64
   }
 
   /// The path of the main file, as given.
   package let mainPath: String
-  /// The name of the main file.
   package var storeName: String { PathText.lastComponent(of: mainPath) }
 
-  /// The members that exist, main file first, each folder before what it contains.
+  /// Main file first, each folder before what it contains.
   package let members: [Member]
 
-  /// Whether all members were listed. False when a folder could not be read, a name is not UTF-8, folders are nested
-  /// too deeply, or there are too many files. An incomplete set must not be moved.
+  /// False when a folder could not be read, a name is not UTF-8, folders are nested too deeply, or there are too many
+  /// files. An incomplete set must not be moved.
   package var isComplete: Bool { problem == nil }
 
-  /// Why the set is not complete, and what to do; nil when it is complete.
+  /// Why not all members were listed, and what to do; nil when they were.
   package let problem: String?
 
-  /// ``problem``, if there is one; otherwise a sentence that names external files that this user may not read. nil when
+  /// ``problem``, if there is one; otherwise a sentence that names external files that this user may not read. Nil when
   /// the set is complete and can be read.
   package var unread: String? {
     if let problem { return problem }
@@ -74,18 +65,16 @@ package struct StoreSet: Sendable, Equatable {
       : "\(name) and \(counted(refused.count - 1, "more file")) cannot be read"
   }
 
-  /// The files that SQLite itself uses. Each is given by the suffix that follows the main file's name, and by its role.
+  /// The suffix follows the main file's name.
   private static let databaseFiles: [(suffix: String, role: Role)] = [
     ("", .main), ("-wal", .wal), ("-shm", .sharedMemory), ("-journal", .journal),
   ]
 
-  /// The maximum depth to which the folders of the set are searched for members.
   static let depthLimit = 32
 
-  /// The maximum number of members that are listed.
   static let memberLimit = 200_000
 
-  /// Lists the store set whose main file is at `mainPath`. The main file need not exist.
+  /// The main file need not exist.
   package init(at mainPath: String) {
     var listing = Listing(folder: PathText.folder(of: mainPath))
     let name = PathText.lastComponent(of: mainPath)
@@ -106,18 +95,18 @@ package struct StoreSet: Sendable, Equatable {
     problem = listing.problem
   }
 
-  /// The first member with `role`; nil when no member has it. For ``Role/support``, this is the support folder itself.
+  /// For ``Role/support``, this is the support folder itself.
   package func first(_ role: Role) -> Member? {
     members.first { $0.role == role }
   }
 
-  /// The size of all files together, in bytes, clamped to `Int64.max`.
+  /// In bytes, clamped to `Int64.max`.
   package var sizeBytes: Int64 {
     members.reduce(0) { $0.addingClamped($1.sizeBytes) }
   }
 
-  /// The role of the file or folder `name` in the store set of the main file `mainName`. `name` is a path relative to
-  /// the store's folder. nil when `name` cannot be a member, for example because it leads out of that folder.
+  /// `name` is a path relative to the store's folder. Nil when `name` cannot be a member, for example because it leads
+  /// out of that folder.
   package static func role(ofMember name: String, mainName: String) -> Role? {
     guard PathText.isPlainName(mainName) else { return nil }
     let parts = PathText.components(of: name)
@@ -135,7 +124,7 @@ package struct StoreSet: Sendable, Equatable {
     return PathText.starts(name, with: migrationPrefix(for: mainName)) ? .migrationDestination : nil
   }
 
-  /// The support folder's name: `.Y_SUPPORT`, where `Y` is the main file's name without its extension.
+  /// `.Y_SUPPORT`, where `Y` is the main file's name without its extension.
   package static func supportName(for mainName: String) -> String {
     "." + PathText.stem(of: mainName) + "_SUPPORT"
   }
@@ -144,15 +133,13 @@ package struct StoreSet: Sendable, Equatable {
     "." + mainName + ".migrationdestination_"
   }
 
-  /// The path of `folder` with its symbolic links resolved, if `folder` itself is a link; otherwise `folder` as given.
-  /// An app may choose a link as its store's folder.
+  /// Resolves symbolic links only if `folder` itself is a link. An app may choose a link as its store's folder.
   package static func resolvedFolder(_ folder: String) -> String {
     guard (try? FileStatus.of(folder))??.kind == .symbolicLink else { return folder }
     return realFolder(folder)
   }
 
-  /// The path of `folder` with all symbolic links resolved, for calls that change files; `folder` as given when the
-  /// links cannot be resolved.
+  /// All symbolic links are resolved, for calls that change files. Returns `folder` as given when they cannot be.
   package static func realFolder(_ folder: String) -> String {
     guard let real = unsafe realpath(folder, nil) else { return folder }
     defer { unsafe free(real) }
@@ -160,7 +147,6 @@ package struct StoreSet: Sendable, Equatable {
   }
 }
 
-/// Collects the members of a store set, and the first problem met while listing them.
 private struct Listing {
   let folder: String
   var members: [StoreSet.Member] = []
@@ -175,7 +161,7 @@ private struct Listing {
     add(name, as: role, depth: 0)
   }
 
-  /// Adds the member `name` and, if it is a folder that belongs to the set, its contents down to `depthLimit` levels.
+  /// A folder of the set is added with its contents, down to `depthLimit` levels.
   private mutating func add(_ name: String, as role: StoreSet.Role, depth: Int) {
     let path = folder + "/" + name
     let shown = VisibleText.visible(name, limit: 200)
@@ -208,8 +194,8 @@ private struct Listing {
 }
 
 extension FixedWidthInteger {
-  /// The sum of this number and `other`, or the maximum of the type when the sum would be larger. A negative `other`
-  /// counts as 0. Sizes of sparse files, and numbers read from a record, may add up to any number.
+  /// The sum, or the maximum of the type when it would be larger. A negative `other` counts as 0. Sizes of sparse
+  /// files, and numbers read from a record, may add up to any number.
   package func addingClamped(_ other: Self) -> Self {
     let (sum, overflow) = addingReportingOverflow(Swift.max(0, other))
     return overflow ? .max : sum

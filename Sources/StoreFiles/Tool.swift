@@ -1,5 +1,4 @@
-/// What Lifeboat writes about itself into its records.
 package enum Tool {
-  /// The version of Lifeboat, which is written into every record that Lifeboat makes.
+  /// Written into every record that Lifeboat makes.
   package static let version = "0.1.0"
 }

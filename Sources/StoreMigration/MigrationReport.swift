@@ -11,7 +11,6 @@ public struct MigrationReport: Sendable, Codable {
   package var source: String
   /// The path of the new store; nil when no store was made, because this is the report of a trial.
   public var output: String?
-  /// The steps of the migration, in order.
   package internal(set) var steps: [Step] = []
   /// How the old store's rows were merged with the rows of the present store, which the app has used since the old
   /// store was set aside; nil without a merge.
@@ -28,11 +27,8 @@ public struct MigrationReport: Sendable, Codable {
   /// The number of findings that are damage, including findings that ``findings`` does not list.
   public internal(set) var damageCount = 0
 
-  /// A step from one model to the next.
   package struct Step: Sendable, Codable {
-    /// The name of the model before the step.
     package let from: String
-    /// The name of the model after the step.
     package let to: String
     /// The origin of the mapping: `inferred`, or `mapped` for a mapping model.
     package let way: String
@@ -52,9 +48,7 @@ public struct MigrationReport: Sendable, Codable {
     package let name: String?
     /// The names of the new rows' entities; empty when the old rows were left behind.
     package internal(set) var became: [String]
-    /// The number of rows that were read.
     package internal(set) var readCount = 0
-    /// The number of rows that were written.
     package internal(set) var writtenCount = 0
     /// The number of rows that were written without some of their values. The file of rejects has these rows with the
     /// values that they have in the old store.
@@ -70,11 +64,8 @@ public struct MigrationReport: Sendable, Codable {
 
   /// The references of one relationship that were cut because they led to no row.
   package struct Cut: Sendable, Codable {
-    /// The name of the entity that has the relationship.
     package let entity: String
-    /// The name of the relationship.
     package let property: String
-    /// The number of references that were cut.
     package let count: Int
     /// The primary keys of the first rows with a reference that was cut, at most 20 keys.
     package let keys: [Int64]
@@ -107,11 +98,8 @@ public struct MigrationReport: Sendable, Codable {
     /// The numbers of an entity's objects that come from the present store, come from the old store, are in both
     /// stores, or were rejected.
     package struct Entity: Sendable, Codable {
-      /// The name of the entity.
       package let name: String
-      /// The number of objects of the present store.
       package let presentCount: Int
-      /// The number of old objects that were added.
       package let addedCount: Int
       /// The number of old objects that have the same unique values as a present object.
       package let sameValuesCount: Int
@@ -145,7 +133,6 @@ public struct MigrationReport: Sendable, Codable {
   public var incompleteCount: Int {
     allSteps.reduce(0) { $0 + $1.entities.reduce(0) { $0 + $1.incompleteCount } }
   }
-  /// All references that were cut because they led to no row, grouped by entity and relationship.
   package var allCut: [Cut] { allSteps.flatMap(\.cut) + (merge?.cut ?? []) }
   /// The number of references that were cut because they led to no row.
   public var cutCount: Int { allCut.reduce(0) { $0 + $1.count } }
@@ -166,7 +153,6 @@ public struct MigrationReport: Sendable, Codable {
 }
 
 extension MigrationReport.Step {
-  /// Creates the report of a step from which no row has been read yet.
   init(_ step: MigrationStep) {
     self.init(
       from: step.fromName, to: step.toName, way: step.isInferred ? "inferred" : "mapped")

@@ -9,16 +9,14 @@ package struct MigrationStep: Sendable {
   package let toName: String
   /// The model before the step; nil for the model that is cached in the store.
   package let from: ManagedObjectModel?
-  /// The model after the step.
   package let to: ManagedObjectModel
   /// The mapping model of the step, with the expressions that Xcode would generate.
   package let mapping: MappingModel
-  /// Whether the mapping was inferred.
   package let isInferred: Bool
   /// The app's code that changes objects of the new model after all rows are inserted; nil when there is no such code.
   var handler: MigrationStage.Handler?
 
-  /// Creates a step. A mapping model that was not inferred is completed for the two models, as Xcode would compile it.
+  /// A mapping model that was not inferred is completed for the two models, as Xcode would compile it.
   package init(
     from: ManagedObjectModel?, named fromName: String, to: ManagedObjectModel,
     named toName: String, mapping: MappingModel, isInferred: Bool

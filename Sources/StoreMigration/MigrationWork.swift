@@ -166,8 +166,6 @@ extension Migration {
 }
 
 extension Array {
-  /// Splits the array into the elements for which `isFirst` returns true, and the other elements. Both parts keep the
-  /// order.
   fileprivate func divided(_ isFirst: (Element) -> Bool) -> ([Element], [Element]) {
     (filter(isFirst), filter { !isFirst($0) })
   }

@@ -3,38 +3,37 @@ import SafeFiles
 import Foundation
 import SafeText
 
-/// One attempt to open a store. After each call of the app's `opener` closure, this value decides what to do next.
+/// One attempt to open a store. It decides what to do after each call of the app's `opener` closure.
 struct OpenFlow: Sendable {
-  /// The next step of an attempt.
   enum Next: Sendable {
-    /// Call `opener` with the store's URL after the given pause; nil for no pause.
+    /// Call `opener` with the store's URL after the pause; nil for no pause.
     case call(after: Duration?)
     // Indirect, because each launch copies this value and hardly any launch ends this way.
     indirect case end(FailedOpen)
   }
 
-  /// The maximum number of starts of one attempt, which starts again when another process has moved the store.
+  /// An attempt starts again when another process has moved the store.
   private static let startLimit = 3
 
   private let recovery: StoreRecovery
   private let model: (any ModelExpectation)?
   private(set) var next = Next.call(after: nil)
   private var starts = 0
-  /// The main file's path, as ``StoreRecovery/path()`` returns it; empty when the URL is not a file URL.
+  /// As ``StoreRecovery/path()`` returns it; empty when the URL is not a file URL.
   private var path = ""
-  /// The facts gathered about the store before `opener` ran.
+  /// Gathered before `opener` ran.
   private var facts = StoreEvidence(mainKind: nil)
-  /// The main file's status before `opener` ran; nil when there was no main file.
+  /// The main file before `opener` ran; nil when there was none.
   private var main: FileStatus?
-  /// The moves that an earlier run began and this attempt finished. Their incidents are not reported yet.
+  /// Moves that an earlier run began and this attempt finished, whose incidents are not reported yet.
   private var resumed: [PendingMoves.Ended] = []
-  /// The incident of a copy that was kept because opening the store drops a part of its log; nil without such a copy.
+  /// Nil unless a copy was kept because opening the store drops a part of its log.
   private var copied: Incident?
   /// The first error that `opener` threw.
   private var first: (any Error)?
   private var hasFailedTwice = false
   private var pauses: ArraySlice<Duration> = []
-  /// The earlier store after it was moved away to make room for a fresh one; nil while the earlier store is in place.
+  /// The earlier store, moved away to make room for a fresh one; nil while it is in place.
   private var aside: SetAside?
 
   init(_ recovery: StoreRecovery, _ model: (any ModelExpectation)?) {
@@ -94,8 +93,7 @@ struct OpenFlow: Sendable {
     facts = FileEvidence.beforeOpening(path, files)
   }
 
-  /// Copies the store's files first if opening the store would discard its write-ahead log. Returns whether the store
-  /// may be opened now.
+  /// Copies the store's files first if opening would discard the log. Returns whether the store may be opened now.
   private mutating func keepsCopy(_ judgement: Judgement) -> Bool {
     guard judgement.verdict.rule == .storeWALDamaged, policy.keepsDamagedLogs,
       policy.mode == .act, facts.isUsedElsewhere == false
@@ -136,7 +134,7 @@ struct OpenFlow: Sendable {
     return Opened(handle: handle, incident: copied ?? told, loss: facts.wal?.loss)
   }
 
-  /// Prunes incidents according to ``Policy/retention``. What cannot be removed now is left for a later launch.
+  /// What cannot be removed now is left for a later launch.
   private func prune() {
     guard let retention = policy.retention, policy.mode == .act else { return }
     let incidents = Incidents(
@@ -193,7 +191,7 @@ struct OpenFlow: Sendable {
         error: problem?.inUse ?? first, verdict: verdict, evidence: aside.judgement.evidence))
   }
 
-  /// Ends the attempt with `error`, or starts it again if another process has moved the store away in the meantime.
+  /// Starts the attempt again instead if another process has moved the store away in the meantime.
   private mutating func end(_ error: any Error, _ judgement: Judgement) {
     if isSuperseded, starts < Self.startLimit { return start() }
     next = .end(
@@ -233,16 +231,15 @@ struct OpenFlow: Sendable {
     return judgement
   }
 
-  /// Waits while another process holds a lock on the main file. That process may be trying to open the store too, and
-  /// release the lock when its attempt fails.
+  /// The other process may be trying to open the store too, and release the lock when its attempt fails.
   private func waitForOtherOpeners(_ evidence: inout StoreEvidence) {
     guard evidence.isUsedElsewhere == true else { return }
     evidence.isUsedElsewhere = DatabaseLock.isUsed(
       path, until: Deadline(seconds: policy.maximumWaitSeconds))
   }
 
-  /// Sets the store aside, so that the next call of `opener` makes a fresh one. Ends the attempt if the last check
-  /// forbids the move or the move fails.
+  /// The next call of `opener` makes a fresh store. Ends the attempt if the last check forbids the move or the move
+  /// fails.
   private mutating func setAside(_ judgement: Judgement, _ first: any Error) {
     guard policy.mode == .act else { return end(first, judgement) }
     do {

@@ -85,7 +85,6 @@ public struct Policy: Sendable {
     get { ownTexts ?? IncidentTexts() }
     set { ownTexts = newValue }
   }
-  /// Whether the required free space includes the store's size in addition to ``minimumFreeBytes``, for a migration.
   var needsRoomForMigration = false
   // nil unless the host has set texts: asking for language and time zone would be a third of the cost of a launch.
   private var ownTexts: IncidentTexts?
@@ -93,7 +92,7 @@ public struct Policy: Sendable {
   /// Creates the default policy.
   public init() {}
 
-  /// The number of bytes that must be free before a store whose members have these sizes is set aside.
+  /// `sizes` are those of the store's members.
   func neededFreeBytes(_ sizes: [Int64]) -> Int64 {
     (needsRoomForMigration ? sizes : []).reduce(minimumFreeBytes) { $0.addingClamped($1) }
   }

@@ -48,15 +48,13 @@ public final class RecoveryEvents: Sendable {
     return stream
   }
 
-  /// Sends `event` to all listeners.
   func send(_ event: RecoveryEvent) {
     for listener in state.send(event) { listener(event) }
   }
 
-  /// The number of streams that still have a listener.
   var streamCount: Int { state.streamCount }
 
-  /// The listeners. The class is `@unchecked Sendable` because a lock guards all its properties.
+  /// `@unchecked Sendable` because a lock guards all properties.
   private final class State: @unchecked Sendable {
     typealias Continuation = AsyncStream<RecoveryEvent>.Continuation
 
@@ -83,9 +81,8 @@ public final class RecoveryEvents: Sendable {
       lock.withLock { continuations[number] = nil }
     }
 
-    /// Sends the event to the streams while the lock is held, so that all streams get the events in the same order.
-    /// Returns the closures that listen. The caller calls them without the lock, because a closure may itself add a
-    /// listener or send an event.
+    /// The lock is held, so that all streams get the events in the same order. The caller calls the returned closures
+    /// without the lock, because a closure may itself add a listener or send an event.
     func send(_ event: RecoveryEvent) -> [@Sendable (RecoveryEvent) -> Void] {
       lock.withLock {
         for continuation in continuations.values { continuation.yield(event) }

@@ -42,14 +42,13 @@ public struct StoreRecovery: Sendable {
 
   let parts: Parts
 
-  /// All inputs of a recovery, in one object. A launch passes the inputs on many times, and each copy of a struct would
-  /// retain about forty references.
+  /// An object, because a launch passes it on many times, and each copy of a struct would retain about forty
+  /// references.
   final class Parts: Sendable {
     let storeURL: URL
     let app: App
     let policy: Policy
-    /// The path of the main file; nil when the URL is not a file URL. The path is stored, because computing it costs as
-    /// much as a system call.
+    /// Nil when the URL is not a file URL. Stored, because computing it costs as much as a system call.
     let path: String?
     let structure: StructureReader?
     let fileSystem: FileSystem
@@ -82,8 +81,8 @@ public struct StoreRecovery: Sendable {
     self.init(storeURL, app: app, policy: policy, fileSystem: .real)
   }
 
-  /// Prepares to open the store with a replaceable reader, file system and clock. `isCancelled` is called while the
-  /// files of a move are read. If it returns true, the move is cancelled and the files are moved back.
+  /// `isCancelled` is called while the files of a move are read. If it returns true, the move is cancelled and the
+  /// files are moved back.
   package init(
     _ storeURL: URL, app: App, policy: Policy = .init(),
     structure: StructureReader? = { FileStructure.read($0, &$1) }, fileSystem: FileSystem = .real,
@@ -189,7 +188,7 @@ public struct StoreRecovery: Sendable {
 package struct Judgement: Sendable {
   package let evidence: StoreEvidence
   package let verdict: Verdict
-  /// The status of the judged main file. A move requires that the path still names this file; nil to skip this check.
+  /// A move requires that the path still names this file; nil to skip this check.
   var main: FileStatus?
 
   package init(evidence: StoreEvidence, verdict: Verdict) {
@@ -203,7 +202,7 @@ package struct Judgement: Sendable {
 // MARK: Building blocks, for `open` and for the command line
 
 extension StoreRecovery {
-  /// Gathers the evidence about a store that nobody tried to open, by reading the whole main file. Nothing is changed.
+  /// Examines a store that nobody tried to open. Reads the whole main file, and changes nothing.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `store.missing` when no file of the store exists.
   package func examine(
@@ -238,7 +237,6 @@ extension StoreRecovery {
     Judgement(evidence: evidence, verdict: classifyAtRest(evidence, policy: policy))
   }
 
-  /// Finishes or undoes the moves that an earlier run left unfinished.
   @discardableResult
   package func resume() throws -> [Incident] {
     try pending(at: path()).compactMap(\.incident)
@@ -293,8 +291,7 @@ extension StoreRecovery {
     }
   }
 
-  /// Throws unless the verdict is a quarantine and the store has not changed since it was judged. Returns the judgement
-  /// with the present status of the main file.
+  /// Throws unless the verdict is a quarantine and the store is as it was judged. Fills in the status of the main file.
   private func checked(_ judgement: Judgement) throws -> Judgement {
     var judgement = judgement
     let verdict = judgement.verdict
@@ -329,8 +326,8 @@ extension StoreRecovery {
     return mover
   }
 
-  /// The main file's path, with its folder resolved if the folder is a link, which the host may choose. Code that works
-  /// on the store uses this path instead of the URL's, because that code follows no link.
+  /// Resolves the store's folder if it is a link, which the host may choose. Code that works on the store follows no
+  /// link, so it uses this path and not the URL's.
   func path() throws -> String {
     guard let path = parts.path else {
       throw StoreRecoveryError(
@@ -342,7 +339,7 @@ extension StoreRecovery {
     return resolved + "/" + PathText.lastComponent(of: path)
   }
 
-  /// The main file's path with all links to its folder resolved, for code that changes files beside the main file.
+  /// All links to the folder are resolved, for code that changes files beside the main file.
   func realPath() throws -> String {
     let path = try path()
     return StoreSet.realFolder(PathText.folder(of: path)) + "/" + PathText.lastComponent(of: path)

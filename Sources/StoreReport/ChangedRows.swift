@@ -9,11 +9,10 @@ package import SupportBundle
 
 /// The row values that a page shows.
 package enum ShownValues: Sendable {
-  /// No values: the page holds no value of any row.
+  /// The page holds no value of any row.
   case none
   /// Only the values of attributes that an allow-list names.
   case listed(AllowList)
-  /// All values.
   case all
 }
 
@@ -42,7 +41,6 @@ struct ChangedRows {
     /// The row that the values belong to: the name of its entity or, if no entity uses its table, of its table, and its
     /// number.
     let key: Key
-    /// The values, each with the name of its attribute or column.
     let values: [(name: String, value: PropertyValue)]
     /// The values of which only a part is left or certain, keyed by the name of the attribute or column.
     var partial: [ExactText: PartialValue] = [:]
@@ -63,7 +61,6 @@ struct ChangedRows {
   /// The maximum number of older versions that exist but are not shown. These were not compared with the present rows,
   /// so some may be equal to a present row.
   private(set) var restCount = 0
-  /// The attributes and columns whose values may be shown; nil when all values may be shown.
   private let allowed: AllowList?
   private let damaged: DamagedStore
   private let output: RecoveredRowOutput
@@ -298,7 +295,6 @@ struct ChangedRows {
     ]
   }
 
-  /// Whether any of the shown values is an image.
   var hasImages: Bool {
     rows.contains { $0.lines.contains { $0.before.image != nil || $0.after?.image != nil } }
   }

@@ -154,7 +154,6 @@ enum PageFrame {
     ]
   }
 
-  /// The values for one name and its value in a list of facts.
   static func pair(_ fact: (name: String, value: String)) -> [String: Any] {
     ["name": text(fact.name), "value": text(fact.value, limit: 1_000)]
   }
@@ -189,15 +188,14 @@ struct PageContent {
 
   init(_ values: [String: Any]) { self.values = values }
 
-  /// All values for the template, including the links to the sections.
   var context: [String: Any] { values.merging(["sections": sections]) { $1 } }
 
-  /// Adds a link to a section whose values are already in ``values``.
+  /// The section's values must already be in ``values``.
   mutating func addSection(_ id: String, _ name: String) {
     sections.append(["id": id, "name": name])
   }
 
-  /// Adds a section: its link, and the values for its part of the template. If `part` is nil, no section is added.
+  /// If `part` is nil, no section is added.
   mutating func addSection(_ id: String, _ name: String, _ part: [String: Any]?) {
     guard let part else { return }
     values[id] = part
@@ -213,7 +211,6 @@ struct PageVerdict {
   var more: [String] = []
   var steps: [(command: String, why: String)] = []
 
-  /// The values for ``PageFrame/verdict``.
   var context: [String: Any] {
     [
       "tone": tone, "sentence": PageFrame.text(sentence),

@@ -16,7 +16,7 @@ import Terminal
 package struct PassedOver: Error {
   let message: String
 
-  /// Creates an error. The message is a clause that is shown next to the file's name.
+  /// The message is a clause that is shown next to the file's name.
   package init(_ message: String) { self.message = message }
 }
 
@@ -41,23 +41,15 @@ package struct StoreReport {
   private let made: Date
   /// Which part of the write-ahead log was read; nil for a page that is made from a bundle without the store's files.
   private let logView: SQLiteDatabase.LogView?
-  /// The names of the bundle's records that cannot be read.
   private let unreadRecords: [String]
   /// Warnings at the top of the page, for example that a bundle was changed after it was packed.
   package var warnings: [String] = []
 
-  /// The maximum number of lines that are shown in a table.
   private static let maxLines = 2_000
 
-  /// Reads a store, and keeps what the page says about it.
+  /// Reads a store, and keeps what the page says about it. `expected` is the app's present model; nil when it is not
+  /// known. `made` is the time that the page shows.
   ///
-  /// - Parameters:
-  ///   - path: the path of the store's main file.
-  ///   - logView: which part of the write-ahead log is read.
-  ///   - expected: the app's present model, and its name; nil when the model is not known.
-  ///   - incident: the incident in which the store was set aside; nil for any other store.
-  ///   - values: which values of older versions of rows are shown.
-  ///   - made: the time at which the page is made, which the page shows.
   /// - Throws: `SQLiteFileError` when the file cannot be opened, or none of its pages is a database page.
   package init(
     storeAt path: String, logView: SQLiteDatabase.LogView = .committed,
@@ -96,12 +88,9 @@ package struct StoreReport {
     self.made = made
   }
 
-  /// Reads the records of an unpacked bundle that does not contain the store's files.
+  /// Reads the records of an unpacked bundle that does not contain the store's files. `made` is the time that the page
+  /// shows.
   ///
-  /// - Parameters:
-  ///   - folder: the folder that the bundle was unpacked into.
-  ///   - expected: the app's present model, and its name; nil when the model is not known.
-  ///   - made: the time at which the page is made, which the page shows.
   /// - Throws: an error of Foundation when the bundle's `inspection.json` is missing or cannot be decoded.
   package init(
     bundleIn folder: String, expected: (name: String, model: ManagedObjectModel)? = nil, made: Date
@@ -133,7 +122,6 @@ package struct StoreReport {
 
   // MARK: - The page
 
-  /// The page as HTML.
   package func html() throws -> String {
     let verdict = verdict
     var content = PageContent([
@@ -158,13 +146,9 @@ package struct StoreReport {
       ReportTemplate.text, content, showsImages: changes?.hasImages ?? false)
   }
 
-  /// Makes a page that lists several stores, one per line.
+  /// Makes a page with one line for each of several stores. The paths of the stores are relative to `folder`. `made` is
+  /// the time that the page shows.
   ///
-  /// - Parameters:
-  ///   - folder: the path of the folder that holds the stores.
-  ///   - stores: the stores, each as its path within the folder, and its inspection or the error that prevented it.
-  ///   - made: the time at which the page is made, which the page shows.
-  /// - Returns: the page as HTML.
   /// - Throws: an error of the template engine.
   package static func index(
     of folder: String, _ stores: [(path: String, read: Result<StoreInspection, any Error>)],
@@ -349,7 +333,7 @@ package struct StoreReport {
     return facts
   }
 
-  /// The total size of the files, in bytes. The sum is clamped, because a bundle may record any sizes.
+  /// In bytes. The sum is clamped, because a bundle may record any sizes.
   private static func size(of files: [StoreInspection.Member]) -> UInt64 {
     files.reduce(0) { $0.addingClamped(UInt64(clamping: $1.sizeBytes)) }
   }
@@ -406,7 +390,7 @@ package struct StoreReport {
     ]
   }
 
-  /// Counts the deleted and replaced rows, keyed by entity; nil for a plain SQLite database.
+  /// Keyed by entity; nil for a plain SQLite database.
   private static func deletedCounts(_ store: DamagedStore) throws -> [ExactText: Int]? {
     guard store.kind != .sqlite else { return nil }
     var counts: [ExactText: Int] = [:]
@@ -562,7 +546,7 @@ package struct StoreReport {
     return lines
   }
 
-  /// Whether a member of the store set is in the support folder. If so, its name contains a folder.
+  /// Only the members in the support folder have a name that contains a folder.
   private static func isExternal(_ name: String) -> Bool {
     PathText.components(of: name).count > 1
   }

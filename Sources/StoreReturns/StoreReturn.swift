@@ -21,7 +21,6 @@ package struct StoreReturn: Sendable {
   package var incidentID: String { manifest.incident.id }
   /// The name that the store's main file has in the app.
   package var storeName: String { manifest.incident.storeName }
-  /// The total size of the store's files, in bytes.
   package var sizeBytes: Int64 { manifest.files.reduce(0) { $0 + $1.sizeBytes } }
 
   // MARK: - Making
@@ -196,7 +195,6 @@ package struct StoreReturn: Sendable {
 
   /// Reads an archive and checks all of its bytes: the zip structure, the checksums, and the hashes in the manifest.
   ///
-  /// - Parameter path: the path of the archive.
   /// - Throws: ``StoreReturnError`` when the archive is damaged; `SQLiteFileError` when it cannot be opened or read.
   package init(verifying path: String) throws {
     self.path = path

@@ -16,7 +16,6 @@ struct StoredZip {
   /// The offset in the archive at which the next local header begins.
   private(set) var end: Int64 = 0
 
-  /// The maximum number of entries of an archive.
   static let maxEntries = 100_000
 
   /// Adds an entry, and returns its local header (section 4.3.7). In the archive, the bytes of the file follow this
@@ -103,7 +102,6 @@ struct StoredZip {
     return bytes
   }
 
-  /// The number of bytes of a local header whose name has `nameLength` bytes.
   static func headerLength(nameLength: Int) -> Int { 30 + nameLength + 20 }
 
   /// The length in bytes of the name in a local header, read from the header's first 30 bytes; nil when these bytes do

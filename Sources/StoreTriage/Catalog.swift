@@ -5,7 +5,6 @@ import SafeText
 /// A catalogue, which collects the triage lines of many runs in one SQLite file. Several runs may write to the file at
 /// the same time.
 package final class Catalog {
-  /// A change to the catalogue that is not yet written to the file.
   private enum Change {
     case line(TriageLine, [UInt8], identity: String?)
     case removal(path: String)
@@ -13,19 +12,14 @@ package final class Catalog {
 
   private let path: String
   private let database: SharedDatabase
-  /// The changes that are not yet written to the file.
   private var pending: [Change] = []
 
   /// The maximum number of changes that are written in one transaction.
   private static let batch = 500
 
-  /// Opens the catalogue at a path.
+  /// Opens the catalogue at a path. If `mayMake` is true, a missing file is created and the file is opened for writing,
+  /// otherwise for reading only. Each statement waits at most `patience` seconds for locks of other programs.
   ///
-  /// - Parameters:
-  ///   - path: the path of the catalogue.
-  ///   - mayMake: true to create the file if it is missing, and to open it for writing; false to open it for reading
-  ///     only.
-  ///   - patience: the number of seconds that each statement waits for locks of other programs.
   /// - Throws: ``CatalogError``, or `SQLiteWriterError`.
   package init(_ path: String, mayMake: Bool, patience: Int = 60) throws {
     if !ByteFile.exists(path) {
@@ -102,7 +96,7 @@ package final class Catalog {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The line of an input as JSON; nil when the catalogue has no line for the input.
+  /// As JSON; nil when the catalogue has no line for the input.
   package func line(of path: String) throws -> [UInt8]? {
     let rows = try Self.asking(self.path) {
       try database.rows("SELECT line FROM input WHERE path = ?", [.string(path)])
@@ -126,7 +120,6 @@ package final class Catalog {
     if pending.count >= Self.batch { try write() }
   }
 
-  /// Writes all pending changes to the file, in one transaction.
   package func write() throws {
     guard !pending.isEmpty else { return }
     try Self.asking(path) {

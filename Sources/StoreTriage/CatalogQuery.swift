@@ -20,16 +20,13 @@ package enum CatalogQuery: String, Sendable, CaseIterable {
     }
   }
 
-  /// The bounds of an answer: the first day, the build, and the maximum number of rows.
   package struct Bounds: Sendable {
     /// The first day, for example `2026-11-20`. Only inputs from this day on are used; nil for all days.
     package var since: String?
     /// The build, in the form of ``TriageSignature/build``. Only inputs of this build are used; nil for all builds.
     package var build: String?
-    /// The maximum number of rows in the answer.
     package var limit = 50
 
-    /// Creates bounds that include all days and all builds, and allow at most 50 rows.
     package init() {}
   }
 

@@ -50,7 +50,6 @@ enum CatalogSchema {
     ("failed_message", "TEXT", { .text($0.failed?.message) }),
   ]
 
-  /// The SQL statements that create the tables, the indexes and the view of an empty catalogue.
   static var statements: [String] {
     let listed = columns.map { "  \($0.name) \($0.type)" }.joined(separator: ",\n")
     return [

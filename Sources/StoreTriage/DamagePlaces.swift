@@ -18,7 +18,6 @@ package struct DamagePlaces: Sendable, Equatable {
     /// The name of the table or index. Nil for a database that is not a Core Data store, because the names of its
     /// tables may be any text, including private text.
     package var table: String?
-    /// The number of findings with this id at this place.
     package var count: Int
   }
 

@@ -20,13 +20,11 @@ package struct TriageGroups: Sendable {
     package let signature: TriageSignature
     /// What happened, in words.
     package let words: String
-    /// The number of inputs in the group.
     package var count = 0
     /// The number of inputs in the group that could not be read at all.
     package var failedCount = 0
     package var firstSeen: String?
     package var lastSeen: String?
-    /// The number of inputs in the group whose date is not known.
     package var undatedCount = 0
     /// The paths of the first inputs that were added to the group, at most three.
     package var examples: [String] = []
@@ -63,12 +61,10 @@ package struct TriageGroups: Sendable {
     package let groups: [Group]
   }
 
-  /// The maximum number of groups.
   static let groupLimit = 100_000
   /// The maximum number of different names of one kind in a group, for example of builds. Inputs with further names are
   /// not counted by name.
   static let nameLimit = 1000
-  /// The maximum number of examples in a group.
   static let exampleLimit = 3
 
   private let key: Key
@@ -78,13 +74,11 @@ package struct TriageGroups: Sendable {
   private var failedCount = 0
   private var otherCount = 0
 
-  /// Creates an empty count. `key` says what the inputs of a group have in common.
   package init(by key: Key) { self.key = key }
 
-  /// The day of a line's date; for example, `2026-11-20` for `2026-11-20T21:53:07Z`.
+  /// For example, `2026-11-20` for `2026-11-20T21:53:07Z`.
   package static func day(_ date: String) -> String { String(Substring(date.utf8.prefix(10))) }
 
-  /// Counts the input of a line in the group that the input belongs to.
   package mutating func add(_ line: TriageLine) {
     inputCount += 1
     if line.needsCare { careCount += 1 }
@@ -109,7 +103,7 @@ package struct TriageGroups: Sendable {
     return shown
   }
 
-  /// The groups, and the counts of all inputs. The group with the highest number of inputs comes first.
+  /// The group with the highest number of inputs comes first.
   package var report: Report {
     Report(
       by: key.rawValue, inputCount: inputCount, careCount: careCount, failedCount: failedCount,

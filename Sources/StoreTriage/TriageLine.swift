@@ -10,9 +10,7 @@ package struct TriageLine: Sendable, Codable, Equatable {
   /// The version of the line's JSON form that this version of Lifeboat writes.
   package static let currentVersion = 1
 
-  /// The kind of an input.
   package enum Kind: String, Sendable, Codable, CaseIterable {
-    /// A support bundle.
     case bundle
     /// An archive that is not a support bundle, and holds a store.
     case archive
@@ -31,7 +29,6 @@ package struct TriageLine: Sendable, Codable, Equatable {
     /// The reason, in a sentence without a full stop.
     package var message: String
 
-    /// Creates a reason from a code and a message.
     package init(code: String, message: String) {
       self.code = code
       self.message = message
@@ -58,12 +55,11 @@ package struct TriageLine: Sendable, Codable, Equatable {
     package var build: String?
   }
 
-  /// Facts about the store.
   package struct Store: Sendable, Codable, Equatable {
     /// The kind of store: `coreData`, `coreDataShaped` or `sqlite`; nil when the store itself was not read, and only
     /// the record of an incident describes it.
     package var kind: String?
-    /// The store's UUID, from its metadata; nil when it is not known.
+    /// From the store's metadata. Nil when it is not known.
     package var uuid: String?
     /// The versions of the operating system that have the framework version in the store's metadata, in words; nil when
     /// they are not known.
@@ -100,7 +96,6 @@ package struct TriageLine: Sendable, Codable, Equatable {
     /// The number of rows that a recovery would write into a new file.
     package var recoverable: Int?
 
-    /// Creates numbers of rows. A number that is unknown is nil.
     package init(live: Int? = nil, lost: Int? = nil, recoverable: Int? = nil) {
       self.live = live
       self.lost = lost
@@ -134,7 +129,7 @@ package struct TriageLine: Sendable, Codable, Equatable {
   package var contents: String?
   /// Whether a bundle or archive is encrypted; nil for any other input.
   package var isEncrypted: Bool?
-  /// The reason why the input could not be read; nil when it was read.
+  /// Nil when the input was read.
   package var failed: Failed?
   package var signature: TriageSignature
   /// The remedy for the input; nil when nothing is wrong, or when no remedy is known.
@@ -152,7 +147,6 @@ package struct TriageLine: Sendable, Codable, Equatable {
   /// run.
   package var seconds: Double?
 
-  /// Whether somebody has to look at the input, because the input is not healthy or could not be read.
   package var needsCare: Bool { failed != nil || signature.verdict != TriageSignature.healthy }
 
   /// Whether the same input may result in a different line when it is read again. This is true if the line reports a
@@ -167,7 +161,6 @@ package struct TriageLine: Sendable, Codable, Equatable {
   /// then, or because the input needs a key that the later run may have.
   package var isToBeReadAgain: Bool { mayDiffer || fix == .key }
 
-  /// Creates a line that has only the path and the kind of an input.
   package init(path: String, kind: Kind) {
     self.path = path
     self.kind = kind
@@ -198,8 +191,6 @@ package struct TriageLine: Sendable, Codable, Equatable {
     return Array(try encoder.encode(self))
   }
 
-  /// Reads a line from JSON.
-  ///
   /// - Throws: `DecodingError` when the bytes are not a triage line in JSON.
   package init(json: some Sequence<UInt8>) throws {
     self = try JSONDecoder().decode(Self.self, from: Data(json))

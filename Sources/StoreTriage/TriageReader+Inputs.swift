@@ -15,7 +15,6 @@ extension TriageReader {
   private static let outcomeName = "outcome.json"
   /// The maximum size of a record, in bytes.
   private static let recordBytes = 16 << 20
-  /// The code for an incident whose record cannot be read.
   private static let unreadable = "incident.unreadable"
   /// The file in a bundle that records why the bundle's store could not be read.
   private static let problemName = "problem.json"
@@ -192,12 +191,9 @@ extension TriageReader {
 
   // MARK: - Stores
 
-  /// Reads a store, and adds what is found to a line.
+  /// Reads a store, and adds the results of the check and of the analysers to `line`. `incident` is the record of the
+  /// incident in which the store was set aside, as JSON.
   ///
-  /// - Parameters:
-  ///   - path: the path of the store's main file.
-  ///   - incident: the record of the incident in which the store was set aside, as JSON; nil without an incident.
-  ///   - line: receives the results of the check and of the analysers.
   /// - Throws: an error that says why the store cannot be read.
   func read(storeAt path: String, incident: [UInt8]?, into line: inout TriageLine) throws {
     let decrypted = try key.flatMap { try DecryptedStore.ifEncrypted(path, $0) }
@@ -233,13 +229,12 @@ extension TriageReader {
     }
   }
 
-  /// The number of rows that a recovery would write into a new file. Rows whose table is unknown are included.
+  /// Includes rows whose table is unknown.
   private static func recoverable(_ path: String) throws -> Int {
     let found = try StoreRebuild().survey(DamagedStore(path: path))
     return found.rowCount + found.unattributedCount
   }
 
-  /// Reads a store in a phone's backup.
   func read(backup: String, _ name: String, into line: inout TriageLine) throws {
     let backup = try PhoneBackup(backup)
     guard let store = backup.store(named: name) else {
@@ -265,7 +260,6 @@ extension TriageReader {
 
   // MARK: - Bundles
 
-  /// The result of reading an archive.
   enum Packed {
     /// The archive is a bundle, or holds one store. The result is in the line that the caller has passed.
     case line
@@ -275,7 +269,6 @@ extension TriageReader {
     case nothing
   }
 
-  /// Reads a bundle, or an archive of another kind.
   func read(archive path: String, _ isFound: Bool, into line: inout TriageLine) throws -> Packed {
     let file = try BundleFile(path, secrets)
     guard let reader = try UnpackedArchive.bundle(in: file) else {
@@ -406,7 +399,6 @@ extension TriageReader {
     return lines
   }
 
-  /// Reads the store that is named `name` in an archive.
   func read(archive: String, _ name: String, into line: inout TriageLine) throws {
     let file = try BundleFile(archive, secrets)
     line.isEncrypted = file.isEncrypted

@@ -17,11 +17,9 @@ package struct TriageReader {
     /// Whether to count the rows that a recovery would save. For this, a damaged store is read a second time.
     package var surveys = false
 
-    /// Creates options that request no additional work.
     package init() {}
   }
 
-  /// The result of reading a path.
   package enum Answer: Sendable {
     /// The line of an input, and the identity of the input's files. The identity is nil when it cannot be computed
     /// cheaply, or when the input has to be read again in any case.
@@ -56,14 +54,7 @@ package struct TriageReader {
   /// these changes, all inputs are read again.
   private let salt: String
 
-  /// Creates a reader of inputs.
-  ///
-  /// - Parameters:
-  ///   - secrets: the keys and the passphrase that open encrypted bundles.
-  ///   - key: the key of stores that SQLCipher encrypts; nil for none.
-  ///   - options: the additional work to do.
-  ///   - analysers: the analysers whose conditions are tested on each store.
-  ///   - describe: returns the code and the message for an error.
+  /// `key` opens stores that SQLCipher has encrypted. `describe` returns the code and the message for an error.
   package init(
     secrets: AgeSecrets = AgeSecrets(), key: CipherKey? = nil, options: Options = Options(),
     analysers: Analysers = .shipped, describe: @escaping Describe
@@ -144,10 +135,8 @@ package struct TriageReader {
     }
   }
 
-  /// The identity of files; nil when the first file is missing.
   func identityOfFiles(_ paths: [String]) -> String? { FileIdentities.taken(paths, salt) }
 
-  /// Puts the reason why an input could not be read into the input's line.
   func fail(_ line: inout TriageLine, _ error: any Error) {
     let reason =
       (error as? TriageProblem).map { TriageLine.Failed(code: $0.code, message: $0.message) }

@@ -25,7 +25,6 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   static let putBack = "incident.putBack"
   /// The problem of a bundle that has neither the files of its store nor records about them.
   static let noStoreInBundle = "bundle.noStore"
-  /// The maximum number of places of damage in a signature.
   static let mostPlaces = 64
 
   /// The model that wrote the store, and the model that the app expects. Each model is given by its name, or by the
@@ -61,7 +60,6 @@ package struct TriageSignature: Sendable, Codable, Equatable {
 
   init(verdict: String = Self.unread) { self.verdict = verdict }
 
-  /// Returns the signature with the hashes ``id`` and ``family`` computed.
   package func hashed() -> Self {
     var result = self
     let damage = [String(damage.count)] + damage
@@ -113,7 +111,6 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
   /// The device or the system failed, so the app should open the store again later.
   case wait
 
-  /// A sentence that says what support has to do.
   package var sentence: String {
     switch self {
     case .key: "Read the input with its key or passphrase."

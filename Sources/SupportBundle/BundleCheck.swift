@@ -80,9 +80,8 @@ struct BundleCheck {
 
   // MARK: - Archive
 
-  /// Whether the file starts with the signature of a local header, or has the text `manifest.json` at the offset where
-  /// a zip archive has the name of its first entry. Such a file counts as a bundle, even if the rest of the file is
-  /// damaged.
+  /// Whether the file starts with the signature of a local header, or has the text `manifest.json` where the name of a
+  /// zip archive's first entry is. Such a file counts as a bundle even if the rest of it is damaged.
   private func startsLikeABundle() -> Bool {
     let name = Array(BundleManifest.entryName.utf8)
     var start = [UInt8](repeating: 0, count: ZipFormat.localSize + name.count)

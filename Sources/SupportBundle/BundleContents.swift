@@ -2,29 +2,22 @@ import SafeText
 
 /// What is in a bundle according to the archive's own directory, compared with the manifest.
 package struct BundleContents: Sendable, Equatable {
-  /// An entry of the archive.
   package struct Entry: Sendable, Equatable {
-    /// The name within the archive.
     package let name: String
     /// The uncompressed size in bytes, as the archive announces it.
     package let sizeBytes: UInt64
-    /// The compressed size in bytes.
     package let compressedBytes: UInt64
-    /// What the manifest says of the entry; nil when the manifest does not list the entry. The manifest itself is never
-    /// listed.
+    /// Nil when the manifest does not list the entry. The manifest itself is never listed.
     package let listed: BundleManifest.Entry?
   }
 
-  /// The manifest of the bundle.
   package let manifest: BundleManifest
-  /// All entries in the order of the archive, including the manifest.
+  /// In the order of the archive, including the manifest's own entry.
   package let entries: [Entry]
   /// Contradictions between manifest and archive: entries that only the manifest or only the archive has, and entries
   /// whose sizes differ between the two. The bytes of entries are not compared; ``BundleVerification`` does that.
   package let problems: [BundleVerification.Problem]
 
-  /// Compares the directory of an archive with its manifest.
-  ///
   /// - Throws: `bundle.badManifest` when the archive has no manifest, or when the manifest cannot be read; the errors
   ///   of reading the archive.
   package init(of reader: ZipReader) throws(BundleError) {

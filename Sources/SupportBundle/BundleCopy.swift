@@ -7,12 +7,10 @@ import StoreExtraction
 
 /// The result of packing a copy of a bundle that contains less than the original.
 package struct BundleCopy: Sendable {
-  /// What was packed into the copy.
   package let receipt: BundleRequest.Receipt
   /// What the original bundle has and the copy lacks, one sentence each.
   package let removed: [String]
 
-  /// Makes a result.
   package init(receipt: BundleRequest.Receipt, removed: [String]) {
     self.receipt = receipt
     self.removed = removed

@@ -2,7 +2,6 @@ internal import Foundation
 
 /// The date of a bundle. The caller chooses the date, so that the same bundle can be made again byte for byte.
 public struct BundleDate: Sendable, Equatable {
-  /// Seconds since 1970-01-01 00:00:00 UTC, with a fraction.
   package var secondsSince1970: Double
 
   /// Makes a date from the seconds since 1970-01-01 00:00:00 UTC.

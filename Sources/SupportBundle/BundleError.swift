@@ -27,7 +27,6 @@ public struct BundleError: Error, Sendable, Equatable {
   /// The `errno` of the system call that failed; nil when no system call failed.
   package let systemError: Int32?
 
-  /// Makes an error from its code, its message, and what is known about where it occurred.
   package init(
     _ code: Code, _ message: String, path: String? = nil, entry: String? = nil,
     offset: UInt64? = nil, systemError: Int32? = nil
@@ -40,7 +39,6 @@ public struct BundleError: Error, Sendable, Equatable {
     self.systemError = systemError
   }
 
-  /// Returns the error with `path` and `entry` filled in where the error lacks them.
   func inside(path: String, entry: String? = nil) -> BundleError {
     BundleError(
       code, message, path: self.path ?? path, entry: self.entry ?? entry, offset: offset,

@@ -6,18 +6,15 @@ import SafeText
 /// Unpacks a bundle into a new folder. The names of the entries were checked when the bundle was opened: no name leads
 /// out of the folder, and no two names denote the same file on any system. No existing file is written to.
 package struct BundleExtraction {
-  /// An entry, and its record in the manifest. The record is nil for the manifest itself.
+  /// `listed` is nil for the manifest itself.
   private typealias Item = (entry: ZipReader.Entry, listed: BundleManifest.Entry?)
 
   /// An entry that was not unpacked, and why.
   package struct Skipped: Sendable, Equatable {
-    /// The name of the entry.
     package let name: String
-    /// Why the entry was not unpacked, in a few words.
     package let reason: String
   }
 
-  /// The manifest of the bundle.
   package let manifest: BundleManifest
   /// The number of entries that will be unpacked.
   package var entryCount: Int { items.count }
@@ -34,12 +31,8 @@ package struct BundleExtraction {
   /// The number of bytes that may be unpacked from any archive, whatever its size: 64 MiB.
   package static let freeBytes: UInt64 = 64 << 20
 
-  /// Plans to unpack a bundle; nothing is written yet.
+  /// Plans to unpack a bundle; nothing is written yet. If `maxBytes` is nil, the limit depends on the archive's size.
   ///
-  /// - Parameters:
-  ///   - bundle: the bundle.
-  ///   - maxBytes: the maximum number of bytes that may be unpacked; nil for a limit that depends on the archive's
-  ///     size.
   /// - Throws: `bundle.tooLarge`; the errors of reading an archive that may have been made to do harm.
   package init(_ bundle: BundleFile, maxBytes: UInt64? = nil) throws(BundleError) {
     reader = try ZipReader(bundle)
@@ -95,7 +88,6 @@ package struct BundleExtraction {
     }
   }
 
-  /// Unpacks the bundle into a new folder within `tree`.
   fileprivate func write(
     to tree: OutputTree, _ name: String, _ isCancelled: () -> Bool
   ) throws -> [Skipped] {
@@ -137,17 +129,12 @@ package struct BundleExtraction {
 
 /// A bundle that was unpacked into a private folder for reading. The folder is removed when this object is deallocated.
 package final class UnpackedBundle {
-  /// The path of the private folder.
   package let path: String
-  /// The manifest of the unpacked bundle.
   package let manifest: BundleManifest
-  /// The entries that were not unpacked, because they do not match the manifest.
   package let skipped: [BundleExtraction.Skipped]
   private let tree: OutputTree
 
-  /// Unpacks a bundle. `making` is called for each file and folder, as in ``OutputTree``.
-  ///
-  /// - Throws: the errors of reading the bundle and of writing the folder. After an error, nothing is left behind.
+  /// Unpacks a bundle. `making` is called as in ``OutputTree``. After an error, nothing is left behind.
   package init(_ bundle: BundleFile, making: @escaping OutputTree.Making) throws {
     let place = FileManager.default.temporaryDirectory.path
     let name = "lifeboat-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)

@@ -39,9 +39,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
     case store
   }
 
-  /// One entry of the archive.
   package struct Entry: Codable, Sendable, Equatable {
-    /// The name within the archive.
     package var name: String
     /// The uncompressed size in bytes.
     package var sizeBytes: UInt64
@@ -52,7 +50,6 @@ public struct BundleManifest: Codable, Sendable, Equatable {
     /// Why the entry is in the bundle.
     package var why: String
 
-    /// Makes the record of an entry.
     package init(name: String, sizeBytes: UInt64, sha256: String, source: String, why: String) {
       self.name = name
       self.sizeBytes = sizeBytes
@@ -64,21 +61,16 @@ public struct BundleManifest: Codable, Sendable, Equatable {
 
   /// Always `lifeboat.bundle`.
   package var schema: String
-  /// The version of the schema.
   package var version: Int
-  /// The program that made the bundle.
   package var tool: Tool
   /// When the bundle was made, in UTC, as ISO 8601 with milliseconds: `2026-11-20T21:53:07.000Z`.
   package var created: String
-  /// How much of the user's data the bundle holds.
   package var contents: Contents
   /// What was left out on purpose, one sentence each.
   package var withheld: [String]
   /// All entries except the manifest itself, in the order of the archive.
   package var entries: [Entry]
 
-  /// Makes a manifest of the current version.
-  ///
   /// - Throws: `bundle.badDate` for a date outside the years 1 to 9999.
   package init(
     tool: Tool, created: BundleDate, contents: Contents, withheld: [String], entries: [Entry]

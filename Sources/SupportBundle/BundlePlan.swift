@@ -9,7 +9,6 @@ import SafeText
 public struct BundlePlan: Sendable {
   /// Where an entry's bytes come from.
   package enum Source: Sendable, Equatable {
-    /// Bytes in memory.
     case bytes([UInt8])
     /// A regular file; a symbolic link is refused.
     case file(path: String)
@@ -17,7 +16,6 @@ public struct BundlePlan: Sendable {
 
   /// The location of the bytes of an archive entry that is still to be written.
   enum Place: Sendable {
-    /// Bytes in memory, or a file that is given by its path.
     case source(Source)
     /// A file that is given by its name in an open folder.
     case member(name: String, SourceFolder)
@@ -82,14 +80,12 @@ public struct BundlePlan: Sendable {
     try add(Entry(name: name, source: .source(source), origin: origin, why: why))
   }
 
-  /// Plans an entry for the regular file `member` below `folder`.
   mutating func add(
     name: String, member: String, of folder: SourceFolder, why: String
   ) throws(BundleError) {
     try add(Entry(name: name, source: .member(name: member, folder), origin: member, why: why))
   }
 
-  /// Plans an entry for a file that is open already.
   mutating func add(
     name: String, file: InputFile, origin: String, why: String
   ) throws(BundleError) {
@@ -109,7 +105,7 @@ public struct BundlePlan: Sendable {
     withheld.append(sentence)
   }
 
-  /// The file with the planned rows, as JSON lines; nil when no rows are planned.
+  /// As JSON lines; nil when no rows are planned.
   var rows: InputFile? {
     get throws(BundleError) {
       guard let entry = entries.first(where: { $0.name == StoreBundle.rowsName }),

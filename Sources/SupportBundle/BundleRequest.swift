@@ -12,23 +12,19 @@ public struct BundleRequest: Sendable {
   /// How much of the user's data goes into the bundle. With `rows`, a token replaces each value, unless ``redaction``
   /// allows the value.
   public var contents: BundleManifest.Contents
-  /// The names of the entities or tables whose rows go into the bundle; nil for all of them.
+  /// The entities and tables whose rows go into the bundle; nil for all.
   package var entities: [String]?
-  /// How the values of rows are redacted.
   package var redaction = Redaction.values(except: .nothing)
   /// What the token of a number tells about the number.
   package var numbers = NumberForm.ranges
   /// Whether the model that is cached in the store goes into the bundle.
   package var includesModel = true
-  /// How hard the entries are compressed.
   package var level = CompressionLevel.standard
   /// The maximum size of the bundle in bytes; nil for no limit. If the bundle would be larger, parts are left out.
   package var maxBytes: UInt64?
   /// The recipients and the form of encryption; nil for a bundle that everybody can read.
   package var encryption: BundleEncryption?
-  /// Which part of the write-ahead log is read.
   package var logView = SQLiteDatabase.LogView.committed
-  /// The program that the manifest names.
   package var tool = BundleManifest.Tool(name: "lifeboat", version: Tool.version)
   /// The time that the manifest names.
   package var created = Date()
@@ -56,11 +52,9 @@ public struct BundleRequest: Sendable {
 
   /// What was packed into a bundle.
   package struct Receipt: Sendable {
-    /// The manifest of the bundle.
     package let manifest: BundleManifest
     /// The size of the bundle in bytes. If the bundle was not written, this is the size that it would have.
     package let sizeBytes: UInt64
-    /// What was found wrong or noteworthy when the store was read.
     package let findings: [Finding]
     /// Whether some files of the store could not be read.
     package let isPartial: Bool
@@ -189,7 +183,6 @@ extension Incident {
   }
 }
 
-/// A flag with which a task tells the packing thread to stop.
 private final class CancellationFlag: @unchecked Sendable {
   // The lock protects `value`, so the class is `@unchecked Sendable`.
   private let lock = NSLock()

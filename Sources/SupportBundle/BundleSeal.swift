@@ -1,8 +1,7 @@
 import SafeText
 
-/// The archive comment of a bundle. The comment contains a digest of all bytes before the archive's end record. So it
-/// reveals any change to these bytes, even a change that no zip reader would notice. The seal guards against accidents,
-/// not against forgery.
+/// The archive comment of a bundle: a digest of all bytes before the archive's end record. It reveals any change to
+/// these bytes, even a change that no zip reader would notice. The seal guards against accidents, not against forgery.
 enum BundleSeal {
   static let prefix = "lifeboat.bundle/1 sha256:"
 

@@ -1,6 +1,5 @@
 /// The plan of a bundle after the first pass, in which all sources were hashed.
 public struct MeasuredBundle: Sendable {
-  /// The finished manifest, exactly as the bundle will have it.
   package let manifest: BundleManifest
   let sources: [BundlePlan.Place]
   /// The size of all sources together, in bytes. The archive is at most a little larger.

@@ -8,7 +8,7 @@ struct SizeCut {
   /// The external files that are left out. The key is the name of the entry, and the value is its size in bytes.
   private(set) var files: [String: UInt64] = [:]
 
-  /// Whether an entry is one of the store's external files. Only these are in a subfolder of the store's folder.
+  /// Only external files are in a subfolder of the store's folder.
   private static func isExternal(_ entryName: String) -> Bool {
     entryName.utf8.starts(with: "store/".utf8) && PathText.components(of: entryName).count > 2
   }
@@ -72,7 +72,7 @@ extension BundleRequest {
     progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }, isCancelled: () -> Bool,
     making: (String, () -> Bool) -> Void
   ) throws -> (manifest: BundleManifest, packed: PackedBundle, cut: [String]) {
-    // The counts for the rows of each entity or table. They are computed only when a bundle is too large.
+    // Computed only when a bundle is too large.
     var parts: [RowParts.Part]?
     var cut = SizeCut()
     while true {

@@ -17,9 +17,7 @@ import SafeText
 /// typed. Rows and the store's own files are added only on request. In the rows, a token replaces each value that an
 /// allow-list does not name. Only if redaction is switched off, all values are written unchanged.
 package struct StoreBundle {
-  /// The name of the entry with the inspection of the store.
   package static let inspectionName = "inspection.json"
-  /// The name of the entry with the rows, as JSON lines.
   package static let rowsName = "rows.ndjson"
 
   /// The plan of the bundle, including sentences about the names that were replaced by tokens.
@@ -33,13 +31,10 @@ package struct StoreBundle {
 
   private var gathered: BundlePlan
   private let contents: BundleManifest.Contents
-  /// The path of the main file, as the caller gave it.
   private let storePath: String
   private var mask: RecordMask
-  /// The tokens for names that a user may have chosen.
   var nameTokens: NameTokens { mask.tokens }
 
-  /// Starts a bundle about the store whose main file is at `storePath`.
   package init(
     storePath: String, tool: BundleManifest.Tool, created: BundleDate,
     contents: BundleManifest.Contents
@@ -62,14 +57,9 @@ package struct StoreBundle {
       origin: "incident", why: "what the user was told")
   }
 
-  /// Adds what is known about a store.
+  /// Adds what is known about a store. `rows` is nil for a bundle without rows. The cached model is added without
+  /// default values, user info and expressions.
   ///
-  /// - Parameters:
-  ///   - store: the open store.
-  ///   - inspection: the inspection of the store.
-  ///   - rows: the rows of the store as JSON lines; nil for a bundle without rows.
-  ///   - includesModel: whether the model that is cached in the store is added, without default values, user info and
-  ///     expressions.
   /// - Throws: ``BundleError`` when an entry has a name that is not allowed in a bundle.
   package mutating func add(
     _ store: CoreDataStore, _ inspection: StoreInspection, rows: Rows? = nil,
@@ -156,14 +146,9 @@ package struct StoreBundle {
     let redaction: Redaction
   }
 
-  /// Writes the rows of a store, to be added with ``add(_:_:rows:includesModel:)``.
+  /// Writes the rows of a store, to be added with ``add(_:_:rows:includesModel:)``. `entities` names the entities and
+  /// tables whose rows are written, including rows of subentities; nil for all rows.
   ///
-  /// - Parameters:
-  ///   - store: the open store.
-  ///   - entities: the entities or tables whose rows are written, including rows of subentities; nil for all rows.
-  ///   - redaction: how values are redacted.
-  ///   - numbers: what the token of a number tells about the number.
-  /// - Returns: the file with the rows.
   /// - Throws: `SQLiteFileError`; ``BundleError`` when `entities` or an allow-list has a name that is not in the store.
   package mutating func writeRows(
     of store: CoreDataStore, entities: [String]? = nil, _ redaction: Redaction,
@@ -303,12 +288,10 @@ extension JSONValue {
 }
 
 extension CoreDataStore {
-  /// The word for messages that says what the rows of the store belong to: a table or an entity.
   fileprivate var part: String { kind == .sqlite ? "table" : "entity" }
 }
 
 extension Redaction {
-  /// Why the rows are in the bundle, in words for the manifest.
   var why: String {
     switch self {
     case .none: "the rows that can be read, as requested"

@@ -26,15 +26,9 @@ package enum DisplayText {
     return leading ? space + text : text + space
   }
 
-  /// Breaks `text` at spaces into lines, and ends each line with a line feed. Lines have room for at least 20 columns
-  /// of text, even if the terminal is narrower.
-  ///
-  /// - Parameters:
-  ///   - text: the text.
-  ///   - width: the number of columns of the terminal.
-  ///   - indent: the number of spaces before the first line.
-  ///   - rest: the number of spaces before all further lines.
-  /// - Returns: the lines as one text.
+  /// Breaks `text` at spaces into lines, and ends each line with a line feed. The first line is indented by `indent`
+  /// spaces, all further lines by `rest` spaces. Lines have room for at least 20 columns of text, even if the terminal
+  /// is narrower.
   package static func hanging(_ text: String, width: Int, indent: Int = 0, rest: Int) -> String {
     wrapped(text, to: max(20, width - rest)).enumerated().map { place, line in
       String(repeating: " ", count: place == 0 ? indent : rest) + line + "\n"

@@ -12,7 +12,6 @@ package struct KeyValueBlock: Sendable, Equatable {
     /// What the command does; nil when the command explains itself.
     package var purpose: String?
 
-    /// Makes a suggestion from a command and its purpose.
     package init(_ command: String, _ purpose: String? = nil) {
       self.command = VisibleText.visible(command)
       self.purpose = purpose.map(VisibleText.visible)
@@ -38,10 +37,8 @@ package struct KeyValueBlock: Sendable, Equatable {
   /// The maximum width of a label that shares a line with its value. A longer label has a line of its own, so that it
   /// does not move all values to the right.
   private static let maxLabelWidth = 24
-  /// The minimum number of columns for values.
   private static let minValueWidth = 20
 
-  /// A block without facts.
   package init() {}
 
   /// Adds a fact. If a value takes several lines, all of them begin in the column of the values.
@@ -56,12 +53,8 @@ package struct KeyValueBlock: Sendable, Equatable {
     rows.append(Row(label: VisibleText.visible(label), value: .suggestions(suggestions)))
   }
 
-  /// The lines of the block, without line feeds.
-  ///
-  /// - Parameters:
-  ///   - width: the maximum number of columns of a line; nil for no limit, as in a file.
-  ///   - style: whether labels and values are coloured.
-  /// - Returns: the lines; empty for a block without facts.
+  /// The lines of the block, without line feeds; empty for a block without facts. `width` is the maximum number of
+  /// columns of a line; nil for no limit, as in a file.
   package func lines(width: Int?, style: Style = .plain) -> [String] {
     let labelWidths = rows.map { DisplayWidth.columns(of: $0.label) }
     let labelWidth = labelWidths.filter { $0 <= Self.maxLabelWidth }.max() ?? Self.maxLabelWidth

@@ -11,13 +11,8 @@ package final class ProgressMeter: @unchecked Sendable {
   private let clock: @Sendable () -> UInt64
   private let print: @Sendable (String) -> Bool
 
-  /// Creates a meter. The work is assumed to start now.
-  ///
-  /// - Parameters:
-  ///   - operation: what is being done, in one or two words: `Reading`.
-  ///   - total: the amount of work, counted in `unit`; nil when unknown.
-  ///   - unit: what is counted.
-  ///   - mode: the value of `--progress`.
+  /// Creates a meter. The work is assumed to start now. `operation` says in one or two words what is being done:
+  /// `Reading`. `total` is counted in `unit`; nil when unknown.
   package convenience init(
     operation: String, total: UInt64?, unit: ProgressUnit = .bytes, mode: ProgressMode = .auto
   ) {

@@ -17,16 +17,13 @@ package struct ProgressUnit: RawRepresentable, Sendable, Hashable {
   /// The plural noun that is written in JSON and after a count: `bytes`, `rows`.
   package let rawValue: String
 
-  /// Makes a unit from its plural noun.
   package init(rawValue: String) {
     self.rawValue = rawValue
   }
 
   /// Bytes, shown as kB, MB and so on.
   package static let bytes = Self(rawValue: "bytes")
-  /// Rows of a store.
   package static let rows = Self(rawValue: "rows")
-  /// Pages of a file.
   package static let pages = Self(rawValue: "pages")
 
   func text(_ count: UInt64) -> String {

@@ -12,13 +12,7 @@ package enum Quantity {
     return result
   }
 
-  /// A count with its noun: `1 page`, `1,012 pages`.
-  ///
-  /// - Parameters:
-  ///   - value: the number.
-  ///   - one: the noun that follows the number 1.
-  ///   - many: the noun that follows any other number; nil when the plural is `one` with an `s`.
-  /// - Returns: the number and the noun.
+  /// A count with its noun: `1 page`, `1,012 pages`. If `many` is nil, the plural is `one` with an `s`.
   package static func count(
     _ value: some BinaryInteger, _ one: String, _ many: String? = nil
   ) -> String {

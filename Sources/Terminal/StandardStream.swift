@@ -5,10 +5,8 @@ import Quoting
 package struct StreamError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A stable name for a kind of error. New codes may be added.
   package struct Code: RawRepresentable, Sendable, Hashable {
-    /// The name of the code, for example `stream.closed`.
     package let rawValue: String
 
-    /// A code with this name.
     package init(rawValue: String) {
       self.rawValue = rawValue
     }
@@ -21,7 +19,6 @@ package struct StreamError: Error, Sendable, Equatable, CustomStringConvertible 
     package static let writeFailed = Self(rawValue: "stream.writeFailed")
   }
 
-  /// The kind of error.
   package let code: Code
   /// What happened, in one sentence without a full stop.
   package let message: String
@@ -52,11 +49,8 @@ package final class StandardStream {
   private var buffer: [UInt8] = []
   private var failure: StreamError?
 
-  /// Makes a stream over an open descriptor: 1 for standard output, 2 for standard error.
-  ///
-  /// - Parameters:
-  ///   - descriptor: an open file descriptor.
-  ///   - capacity: the maximum number of bytes that wait in the buffer. If it is 0, each call writes at once.
+  /// Makes a stream over an open descriptor: 1 for standard output, 2 for standard error. At most `capacity` bytes wait
+  /// in the buffer. If it is 0, each call writes at once.
   package convenience init(descriptor: Int32, capacity: Int = 64 * 1024) {
     self.init(descriptor: descriptor, capacity: capacity, calls: StreamCalls())
   }
@@ -85,7 +79,6 @@ package final class StandardStream {
     try write(isTerminal ? TerminalText.escaped(text) : text)
   }
 
-  /// Writes text and a line feed into the buffer.
   package func writeLine(_ text: String) throws(StreamError) {
     try write(text + "\n")
   }
@@ -138,7 +131,6 @@ package final class StandardStream {
 @safe struct StreamCalls: Sendable {
   /// Does what `write(2)` does: returns the number of bytes written, or -1 with `errno` set.
   var write: @Sendable (Int32, UnsafeRawBufferPointer) -> Int = { unsafe writeBytes($0, $1) }
-  /// Waits until a non-blocking descriptor accepts bytes again.
   var waitUntilWritable: @Sendable (Int32) -> Void = { descriptor in
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     _ = unsafe poll(&entry, 1, -1)

@@ -4,7 +4,6 @@ package enum ColorChoice: String, Sendable, CaseIterable {
   case auto
   /// Output is always coloured, even into a pipe and when `NO_COLOR` is set.
   case always
-  /// Output is never coloured.
   case never
 }
 
@@ -12,9 +11,7 @@ package enum ColorChoice: String, Sendable, CaseIterable {
 package struct Style: Sendable, Equatable {
   /// A colour or weight of text, by its SGR code. Colour only repeats what the words say.
   package enum Tone: Int, Sendable, CaseIterable {
-    /// Bold text.
     case bold = 1
-    /// Faint text.
     case dim = 2
     /// Red, for damage and errors.
     case red = 31
@@ -24,35 +21,24 @@ package struct Style: Sendable, Equatable {
     case yellow = 33
   }
 
-  /// Whether ``apply(_:_:)`` adds SGR sequences.
   package let isColored: Bool
 
-  /// A style without colour.
   package static let plain = Style(isColored: false)
 
-  /// A style with or without colour.
   package init(isColored: Bool) {
     self.isColored = isColored
   }
 
-  /// The style for one stream of this process: standard output and standard error may have different styles.
-  ///
-  /// - Parameters:
-  ///   - choice: what the user asked for.
-  ///   - descriptor: the stream, 1 for standard output and 2 for standard error.
+  /// The style for one stream of this process: 1 for standard output, 2 for standard error.
   package init(_ choice: ColorChoice, descriptor: Int32) {
     self.init(
       choice, isTerminal: System.isTerminal(descriptor),
       noColor: System.environment("NO_COLOR"), term: System.environment("TERM"))
   }
 
-  /// The style that follows from the user's choice and the environment.
-  ///
-  /// - Parameters:
-  ///   - choice: what the user asked for.
-  ///   - isTerminal: whether the stream is a terminal.
-  ///   - noColor: the variable `NO_COLOR`. If it is nil or empty, colour is allowed.
-  ///   - term: the variable `TERM`. If it is nil or `dumb`, the terminal has no colour.
+  /// The style that follows from the user's choice and the environment. `noColor` is the variable `NO_COLOR`. If it is
+  /// nil or empty, colour is allowed. `term` is the variable `TERM`. If it is nil or `dumb`, the terminal has no
+  /// colour.
   package init(_ choice: ColorChoice, isTerminal: Bool, noColor: String?, term: String?) {
     switch choice {
     case .always: isColored = true

@@ -2,13 +2,11 @@ import CLibrary
 
 /// The functions of the C library that this target uses, except `write(2)`.
 enum System {
-  /// The value of an environment variable; nil when the variable is not set.
   static func environment(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }
     return unsafe String(cString: value)
   }
 
-  /// Whether the file descriptor is a terminal.
   static func isTerminal(_ descriptor: Int32) -> Bool {
     isatty(descriptor) == 1
   }
@@ -30,7 +28,6 @@ enum System {
     return UInt64(clamping: time.tv_sec) &* 1_000_000_000 &+ UInt64(clamping: time.tv_nsec)
   }
 
-  /// The system's text for an `errno`.
   static func message(_ error: Int32) -> String {
     unsafe String(cString: strerror(error))
   }

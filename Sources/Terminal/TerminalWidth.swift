@@ -12,12 +12,8 @@ package enum TerminalWidth {
       window: System.windowColumns(descriptor), variable: System.environment("COLUMNS"))
   }
 
-  /// The width that follows from the terminal's answer and from `COLUMNS`.
-  ///
-  /// - Parameters:
-  ///   - window: the number of columns that the terminal reports; nil without a terminal.
-  ///   - variable: the variable `COLUMNS`; ignored unless it is a positive number.
-  /// - Returns: columns, in 40...400.
+  /// The width that follows from the terminal's answer and from `COLUMNS`, in 40...400. `window` is nil without a
+  /// terminal. `variable`, the value of `COLUMNS`, is ignored unless it is a positive number.
   package static func columns(window: Int?, variable: String?) -> Int {
     let stated = variable.flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
     let columns = window.flatMap { $0 > 0 ? $0 : nil } ?? stated ?? fallback

@@ -5,24 +5,18 @@ import SafeText
 /// Cells may come from the files that are examined. So control characters in them are escaped (`VisibleText.visible`)
 /// when they are added.
 package struct TextTable: Sendable, Equatable {
-  /// The side of a column at which cells are aligned.
   package enum Alignment: Sendable, Equatable {
-    /// Cells are aligned at the left, as words are.
     case leading
-    /// Cells are aligned at the right, as numbers are.
     case trailing
   }
 
-  /// A column of a table: title, alignment, and whether its cells may be cut.
   package struct Column: Sendable, Equatable {
-    /// The text of the header.
     package var title: String
-    /// The side at which the title and the cells of the column are aligned.
     package var alignment: Alignment
     /// Whether the cells of the column may be cut when the table is too wide.
     package var isFlexible: Bool
 
-    /// Makes a column. Use trailing alignment for numbers, and a flexible column for texts of unknown length.
+    /// Use trailing alignment for numbers, and a flexible column for texts of unknown length.
     package init(_ title: String, _ alignment: Alignment = .leading, isFlexible: Bool = false) {
       self.title = VisibleText.visible(title)
       self.alignment = alignment
@@ -30,26 +24,22 @@ package struct TextTable: Sendable, Equatable {
     }
   }
 
-  /// A cell of a table: text and tone.
   package struct Cell: Sendable, Equatable, ExpressibleByStringLiteral {
     /// The text, with control characters escaped.
     package let text: String
-    /// The tone of the text where colour is allowed; nil for plain text.
+    /// Nil for plain text.
     package let tone: Style.Tone?
 
-    /// A cell with a text and a tone.
     package init(_ text: String, tone: Style.Tone? = nil) {
       self.text = VisibleText.visible(text)
       self.tone = tone
     }
 
-    /// A cell with a text and no tone.
     package init(stringLiteral value: String) {
       self.init(value)
     }
   }
 
-  /// The columns, from left to right.
   package let columns: [Column]
   /// The rows, each with one cell for each column.
   package private(set) var rows: [[Cell]] = []
@@ -58,7 +48,6 @@ package struct TextTable: Sendable, Equatable {
   /// The minimum width of a flexible column. If its title is narrower, the width of the title is the minimum.
   private static let minFlexibleWidth = 4
 
-  /// A table without rows.
   package init(_ columns: [Column]) {
     self.columns = columns
   }
@@ -77,18 +66,13 @@ package struct TextTable: Sendable, Equatable {
     rows.append(row)
   }
 
-  /// Adds a row of plain cells.
   package mutating func add(_ texts: [String]) {
     add(texts.map { Cell($0) })
   }
 
-  /// The lines of the table without line feeds: the header, a horizontal rule and the rows.
-  ///
-  /// - Parameters:
-  ///   - width: the maximum number of columns of a line; nil for no limit, as in a file. Lines are longer only if the
-  ///     columns cannot be made narrow enough.
-  ///   - style: whether titles and cells are coloured.
-  /// - Returns: the lines; empty for a table without columns.
+  /// The lines of the table without line feeds: the header, a horizontal rule and the rows. Empty for a table without
+  /// columns. `width` is the maximum number of columns of a line; nil for no limit, as in a file. Lines are longer only
+  /// if the columns cannot be made narrow enough.
   package func lines(width: Int?, style: Style = .plain) -> [String] {
     guard !columns.isEmpty else { return [] }
     let widths = fittedWidths(width)

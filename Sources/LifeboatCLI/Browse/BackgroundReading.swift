@@ -38,11 +38,8 @@ enum BackgroundReading: Sendable {
   /// and belong to the same b-tree.
   private static let maxRuns = 20_000
 
-  /// Reads the store, and passes what was read, or the failure, to `emit`.
-  ///
-  /// - Parameters:
-  ///   - isCancelled: called from time to time. If it returns true, the reading stops and emits nothing more.
-  ///   - emit: called with each answer: progress, a part of the result, or the whole result.
+  /// Reads the store, and passes progress, parts of the result, and the result or the failure to `emit`. `isCancelled`
+  /// is called from time to time. If it returns true, the reading stops and emits nothing more.
   func run(isCancelled: () -> Bool, emit: @escaping (BrowseAnswer) -> Void) {
     do {
       switch self {

@@ -7,9 +7,7 @@ import Terminal
 /// Describes the decoded content of a blob in lines of text. The indentation of a line shows how deep the line's value
 /// is nested.
 enum BlobOutline {
-  /// The maximum number of lines that describe a property list.
   private static let maxLines = 2_000
-  /// The maximum number of levels of a property list that are shown.
   private static let maxDepth = 24
 
   static func lines(_ bytes: [UInt8]) -> [String] {

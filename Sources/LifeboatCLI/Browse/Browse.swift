@@ -5,7 +5,6 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// The command `lifeboat browse`, which shows a store on the full screen or in plain lines.
 struct Browse: StoreReader {
   static let configuration = CommandConfiguration(
     abstract: "Look through a store on the full screen: entities, rows, relationships, pages.",
@@ -60,7 +59,7 @@ struct Browse: StoreReader {
     try watch.requireUnchanged()
   }
 
-  /// Prints the rows as `lifeboat rows` does. This is called when there is no terminal to browse on.
+  /// Called when there is no terminal to browse on.
   private func printRows(_ input: StoreInput) throws {
     if !display.json {
       display.note(

@@ -1,7 +1,6 @@
 import SafeText
 import Terminal
 
-/// Draws the present state of the browser on a screen.
 extension BrowseModel {
   /// The minimum height, in lines, that the terminal window must have for the browser to be drawn.
   static let leastRows = 6
@@ -13,7 +12,6 @@ extension BrowseModel {
   private static let maxItemLines = 3
   private static let maxColumnWidth = 32
 
-  /// Returns a screen of the terminal window's size that shows the present state.
   func screen() -> Screen {
     var screen = Screen(rows: rows, columns: columns)
     guard rows >= Self.leastRows, columns >= Self.leastColumns else {
@@ -193,7 +191,6 @@ extension BrowseModel {
     var isNumeric: Bool
     /// Whether the column shows a property of the rows, and not the key, the state or the entity of the rows.
     var isProperty = false
-    /// Returns the column's text for a row.
     var cell: (ShownRow) -> String
   }
 

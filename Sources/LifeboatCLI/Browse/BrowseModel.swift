@@ -7,7 +7,6 @@ import Terminal
 /// ``press(_:)`` applies a key, and ``take(_:)`` applies an answer of ``BrowseSource``. ``requests`` holds what the
 /// browser wants to know from the store.
 struct BrowseModel: Sendable {
-  /// The store's name, as the user gave it.
   let name: String
   /// The views that were opened, oldest first; the last one is shown. The array is never empty.
   var views: [BrowseView]
@@ -18,7 +17,6 @@ struct BrowseModel: Sendable {
   var working = ""
   /// Whether Esc stops the work that is in progress.
   var isStoppable = true
-  /// Whether the user has quit the browser.
   private(set) var isFinished = false
   /// The requests that ``takeRequests()`` has not returned yet.
   private(set) var requests: [BrowseRequest] = [.contents]
@@ -33,7 +31,6 @@ struct BrowseModel: Sendable {
   /// The number of screen lines that do not belong to the view: the title line, and two lines at the foot.
   static let frame = 3
 
-  /// Creates a browser that starts with the list of entities and tables.
   init(name: String) {
     self.name = name
     views = [.list(ListView(.contents, title: "Entities and tables"))]
@@ -55,7 +52,6 @@ struct BrowseModel: Sendable {
     set { views[views.count - 1] = newValue }
   }
 
-  /// Sets the size of the terminal window, in lines and columns.
   mutating func resize(rows: Int, columns: Int) {
     self.rows = max(rows, 1)
     self.columns = max(columns, 1)
@@ -102,7 +98,7 @@ struct BrowseModel: Sendable {
     settle()
   }
 
-  /// Whether the view has something to show. Such a view stays open when the work for it is stopped.
+  /// A view that shows something stays open when the work for it is stopped.
   private var isShowingSomething: Bool {
     switch view {
     case .list(let list): list.isLoaded
@@ -111,7 +107,6 @@ struct BrowseModel: Sendable {
     }
   }
 
-  /// Carries out the action of a list item that the user has chosen.
   mutating func perform(_ action: BrowseAction) {
     switch action {
     case .none: message = "there is nothing more to see here"

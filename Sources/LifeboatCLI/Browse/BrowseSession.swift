@@ -18,7 +18,6 @@ final class BrowseSession: @unchecked Sendable {
 
   init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
-  /// Starts the thread that reads the store.
   func start(_ place: BackgroundReading.Place, name: String) {
     let thread = Thread { [self] in read(place, name) }
     // The stack is large because schemas are parsed and b-trees are walked by recursion.
@@ -128,7 +127,7 @@ final class BrowseSession: @unchecked Sendable {
 }
 
 extension BackgroundReading {
-  /// A name that is the same for equal readings. ``BrowseSession`` uses the name to prevent that two equal readings run
+  /// A name that is the same for equal readings. ``BrowseSession`` uses the name so that two equal readings never run
   /// at once.
   var name: String {
     switch self {
@@ -165,7 +164,6 @@ struct BrowseLoop {
     self.isColored = isColored
   }
 
-  /// Runs until the user quits or the terminal is closed.
   mutating func run() {
     resize()
     while !model.isFinished {

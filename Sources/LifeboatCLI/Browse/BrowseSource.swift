@@ -14,7 +14,6 @@ import Terminal
 final class BrowseSource {
   let store: CoreDataStore
   let plans: [ExactText: RowPlan]
-  /// The store's name, as the user gave it.
   let name: String
   private let reading: BackgroundReading.Place
   private let giveOut: (BackgroundReading) -> Void
@@ -48,12 +47,9 @@ final class BrowseSource {
     case request(BrowseRequest)
   }
 
-  /// - Parameters:
-  ///   - place: the store to read.
-  ///   - name: the store's name, as the user gave it.
-  ///   - giveOut: called with each reading that another thread must do. The deleted rows that this reading finds must
-  ///     be passed to ``take(_:)``.
-  ///   - emit: called with each answer.
+  /// `giveOut` is called with each reading that another thread must do. The deleted rows that this reading finds must
+  /// be passed to ``take(_:)``.
+  ///
   /// - Throws: `SQLiteFileError` when the file is not a database.
   init(
     _ place: BackgroundReading.Place, name: String,
@@ -76,7 +72,6 @@ final class BrowseSource {
   /// Whether ``step()`` has something to do.
   var hasWork: Bool { work != nil }
 
-  /// Answers a request, or starts the work for its answer.
   func handle(_ request: BrowseRequest) {
     do {
       switch request {
@@ -141,7 +136,6 @@ final class BrowseSource {
     }
   }
 
-  /// Does the next step of the current work, and emits what is known after this step.
   func step() {
     do { try step(atOnce: false) } catch {
       work = nil
@@ -345,7 +339,6 @@ final class BrowseSource {
     return value
   }
 
-  /// The value at a key path of a row, as text for a cell.
   func text(of path: String, _ content: RowContent) -> String {
     CellText.text(value(of: path, content))
   }

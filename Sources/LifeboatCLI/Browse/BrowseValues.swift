@@ -5,7 +5,6 @@ import Terminal
 
 /// Rows that the browser shows together: all rows of an entity, or all rows of a table.
 struct BrowseSubject: Sendable, Hashable {
-  /// The name of the table that holds the rows.
   var table: String
   /// The numbers of the entity and of its descendants, as `Z_ENT` has them; nil when all rows of the table are shown.
   var entities: Set<Int64>?
@@ -48,9 +47,7 @@ struct RowsQuery: Sendable, Hashable {
   var needsOrder: Bool { sort != nil || section != nil }
 }
 
-/// Identifies a row of the store.
 enum RowReference: Sendable, Hashable {
-  /// The live row with this row id in this table.
   case live(table: String, key: Int64, isRaw: Bool)
   /// The row with this index, from 0, among the rows of a query. This case is used for rows without a row id, deleted
   /// rows and older versions of rows.
@@ -117,7 +114,6 @@ struct ShownRow: Sendable, Equatable {
   var cells: [String]
   /// The heading of the section that the row is in, such as `folder: Work (12)`; nil without sections.
   var section: String?
-  /// Whether the row is the first of its section.
   var beginsSection = false
 }
 
@@ -152,7 +148,6 @@ enum BrowseAction: Sendable, Equatable {
   case section(String?)
 }
 
-/// An item of a list: a label, and a text that may be wrapped.
 struct ListItem: Sendable, Equatable {
   var label: String
   var text: String
@@ -190,7 +185,6 @@ enum BrowseRequest: Sendable, Equatable {
 
 /// An answer that ``BrowseSource`` gives to the model of the browser.
 enum BrowseAnswer: Sendable {
-  /// The list of entities and tables.
   case contents([ListItem], note: String?)
   case rows(RowsQuery, RowsWindow)
   case row(RowReference, title: String, [ListItem])

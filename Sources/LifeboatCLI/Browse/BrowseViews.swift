@@ -50,7 +50,6 @@ struct RowsView: Sendable {
   /// The last request for rows, as long as ``window`` does not hold all rows that the screen needs; nil when it holds
   /// them.
   var asked: BrowseRequest?
-  /// The number of lines that the screen has for rows and headings.
   var height = 20
 
   init(_ query: RowsQuery) { self.query = query }
@@ -66,8 +65,6 @@ struct RowsView: Sendable {
     return window.rows[place - window.start]
   }
 
-  /// The title of the view. It names the subject, the state or relationship of the rows, the filter, the sections and
-  /// the order.
   var title: String {
     var text = query.subject.name
     if query.subject.isRaw { text += " (table)" }
@@ -99,7 +96,6 @@ struct TextView: Sendable {
   var showsBytes = false
   var isLoaded: Bool
   var search: String?
-  /// The lines of the text, as ``wrap(to:)`` has wrapped them.
   private(set) var wrapped: [String] = []
   /// The width to which ``wrapped`` is wrapped, in columns; 0 before a new text is wrapped.
   private var width = 0
@@ -120,7 +116,7 @@ struct TextView: Sendable {
     width = 0
   }
 
-  /// Wraps the text to a width in columns. Does nothing if the text is already wrapped to this width.
+  /// Does nothing if the text is already wrapped to this width.
   mutating func wrap(to columns: Int) {
     guard columns != width else { return }
     width = columns

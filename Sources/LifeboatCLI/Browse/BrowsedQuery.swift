@@ -25,7 +25,6 @@ final class BrowsedQuery {
   /// The progress after the last step, in percent; -1 before the first step.
   private var told = -1
 
-  /// The number of leaves that one step reads.
   private static let leavesInStep = 8
   /// The number of rows that one step adds to the order.
   private static let rowsInStep = 2_000
@@ -33,7 +32,6 @@ final class BrowsedQuery {
   /// a longer text.
   static let searchedBytes = 65_536
 
-  /// Creates a query of the live rows of a table.
   init(_ query: RowsQuery, _ leaves: LeafRows, _ source: BrowseSource) throws {
     self.query = query
     self.source = source
@@ -219,7 +217,6 @@ final class BrowsedQuery {
     return found
   }
 
-  /// Whether the order in which the rows are shown differs from the table's order.
   var isSorted: Bool { order != nil }
 
   /// The rows at a range of positions in the order shown, each row with its position. Positions beyond the end are left

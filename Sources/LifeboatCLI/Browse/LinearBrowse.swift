@@ -45,7 +45,6 @@ final class InlineBrowse {
     }
   }
 
-  /// Presses keys in order. All requests that a key causes are answered before the next key is pressed.
   func press(_ keys: Key...) {
     for key in keys {
       model.press(key)
@@ -58,7 +57,6 @@ final class InlineBrowse {
 /// never moved back, so that a screen reader reads everything once and in order.
 struct LinearBrowse {
   private let browse: InlineBrowse
-  /// The number of lines or rows on a page.
   private static let pageLines = 20
   /// The maximum length of a line that shows a list item or a row, in Unicode scalars. Lines of a text are not cut.
   private static let maxLine = 1_000

@@ -4,7 +4,6 @@ import StoreExtraction
 import Terminal
 
 extension RowFilter {
-  /// Whether the key or a value of the row contains the text of the filter.
   func fits(_ content: RowContent) -> Bool {
     if let key = content.key, fits(String(key)) { return true }
     return content.properties.contains { property in
@@ -46,7 +45,6 @@ struct RowSearch {
   private let forward: Bool
   /// The place of the row that the next step looks at first.
   private var place: Int
-  /// The number of rows that have been searched so far.
   private var looked = 0
   /// The places, in the table's order, of the rows with the text that have been found so far. Used only for sorted
   /// rows.
@@ -62,7 +60,6 @@ struct RowSearch {
     place = forward ? from + 1 : from - 1
   }
 
-  /// The progress of the search, in words.
   var words: String { "searching, \(Quantity.count(looked, "row")) so far" }
 
   /// Searches the next rows. The result is `found` with the place of the first row with the text, `found(nil)` if no

@@ -16,7 +16,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   /// `store`.
   struct Include: ExpressibleByArgument {
     var contents: BundleManifest.Contents
-    /// The names of the entities or tables whose rows go into the bundle; nil for all entities and tables.
+    /// Nil for all entities and tables.
     var entities: [String]?
 
     init(_ contents: BundleManifest.Contents) { self.contents = contents }
@@ -162,11 +162,10 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     }
   }
 
-  /// The JSON output of `lifeboat bundle create`: the path of the bundle, and the bundle's manifest.
   struct Report: Encodable {
     let schema = "lifeboat.bundleReceipt"
     let version = 1
-    /// The path of the bundle; nil for a dry run.
+    /// Nil for a dry run.
     let output: String?
     let manifest: BundleManifest
   }
@@ -197,7 +196,6 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
 
 extension NumberForm: ExpressibleByArgument {}
 
-/// Formats the entries of a bundle, and the problems found in a bundle, as text.
 enum BundleText {
   static func table(_ manifest: BundleManifest, _ display: DisplayOptions) -> String {
     table(manifest.entries.map { ($0.name, $0.sizeBytes, $0.why) }, display)
@@ -216,7 +214,6 @@ enum BundleText {
     return table.text(width: display.width, style: display.style)
   }
 
-  /// Lists the entries of a manifest, one on each line: the name, the size, and what the entry is.
   static func lines(_ manifest: BundleManifest, _ display: DisplayOptions) -> String {
     manifest.entries.map { entry in
       DisplayText.hanging(
@@ -225,7 +222,6 @@ enum BundleText {
     }.joined()
   }
 
-  /// Lists the problems, one on each line: the message, the entry and the id.
   static func lines(_ problems: [BundleVerification.Problem]) -> String {
     problems.map { problem in
       let place = problem.entry.map { ", \(VisibleText.visible($0))" } ?? ""

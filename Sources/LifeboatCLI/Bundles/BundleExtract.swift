@@ -5,7 +5,6 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat bundle extract`, which unpacks a bundle into a new folder.
 struct BundleExtract: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "extract",
@@ -34,7 +33,6 @@ struct BundleExtract: ParsableCommand {
   @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON output of `lifeboat bundle extract`: what was unpacked, and what was left out.
   struct Report: Encodable {
     struct Skipped: Encodable {
       let name: String

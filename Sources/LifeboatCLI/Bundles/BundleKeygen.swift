@@ -4,7 +4,6 @@ import Foundation
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat bundle keygen`, which makes a key for encrypting or signing bundles.
 struct BundleKeygen: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "keygen",
@@ -28,7 +27,6 @@ struct BundleKeygen: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON output of `lifeboat bundle keygen`: the path of the file with the secret key, and the public key.
   struct Report: Encodable {
     let schema = "lifeboat.key"
     let version = 1

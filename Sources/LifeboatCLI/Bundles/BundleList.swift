@@ -3,7 +3,6 @@ import SafeText
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat bundle list`, which lists the entries of a bundle.
 struct BundleList: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List what is in a bundle, without unpacking it.",
@@ -20,8 +19,6 @@ struct BundleList: ParsableCommand {
   @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON output of `lifeboat bundle list`: the members of the manifest, the entries of the archive, and the
-  /// problems that were found.
   struct Report: Encodable {
     struct Entry: Encodable {
       let name: String

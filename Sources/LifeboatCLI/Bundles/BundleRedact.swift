@@ -6,7 +6,6 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat bundle redact`, which makes a copy of a bundle that tells less about the store.
 struct BundleRedact: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     commandName: "redact",
@@ -50,11 +49,10 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
   var evidencePaths: [String] { [path] }
   var outputPaths: [String] { packing.outputPaths }
 
-  /// The JSON output of `lifeboat bundle redact`: the copy's manifest, and what was removed.
   struct Report: Encodable {
     let schema = "lifeboat.bundleRedaction"
     let version = 1
-    /// The path of the copy; nil for a dry run.
+    /// Nil for a dry run.
     let output: String?
     let manifest: BundleManifest
     /// What the original bundle contains and the copy does not, in one sentence for each part.

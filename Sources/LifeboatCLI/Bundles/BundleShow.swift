@@ -7,7 +7,6 @@ import StoreRecovery
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat bundle show`, which sums up a bundle on one screen.
 struct BundleShow: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
@@ -26,16 +25,15 @@ struct BundleShow: ParsableCommand {
   @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON output of `lifeboat bundle show`.
   struct Report: Encodable {
     let schema = "lifeboat.bundleSummary"
     let version = 1
     let path: String
     let contents: String
     let created: String
-    /// The incident that the bundle is about; nil if the bundle is about a store that was not set aside.
+    /// Nil if the bundle is about a store that was not set aside.
     let incident: Incident?
-    /// The inspection of the store; nil when the store could not be read while the bundle was made.
+    /// Nil when the store could not be read while the bundle was made.
     let inspection: StoreInspection?
   }
 

@@ -4,7 +4,6 @@ import SafeText
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat bundle verify`, which checks that a bundle is complete and unchanged.
 struct BundleVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
@@ -35,7 +34,6 @@ struct BundleVerify: ParsableCommand {
   @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON output of `lifeboat bundle verify`.
   struct Report: Encodable {
     struct Problem: Encodable {
       let id: String

@@ -72,7 +72,6 @@ struct SecretOptions: ParsableArguments {
 
   var keyFile: String? { cipher.keyFile }
 
-  /// The key of the store; nil when the options name none.
   func key() throws -> CipherKey? { try cipher.key() }
 
   /// The path, and after it the options that open what is at the path, in the form of arguments of a suggested command.
@@ -142,7 +141,6 @@ struct BundleSecretOptions: ParsableArguments {
     return ShellText.path(path) + options.map { " \($0) \(ShellText.path($1))" }.joined()
   }
 
-  /// Opens the bundle at a path, and decrypts it if it is encrypted.
   func open(_ path: String) throws -> BundleFile {
     try Self.bundle(
       at: path, secrets(),
@@ -171,7 +169,6 @@ struct BundleSecretOptions: ParsableArguments {
   }
 }
 
-/// Reads files that hold keys or passphrases.
 enum KeyFile {
   /// Reads the file at a path, and parses the keys in it with `keys`. `hint` tells the user what to do if the file is
   /// missing.

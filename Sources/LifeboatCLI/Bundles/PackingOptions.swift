@@ -48,13 +48,12 @@ struct PackingOptions: ParsableArguments {
     completion: .file())
   var sign: String?
 
-  /// The paths of the files that the command makes: the bundle and, with `--sign`, the signature.
   var outputPaths: [String] {
     let paths = [output].compactMap { $0 }
     return sign == nil ? paths : paths + paths.map { MinisignSignature.path(for: $0) }
   }
 
-  /// The path of the bundle to make; nil for a dry run.
+  /// Nil for a dry run.
   var target: String? { dryRun ? nil : output }
 
   func validate() throws {
@@ -72,7 +71,6 @@ struct PackingOptions: ParsableArguments {
     return .values(except: try AllowList(contentsOf: allow))
   }
 
-  /// A request for a bundle with these options and this encryption.
   func request(
     _ contents: BundleManifest.Contents, _ encryption: EncryptionOptions
   ) throws -> BundleRequest {

@@ -141,9 +141,9 @@ struct CustodyLog {
     try handle.synchronize()
   }
 
-  /// Whether a custody log may be written to the path. This prevents that a mistyped path damages evidence. The log may
-  /// be written if there is no file at the path, if the file is empty and does not have the name of a side file
-  /// (`-wal`, `-journal`), or if the first line of the file is a record of a custody log.
+  /// Whether a custody log may be written to the path, so that a mistyped path does not damage evidence. This is so if
+  /// there is no file at the path, if the file is empty and does not have the name of a side file (`-wal`, `-journal`),
+  /// or if its first line is a record of a custody log.
   private static func mayAppend(to path: String) throws -> Bool {
     guard let status = try FileStatus.of(path) else { return true }
     guard status.kind == .file else { return false }
@@ -240,7 +240,6 @@ extension CustodyLog.Evidence {
     return !files.isEmpty
   }
 
-  /// Adds the hash of a file that is read alone, for example an archive.
   fileprivate mutating func add(file path: String) {
     do {
       hashes[path] = [PathText.lastComponent(of: path): try StoreSeal.sha256(ofFile: path)]

@@ -6,7 +6,6 @@ import SafeText
 import StoreFiles
 import Terminal
 
-/// The command `lifeboat custody`: the group of commands for custody logs.
 struct Custody: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check a custody log.",
@@ -16,7 +15,6 @@ struct Custody: ParsableCommand {
     subcommands: [CustodyVerify.self])
 }
 
-/// The command `lifeboat custody verify`, which checks the chain of a custody log and the outputs that it names.
 struct CustodyVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
@@ -37,7 +35,6 @@ struct CustodyVerify: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// A sign that somebody has changed a line of the log, the evidence or an output.
   struct Problem: Encodable {
     /// The number of the line in the log, from 1.
     let line: Int
@@ -45,7 +42,6 @@ struct CustodyVerify: ParsableCommand {
     let message: String
   }
 
-  /// The JSON output of `lifeboat custody verify`.
   struct Report: Encodable {
     let schema = "lifeboat.custodyVerification"
     let version = 1

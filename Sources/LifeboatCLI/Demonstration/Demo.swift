@@ -11,7 +11,6 @@ import StoreRecovery
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat demo`, which makes a store and shows with this store what lifeboat can do.
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show in a minute what lifeboat does, on a store made for the demo.",
@@ -31,8 +30,6 @@ struct Demo: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON output of `lifeboat demo`: the folder, the record of the incident, the report on the rows, and the
-  /// bundle's manifest.
   struct Report: Encodable {
     let schema = "lifeboat.demo"
     let version = 1

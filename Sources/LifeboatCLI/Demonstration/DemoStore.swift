@@ -8,7 +8,6 @@ import StoreMigration
 /// The store that `lifeboat demo` makes. It holds notes in folders, with tags. Some rows are only in the write-ahead
 /// log, and a picture is in an external data file.
 struct DemoStore {
-  /// The model that wrote the store.
   static let oldModel = model(isNewer: false)
   /// The model of the app's next version.
   static let newModel = model(isNewer: true)

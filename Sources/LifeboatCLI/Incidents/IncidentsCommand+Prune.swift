@@ -3,7 +3,6 @@ import SafeText
 import StoreRecovery
 import Terminal
 
-/// The command `lifeboat incidents prune`, which removes those files of incidents that can be removed without loss.
 struct IncidentsPrune: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "prune",
@@ -43,7 +42,6 @@ struct IncidentsPrune: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON output of `lifeboat incidents prune`.
   struct Report: Encodable {
     let schema = "lifeboat.prune"
     let version = 1

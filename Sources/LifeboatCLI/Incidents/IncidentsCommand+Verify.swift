@@ -3,7 +3,6 @@ import SafeText
 import StoreRecovery
 import Terminal
 
-/// The command `lifeboat incidents verify`, which compares the kept files of incidents with the incidents' seals.
 struct IncidentsVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
@@ -27,7 +26,6 @@ struct IncidentsVerify: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON output of `lifeboat incidents verify`.
   struct Report: Encodable {
     let schema = "lifeboat.incidentCheck"
     let version = 1

@@ -7,7 +7,6 @@ import SafeText
 import StoreRecovery
 import Terminal
 
-/// The command `lifeboat incidents`: the group of commands for incidents.
 struct IncidentsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "incidents",
@@ -54,7 +53,6 @@ struct IncidentReport: Encodable {
   }
 }
 
-/// The command `lifeboat incidents list`, which lists the incidents of a folder.
 struct IncidentsList: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List what was set aside, oldest first.",
@@ -65,7 +63,6 @@ struct IncidentsList: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON output of `lifeboat incidents list`.
   struct Report: Encodable {
     let schema = "lifeboat.incidents"
     let version = 1
@@ -98,7 +95,6 @@ struct IncidentsList: ParsableCommand {
   }
 }
 
-/// The command `lifeboat incidents show`, which shows one incident.
 struct IncidentsShow: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Show one incident: what the user is told, and why.",
@@ -124,7 +120,6 @@ struct IncidentsShow: ParsableCommand {
   }
 }
 
-/// The command `lifeboat incidents restore`, which brings a store that was set aside back to its place.
 struct IncidentsRestore: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore",
@@ -149,7 +144,6 @@ struct IncidentsRestore: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON output of `lifeboat incidents restore`.
   struct Report: Encodable {
     let schema = "lifeboat.restoration"
     let version = 1
@@ -192,7 +186,6 @@ struct IncidentsRestore: ParsableCommand {
     try display.write(text + next(result, folder))
   }
 
-  /// The text that says what to do next, and how to undo the restore.
   private func next(_ result: Incidents.Restoration, _ folder: String) -> String {
     let main = ShellText.path(result.restored.first ?? folder)
     var text =
@@ -241,7 +234,7 @@ struct IncidentPlace: ParsableArguments {
 }
 
 extension Incidents.Entry {
-  /// The record of the incident. Throws a failure when the record cannot be read.
+  /// Throws a failure when the record cannot be read.
   func readable() throws -> Incident {
     if let failure = Failure(unreadable: self) { throw failure }
     guard let incident else {
@@ -253,7 +246,6 @@ extension Incidents.Entry {
   }
 }
 
-/// Finds the folder that contains incidents.
 enum IncidentFolder {
   /// Splits the path of an incident's folder into the path of the folder `Incompatible` and the name of the incident.
   /// Nil for any other path.
@@ -298,11 +290,9 @@ enum IncidentFolder {
   }
 }
 
-/// Describes an incident as text.
 enum IncidentText {
-  /// The notice that the app shows to the user, followed by the facts. The notice says what has happened to the store
-  /// that was set aside, and where its files are now. `folder` is the present path of the incident's folder: the folder
-  /// may have been moved, or copied from another machine.
+  /// The notice that the app shows to the user, followed by the facts. `folder` is the present path of the incident's
+  /// folder, which may have been moved, or copied from another machine.
   static func text(
     _ incident: Incident, state: String, outcome: IncidentOutcome? = nil, folder: String? = nil,
     _ display: DisplayOptions

@@ -13,7 +13,6 @@ import StoreMigration
 import StoreRecovery
 import Terminal
 
-/// The command `lifeboat rescue`, which sets a store aside and makes a fresh store in its place.
 struct Rescue: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     abstract: "Set aside a store that does not fit its model or is damaged, and make a fresh one.",
@@ -65,7 +64,6 @@ struct Rescue: ParsableCommand, RecordedCommand {
 
   var evidencePaths: [String] { [path] }
 
-  /// The JSON output of `lifeboat rescue`.
   struct Report: Encodable {
     let schema = "lifeboat.rescue"
     let version = 1
@@ -126,8 +124,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     try end(judgement)
   }
 
-  /// Reports that this run has finished the work of an earlier run. The earlier run was stopped after it had set the
-  /// store aside, and this run has made the fresh store.
+  /// An earlier run was stopped after it had set the store aside. This run has made the fresh store.
   private func tellFinished(_ incident: Incident) throws {
     if display.json {
       try display.write(
@@ -266,7 +263,6 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
   }
 
-  /// The text that says what was found, and what will be done.
   private func explanation(_ judgement: Judgement, _ expected: String) -> String {
     let (verdict, evidence) = (judgement.verdict, judgement.evidence)
     var block = KeyValueBlock()

@@ -8,7 +8,6 @@ import StoreRecovery
 import StoreReturns
 import Terminal
 
-/// The command `lifeboat return`: the group of commands for repaired stores that go back to an app.
 struct Return: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "return",
@@ -36,7 +35,6 @@ struct IncidentArgument {
   }
 }
 
-/// The command `lifeboat return make`, which packs a repaired store for an app.
 struct ReturnMake: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "make", abstract: "Pack a repaired store for the app that set it aside.",
@@ -63,7 +61,6 @@ struct ReturnMake: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON output of `lifeboat return make`.
   struct Report: Encodable {
     let schema = "lifeboat.returnMade"
     let version = 1
@@ -91,7 +88,6 @@ struct ReturnMake: ParsableCommand {
   }
 }
 
-/// The command `lifeboat return verify`, which checks the file of a returned store.
 struct ReturnVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Check every byte of a returned store.",
@@ -110,7 +106,7 @@ struct ReturnVerify: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON output of `lifeboat return verify`. A damaged or incomplete file is reported as an error instead.
+  /// A damaged or incomplete file is reported as an error instead.
   struct Report: Encodable {
     let schema = "lifeboat.returnVerification"
     let version = 1
@@ -145,7 +141,6 @@ struct ReturnVerify: ParsableCommand {
   }
 }
 
-/// The command `lifeboat return accept`, which replaces the present store by a returned store.
 struct ReturnAccept: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "accept", abstract: "Put a returned store in the place of the present one.",
@@ -171,7 +166,6 @@ struct ReturnAccept: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON output of `lifeboat return accept`.
   struct Report: Encodable {
     let schema = "lifeboat.returnAccepted"
     let version = 1

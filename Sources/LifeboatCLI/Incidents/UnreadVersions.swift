@@ -7,7 +7,6 @@ enum UnreadVersions {
   /// The maximum number of versions that the text names.
   private static let shown = 10
 
-  /// One line for each of the first ten versions, and one line with the number of all other versions.
   static func text(_ versions: [ModelCollection.Version]) -> String {
     var text = ""
     for version in versions.prefix(shown) {

@@ -42,7 +42,7 @@ struct MigrationRoute {
       from: source.hashes, model: source.model, to: version)
   }
 
-  /// The model of the chosen version. Throws when that model cannot be read.
+  /// Throws when the model of the chosen version cannot be read.
   func target() throws -> ManagedObjectModel {
     guard let model = version.model else {
       throw version.problem
@@ -101,7 +101,7 @@ struct MigrationRoute {
 }
 
 extension MigrationRoute.Source {
-  /// Reads what is known about the store at a path, or about the store in a zip archive that holds one store. `logView`
+  /// Reads what is known about the store at a path, or about the store in an archive that holds one store. `logView`
   /// says which frames of the write-ahead log are read. `given` is used as the model that wrote the store only if the
   /// store carries no model.
   init(

@@ -9,7 +9,6 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// The command `lifeboat model convert`, which writes a model in another form.
 struct ModelConvert: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     commandName: "convert",
@@ -26,7 +25,6 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
       the output exists or would be inside the input.
       """)
 
-  /// The forms that a model can be written in.
   enum Form: String, ExpressibleByArgument, CaseIterable {
     case contents, xcdatamodeld, mom, momd, cache
 
@@ -59,7 +57,6 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
   var evidencePaths: [String] { [path] }
   var outputPaths: [String] { [output] }
 
-  /// The JSON output of `lifeboat model convert`.
   struct Report: Encodable {
     struct Version: Encodable {
       let name: String
@@ -176,7 +173,7 @@ private struct ConversionPlan {
 
   private let form: ModelConvert.Form
   private var versions: [ModelBundle.Version] = []
-  /// The version hashes of each model version, keyed by the version's name.
+  /// Keyed by the version's name.
   private var hashes: [String: ModelHashes] = [:]
   /// The values in each version that could not be read, keyed by the version's name.
   private var unread: [String: [ModelProblem]] = [:]

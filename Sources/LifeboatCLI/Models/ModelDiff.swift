@@ -5,7 +5,6 @@ import CoreDataStore
 import SafeText
 import Terminal
 
-/// The command `lifeboat model diff`, which compares two models.
 struct ModelDiff: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "diff",
@@ -21,7 +20,6 @@ struct ModelDiff: ParsableCommand {
       Exit status: 0 when nothing differs, 1 when something does.
       """)
 
-  /// The forms in which the difference can be written.
   enum Format: String, CaseIterable, ExpressibleByArgument {
     case text, html, dot, mermaid
   }
@@ -111,7 +109,6 @@ struct ModelDiff: ParsableCommand {
     return "the model in \(PathText.lastComponent(of: version.path))"
   }
 
-  /// A sentence wrapped to the terminal's width, with every line indented by `indent` columns.
   private func hanging(_ text: String, _ indent: Int) -> String {
     DisplayText.hanging(text, width: display.width, indent: indent, rest: indent)
   }
@@ -146,6 +143,5 @@ struct ModelDiff: ParsableCommand {
 }
 
 extension String {
-  /// The text with escapes in place of all characters that must not reach a terminal.
   fileprivate var visible: String { VisibleText.visible(self) }
 }

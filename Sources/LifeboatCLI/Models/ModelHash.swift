@@ -4,7 +4,6 @@ import ObjectModel
 import SafeText
 import Terminal
 
-/// The command `lifeboat model hash`, which computes version hashes.
 struct ModelHash: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "hash",
@@ -22,7 +21,6 @@ struct ModelHash: ParsableCommand {
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON output of `lifeboat model hash`.
   struct Report: Encodable {
     struct Version: Encodable {
       let name: String

@@ -9,7 +9,6 @@ import SafeText
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat model identify`, which finds the version that wrote a store.
 struct ModelIdentify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "identify",

@@ -13,7 +13,6 @@ import SupportBundle
 /// The input of a command that needs a model: model files, a store that carries its model, or a folder, support bundle
 /// or other archive that holds one of these.
 struct ModelInput {
-  /// The path of the input, as it was given on the command line.
   let path: String
   /// The model versions that were found. For a store, this is the model that is cached in the store.
   let collection: ModelCollection
@@ -32,10 +31,9 @@ struct ModelInput {
 
   /// The store that the user has named; nil for models, and for a folder of several stores.
   var store: Store? { stores.count == 1 ? stores.first : nil }
-  /// The versions of ``collection``.
   var versions: [ModelCollection.Version] { collection.versions }
 
-  /// Reads the models or stores at a path. `secrets` open an encrypted bundle or store.
+  /// `secrets` open an encrypted bundle or store.
   init(_ path: String, _ secrets: SecretOptions? = nil) throws {
     let found = try Self.found(at: path, secrets)
     if found.collection.versions.isEmpty { throw Self.nothingRead(found.passedOver, path) }
@@ -45,7 +43,6 @@ struct ModelInput {
     passedOver = found.passedOver
   }
 
-  /// The failure for an input in which no store and no model could be read.
   private static func nothingRead(
     _ passedOver: [StoreFinder.PassedOver], _ path: String
   ) -> ModelError {
@@ -191,7 +188,6 @@ struct ModelInput {
     return (store.metadata?.versionHashes ?? [:], store.metadata, store.cachedModel)
   }
 
-  /// Throws when the path is that of a folder, because a single store is expected.
   private static func requireNoFolder(_ path: String) throws {
     let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     guard let status = try FileStatus.of(resolved), status.kind == .folder else { return }
@@ -200,7 +196,7 @@ struct ModelInput {
       hint: "name the store's main file first, and the models after it")
   }
 
-  /// The store at a path; nil when the path does not lead to an SQLite database.
+  /// Nil when the path does not lead to an SQLite database.
   static func store(at path: String) throws -> CoreDataStore? {
     // A symbolic link to a model is followed. A symbolic link to a store is not: the store reader refuses the link.
     if let status = try? FileStatus.of(path), status.kind == .symbolicLink,
@@ -357,7 +353,6 @@ extension DisplayOptions {
     if !passedOver.isEmpty { try exitWithFindings() }
   }
 
-  /// Writes a line on standard error about a file that was not read: the path, the reason, and the code of the reason.
   func note(_ other: StoreFinder.PassedOver) {
     note("finding: \(other.path): \(other.message) (\(other.code))")
   }

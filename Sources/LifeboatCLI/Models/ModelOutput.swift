@@ -16,7 +16,6 @@ final class ModelOutput {
     self.making = making
   }
 
-  /// Makes the output as one file with these bytes.
   func write(_ bytes: [UInt8]) throws {
     try write(bytes, to: [PathText.lastComponent(of: path)])
   }
@@ -37,7 +36,6 @@ final class ModelOutput {
     }
   }
 
-  /// Removes all files and folders that were made, the last one first.
   func discard() {
     tree?.discard()
     tree = nil

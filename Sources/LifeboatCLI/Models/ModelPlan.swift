@@ -10,7 +10,6 @@ import StoreReport
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat model plan`, which shows the steps of a migration.
 struct ModelPlan: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "plan",
@@ -26,7 +25,6 @@ struct ModelPlan: ParsableCommand {
       could not be read; 73 when the output exists.
       """)
 
-  /// The forms in which the plan can be written.
   enum Format: String, CaseIterable, ExpressibleByArgument {
     case text, html
   }

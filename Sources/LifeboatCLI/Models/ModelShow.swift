@@ -7,7 +7,6 @@ import SafeText
 import StoreReport
 import Terminal
 
-/// The command `lifeboat model show`, which describes a model.
 struct ModelShow: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Describe a model: its entities, their properties and rules.",
@@ -22,7 +21,6 @@ struct ModelShow: ParsableCommand {
       Exit status: 0 also when the model has problems, which are listed; 73 when the output exists.
       """)
 
-  /// The forms in which the model can be written.
   enum Format: String, CaseIterable, ExpressibleByArgument {
     case text, html, svg, dot, mermaid
   }

@@ -24,10 +24,8 @@ struct ModelText {
 
   // MARK: The page
 
-  /// The diagram of the entities in ``names`` and of their relationships.
   var diagram: ModelDiagram { ModelDiagram(schemaOf: model, about: names) }
 
-  /// The page for a browser, with the diagram and all properties.
   var page: ModelPage {
     let problems = problems
     var facts = modelFacts
@@ -56,7 +54,6 @@ struct ModelText {
     return block.text(width: display.width, style: display.style)
   }
 
-  /// The name of the model, and what kind of model it is.
   var title: (name: String, what: String) {
     if let store = input.store { return (store.name, "the model that this store carries") }
     guard input.versions.count > 1 else { return (version.name, "managed object model") }
@@ -73,7 +70,6 @@ struct ModelText {
   static let optimised =
     "the folder also holds an .omo of this version; of the .omo, only the hashes are read"
 
-  /// The facts about the model as a whole: counts, identifiers, configurations and fetch requests.
   var modelFacts: [(name: String, value: String)] {
     let entities = model.entities.values
     var facts = [
@@ -172,7 +168,6 @@ struct ModelText {
     return text
   }
 
-  /// The facts about an entity as a whole: its class, constraints, indexes and user info.
   static func facts(of entity: Entity) -> [(name: String, value: String)] {
     var facts: [(name: String, value: String)] = []
     func add(_ name: String, _ value: String) { facts.append((name, value)) }
@@ -273,7 +268,6 @@ struct ModelText {
   }
 }
 
-/// Describes an attribute in a sentence.
 struct AttributeText {
   let attribute: Attribute
 

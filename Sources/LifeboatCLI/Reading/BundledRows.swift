@@ -68,7 +68,6 @@ struct BundledRows {
 
   // MARK: - Lines
 
-  /// A row that was read from a line of the bundle's file of rows.
   private struct Row {
     /// `entity` for a row of an entity, `table` for a row of a table.
     let kind: String

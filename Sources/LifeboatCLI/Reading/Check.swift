@@ -9,7 +9,6 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat check`, which looks for damage in a store.
 struct Check: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, json, ndjson
@@ -96,7 +95,6 @@ extension Analysers {
   }
 }
 
-/// The text that `lifeboat check` prints.
 struct CheckText {
   /// The ids of the findings that say that the header of the file is wrong or missing.
   static let layoutFindings: Set<Finding.ID> = [

@@ -52,7 +52,6 @@ struct ChosenRows {
   let options: RowOptions
   let display: DisplayOptions
 
-  /// Prints the chosen rows of a store to standard output.
   func write(_ store: CoreDataStore) throws {
     let output = options.output
     let isText = format == .text

@@ -6,7 +6,6 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// The command `lifeboat compare`, which shows what differs between two stores.
 struct Compare: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show what differs between two stores, row by row.",
@@ -76,7 +75,6 @@ struct Compare: ParsableCommand, RecordedCommand {
   }
 }
 
-/// The text that `lifeboat compare` prints.
 struct ComparisonText {
   private let limit: Int
   private var rows: [String] = []
@@ -85,7 +83,7 @@ struct ComparisonText {
 
   var wantsMore: Bool { rows.count < limit }
 
-  /// Adds the text for a row that differs. Does nothing when the text has the maximum number of rows.
+  /// Does nothing when the text has the maximum number of rows.
   mutating func add(_ row: StoreComparison.Row, _ properties: [StoreComparison.ChangedProperty]) {
     guard wantsMore else { return }
     let mark = ["added": "+", "removed": "-"][row.kind] ?? "~"

@@ -8,7 +8,6 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat extract`, which saves all rows of a store in files.
 struct Extract: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case csv, ndjson, sqlite, xlsx
@@ -174,7 +173,6 @@ struct Extract: StoreReader {
   }
 }
 
-/// The text that `lifeboat extract` prints.
 private struct ExtractText {
   let result: StoreExport.Result
   let form: Extract.Format

@@ -10,7 +10,6 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat inspect`, which shows what a store is.
 struct Inspect: ParsableCommand, RecordedCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show on one screen what a store is and whether it is sound.",
@@ -255,7 +254,6 @@ struct InspectionText {
     return text
   }
 
-  /// Formats the values of the app's own keys in the store's metadata as text.
   private static func text(_ values: [String: JSONValue], _ display: DisplayOptions) -> String {
     guard !values.isEmpty else { return "The app added no keys to the metadata.\n" }
     var block = KeyValueBlock()
@@ -357,7 +355,7 @@ struct InspectionText {
         : " on \(Quantity.count(pages, "page")) (of \(Quantity.count(inspection.file.pageCount)))")
   }
 
-  /// The message of the first finding about the file's header; nil when no finding is about the header.
+  /// Nil when no finding is about the header.
   private var header: String? {
     inspection.findings.first { CheckText.layoutFindings.contains($0.id) }?.message
   }

@@ -7,7 +7,6 @@ import StoreExtraction
 import StoreReport
 import Terminal
 
-/// The command `lifeboat pages`, which shows what each page of a store is for.
 struct Pages: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, json, ndjson, html, svg

@@ -10,7 +10,6 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// The command `lifeboat rows`, which prints rows.
 struct Rows: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, json, ndjson, csv
@@ -293,7 +292,6 @@ struct Rows: StoreReader {
 /// Messages about the tables of a Core Data store that do not belong to the model, and about columns that are not
 /// stored.
 enum RowAdvice {
-  /// The failure for a user who has given the name of a table outside the model as the name of an entity.
   static func isTable(_ name: String) -> Failure {
     Failure(
       64, "usage.oneEntity", "\(name) is a table, not an entity", hint: "add --raw to print tables")
@@ -356,7 +354,7 @@ struct RowText {
     self.limit = limit
   }
 
-  /// Counts a row. If the row is within the limit, calls `cells`, and keeps the texts for the output.
+  /// `cells` is called only if the row is within the limit.
   mutating func add(_ cells: () -> [String]) {
     count += 1
     if count <= limit { rows.append(cells()) }

@@ -8,7 +8,6 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// The command `lifeboat search`, which finds a text in stores.
 struct Search: ParsableCommand, RecordedCommand {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, ndjson
@@ -165,7 +164,6 @@ struct Search: ParsableCommand, RecordedCommand {
     return (count, findings.damageCount > 0 || !outcome.unreadFiles.isEmpty)
   }
 
-  /// The JSON output for one match.
   struct Line: Encodable {
     let store: String
     let entity: String?
@@ -239,9 +237,8 @@ private struct HitText {
     }
   }
 
-  /// The start of a text, in at most `columns` columns. The result ends with `…` if this method cuts the text, or if
-  /// `isCut` says that the text has already been cut. The escape that stands for an unprintable character is never
-  /// split.
+  /// The start of a text, in at most `columns` columns, cut in the same way as in ``end(of:isCut:columns:)``. The `…`
+  /// is at the end.
   private static func start(of text: String, isCut: Bool, columns: Int) -> String {
     var rest = text.unicodeScalars[...]
     var isCut = isCut

@@ -33,12 +33,10 @@ struct StoreTable {
         rows: Quantity.count(inspection.liveRowCount), newest: newest(path, wal) ?? ""))
   }
 
-  /// Adds a file that was not inspected, with the reason.
   mutating func add(_ other: StoreFinder.PassedOver) {
     lines.append(Line(path: other.path, what: "", health: other.message, rows: "", newest: ""))
   }
 
-  /// Adds a store that could not be inspected, with the failure.
   mutating func add(_ failure: Failure, at path: String) {
     lines.append(
       Line(path: path, what: "", health: "not read: \(failure.message)", rows: "", newest: ""))

@@ -6,7 +6,6 @@ import StoreExtraction
 import StoreReport
 import Terminal
 
-/// The command `lifeboat timeline`, which shows what happened to a store.
 struct Timeline: StoreReader {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text, ndjson, timesketch, html

@@ -57,7 +57,7 @@ struct MigrationOptions: ParsableArguments {
     }
   }
 
-  /// The model that `--from-model` names; nil without this option. Throws when the model cannot be read.
+  /// Nil without `--from-model`. Throws when the model cannot be read.
   func sourceModel(_ display: DisplayOptions) throws -> ManagedObjectModel? {
     try fromModel.map { try display.model(at: $0, version: nil).model }
   }
@@ -113,7 +113,6 @@ struct MigrationOptions: ParsableArguments {
 
 extension MissingPolicy: ExpressibleByArgument {}
 
-/// The command `lifeboat migrate`, which carries rows into a store of another model version.
 struct Migrate: StoreReader {
   static let configuration = CommandConfiguration(
     abstract: "Carry a store's rows into a new store of another version of its model.",

@@ -31,7 +31,6 @@ struct VerificationOptions: ParsableArguments {
   var verify = false
 }
 
-/// The command `lifeboat recover`, which makes a new SQLite file out of what can be read of a damaged one.
 struct Recover: StoreReader {
   static let configuration = CommandConfiguration(
     abstract: "Make a fresh SQLite file out of what can be read of a damaged one.",
@@ -124,7 +123,6 @@ struct Recover: StoreReader {
   }
 }
 
-/// The text that `lifeboat recover` prints.
 struct RecoverText {
   let result: RebuildResult
   let secrets: SecretOptions

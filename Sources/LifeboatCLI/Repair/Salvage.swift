@@ -11,7 +11,6 @@ import StoreMigration
 import StoreRecovery
 import Terminal
 
-/// The command `lifeboat salvage`, which brings the rows of a damaged store into a new one.
 struct Salvage: StoreReader {
   static let configuration = CommandConfiguration(
     abstract: "Bring the rows of a damaged store into a new store that the app's model opens.",

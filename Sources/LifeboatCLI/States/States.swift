@@ -3,8 +3,6 @@ import SQLiteFile
 import StoreExtraction
 import Terminal
 
-/// The command `lifeboat states`: the group of commands for those states of a database that the write-ahead log and the
-/// rollback journal hold.
 struct States: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract:
@@ -19,7 +17,6 @@ struct States: ParsableCommand {
     subcommands: [StatesList.self, StatesExport.self], defaultSubcommand: StatesList.self)
 }
 
-/// The command `lifeboat states list`, which lists the states of a store.
 struct StatesList: StoreReader {
   static let configuration = CommandConfiguration(
     commandName: "list",
@@ -75,7 +72,6 @@ extension StoreState.Name: ExpressibleByArgument {
   init?(argument: String) { self.init(argument) }
 }
 
-/// The command `lifeboat states export`, which writes one state of a store as a database file.
 struct StatesExport: StoreReader {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Write a state of a store as a database file of its own.",

@@ -5,7 +5,6 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// The list of a store's states as text.
 struct StatesText {
   let list: StateList
   let secrets: SecretOptions
@@ -208,7 +207,6 @@ struct StatesText {
 
   // MARK: - An exported state
 
-  /// The manifest of an exported state as text.
   static func text(
     _ manifest: StateManifest, _ secrets: SecretOptions, _ display: DisplayOptions
   ) -> String {

@@ -4,7 +4,6 @@ import SafeFiles
 /// The paths of the inputs, in the order in which they are read. These are the paths on the command line, with the
 /// paths from standard input in place of `-`. Only the last piece that was read from standard input is held in memory.
 struct InputList {
-  /// The result of ``next(_:)``.
   enum Next {
     case path([UInt8])
     /// No path has arrived yet. The next path can be read as soon as this descriptor has bytes to read.

@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// The command `lifeboat triage`: the group of the commands `run` and `query`.
 struct Triage: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Say what is wrong with each of thousands of bundles, incidents and stores.",

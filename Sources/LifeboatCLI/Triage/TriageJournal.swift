@@ -55,12 +55,9 @@ final class TriageJournal {
   /// The place of the record that ``next()`` has returned last.
   private(set) var place = Place(offset: 0, takenUp: 0)
 
-  /// Opens the journal at a path, or makes a new one.
+  /// Opens the journal at a path, or makes a new one. The texts in `run` distinguish this run from runs with other
+  /// inputs or options. A journal that was made with other texts is refused.
   ///
-  /// - Parameters:
-  ///   - path: the path of the journal.
-  ///   - run: texts that distinguish this run from runs with other inputs or options. A journal that was made with
-  ///     other texts is refused.
   /// - Throws: a `Failure` when the file is not a journal, belongs to another run or is in use; a `SystemCallError`
   ///   when a system call fails.
   init(_ path: String, run: [String]) throws {

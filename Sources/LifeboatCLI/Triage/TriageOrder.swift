@@ -77,7 +77,6 @@ struct TriageOrder {
   private var base = 0
   private var runs: [Run] = []
   private var firstRun = 0
-  /// The number of held inputs.
   private var heldCount = 0
   /// The number of held inputs of the first entry.
   private var heldOfFirst = 0
@@ -89,7 +88,6 @@ struct TriageOrder {
   /// Whether the results of all added inputs have been passed on.
   var isEmpty: Bool { entries.count == gone }
 
-  /// Adds the next input of the list.
   mutating func add(_ path: [UInt8]) {
     let place = base + entries.count
     entries.append(Entry(path: path))
@@ -217,7 +215,6 @@ struct TriageOrder {
     }
   }
 
-  /// The number of held inputs of the entry at `index`.
   private func heldCount(of index: Int) -> Int {
     let place = base + index
     let run = runs[firstRun...].first { $0.place >= place }

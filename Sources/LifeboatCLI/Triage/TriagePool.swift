@@ -47,9 +47,9 @@ final class TriagePool {
   /// Inputs that have been taken from ``order`` and wait for a worker. They are handed out before the inputs that are
   /// still in ``order``.
   private var again: ArraySlice<TriageOrder.Job> = []
-  /// Inputs that are read again, and the places of their records. By their records, reading them has failed for a
-  /// reason that may be gone. The journal keeps these records, because new records would come after the records of
-  /// later inputs. So each run that continues this journal reads these inputs again.
+  /// Inputs that are read again, and the places of their records. According to these records, an earlier run could not
+  /// read the inputs for a reason that may be gone. The journal keeps these records, because new records would come
+  /// after the records of later inputs. So each run that continues this journal reads these inputs again.
   private var doubted: [TriageOrder.Job: TriageJournal.Place] = [:]
   private var toldCount = 0
 
@@ -180,12 +180,10 @@ final class TriagePool {
     while hasFreeWorker, let job = order.next() { try start(job) }
   }
 
-  /// Whether some worker has no input, or a new worker may be started.
   private var hasFreeWorker: Bool {
     workers.count < count || workers.contains { $0.work == nil }
   }
 
-  /// Gives an input to a worker that is free, or to a new one.
   private func start(_ job: TriageOrder.Job) throws {
     if let message = Self.defect(of: job.path) {
       return finish(job, failed: .init(code: "file.missing", message: message))

@@ -38,7 +38,7 @@ struct TriageSetup: Codable {
 /// the files of the input had when they were last read.
 struct TriageRequest: Equatable {
   var isFound: Bool
-  /// The identity that the files of the input had when they were last read; nil when none is known.
+  /// Nil when no identity is known.
   var known: String?
   var path: [UInt8]
 

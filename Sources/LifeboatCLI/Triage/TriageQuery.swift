@@ -7,7 +7,6 @@ import StoreExtraction
 import StoreTriage
 import Terminal
 
-/// The command `lifeboat triage query`, which answers a question from a catalogue.
 struct TriageQuery: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "query", abstract: "Answer a question about the inputs in a catalogue.",
@@ -55,7 +54,6 @@ struct TriageQuery: ParsableCommand {
     }
   }
 
-  /// The JSON output of `lifeboat triage query`.
   struct Report: Encodable {
     let schema = "lifeboat.triageQuery"
     let version = 1
@@ -63,7 +61,6 @@ struct TriageQuery: ParsableCommand {
     let rows: [[String: Value]]
   }
 
-  /// A value in the answer to a query. It can be shown as JSON and as text.
   enum Value: Encodable {
     case null
     case integer(Int64)

@@ -11,7 +11,6 @@ import StoreReport
 import StoreTriage
 import Terminal
 
-/// The command `lifeboat triage run`. Its short form is `lifeboat triage`.
 struct TriageRun: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Read inputs, and write a line of JSON for each.",

@@ -22,7 +22,6 @@ final class WorkerFolders {
     }
   }
 
-  /// Makes the folder of the next worker, and returns its path.
   func next() throws -> String {
     let folder = PathText.joined(path, String(count))
     count += 1
@@ -32,7 +31,6 @@ final class WorkerFolders {
     return folder
   }
 
-  /// Removes a folder that this object has made, with everything in the folder.
   func remove(_ folder: String) { try? FileManager.default.removeItem(atPath: folder) }
 }
 
@@ -49,7 +47,6 @@ final class WorkerProcess {
   private var received: [UInt8] = []
   /// Whether writing to the worker has failed. The worker then gets no more requests.
   private(set) var isBroken = false
-  /// Whether the worker has answered at least once.
   private(set) var hasAnswered = false
   private var isClosed = false
 
@@ -96,7 +93,6 @@ final class WorkerProcess {
 
   // MARK: - Bytes
 
-  /// Adds the bytes of a request to ``unsent``, and writes as much of ``unsent`` as the pipe takes.
   func send(_ bytes: [UInt8]) {
     unsent += bytes
     flush()
@@ -152,7 +148,6 @@ final class WorkerProcess {
 
   // MARK: - The process
 
-  /// Kills the worker with SIGKILL.
   func kill() { _ = CLibrary.kill(process, SIGKILL) }
 
   /// How the worker has ended, in words; nil while the worker runs.

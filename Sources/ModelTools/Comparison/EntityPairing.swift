@@ -37,9 +37,8 @@ final class EntityPairing {
   /// The name that an entity of the new model has in the old model; nil if the old model does not have the entity.
   func oldName(ofNew name: String) -> String? { oldNames[name] }
 
-  /// Returns an entity whose hierarchy was merged with the hierarchy of the entity `name`: the two entities have a
-  /// common ancestor in the new model but had none in the old one. The argument and the result are names in the new
-  /// model. Returns nil if there is no such entity. Core Data's inferred migration does not merge hierarchies.
+  /// The name of an entity that has a common ancestor with the entity `name` in the new model, but had none in the old
+  /// model; nil if there is no such entity. Both names are those in the new model.
   func entity(mergedWith name: String) -> String? {
     guard let root = hierarchies.oldRoots[name] else { return nil }
     return hierarchies.firstByNewRoot[Self.root(of: name, in: new)]?

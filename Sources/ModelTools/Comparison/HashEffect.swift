@@ -2,13 +2,9 @@ import ObjectModel
 
 /// An entity whose version hash differs between two models, and the cause of the difference.
 package struct HashEffect: Sendable, Hashable {
-  /// Why the hash changed.
   package enum Cause: Sendable, Hashable {
-    /// The entity is new.
     case added
-    /// The entity is gone.
     case removed
-    /// The entity has a new name.
     case renamed
     /// The entity's own declaration changed. The model changes of this entity that affect the version hash say how.
     case ownChanges
@@ -21,13 +17,11 @@ package struct HashEffect: Sendable, Hashable {
   package let entityName: String
   /// The old name of a renamed entity; nil if the entity was not renamed.
   package let oldName: String?
-  /// Why the hash changed.
   package let cause: Cause
   /// Why it is uncertain that the hash changed, as a clause; nil if it is certain. It is uncertain if no recorded hash
   /// confirms the rule by which the entity's hash is computed.
   package let doubt: String?
 
-  /// The effect as one sentence for people.
   package var sentence: String {
     guard let doubt else { return plainSentence }
     return plainSentence.dropLast() + "; this is not certain, because \(doubt)."
@@ -86,6 +80,5 @@ package struct HashEffect: Sendable, Hashable {
 }
 
 extension HashEffect: CustomStringConvertible {
-  /// The same as ``sentence``.
   package var description: String { sentence }
 }

@@ -3,7 +3,6 @@ import ObjectModel
 /// The entities of a model in pre-order: each entity is directly followed by all of its descendants. If parents form a
 /// cycle, then the entity of the cycle whose name comes first counts as the topmost one.
 struct HierarchyPositions {
-  /// The entity names, in pre-order.
   private(set) var order: [String] = []
   /// For each entity name, the range in ``order`` that starts with the entity and ends with its last descendant.
   private(set) var ranges: [String: Range<Int>] = [:]

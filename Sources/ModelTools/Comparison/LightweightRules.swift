@@ -100,15 +100,13 @@ struct LightweightRules {
       reason: "values of the old type are not converted into values of the new type")
   }
 
-  /// Apple's documentation does not mention changes of the external storage option. One report says that such a change
-  /// lost values (nickkuh.com, 2012).
+  /// One report says that such a change lost values (nickkuh.com, 2012).
   func externalStorageChange() -> LightweightVerdict {
     .unknown(
       reason: "Apple's documentation does not mention a change of external storage, and "
         + "values kept in files beside the store have been lost this way")
   }
 
-  /// Apple's documentation does not mention changes of a derived attribute's expression.
   func derivationChange() -> LightweightVerdict {
     .unknown(
       reason:
@@ -116,7 +114,6 @@ struct LightweightRules {
     )
   }
 
-  /// Apple's documentation does not mention changes within a composite attribute.
   func compositeChange() -> LightweightVerdict {
     .unknown(reason: "Apple's documentation does not mention changes within a composite attribute")
   }
@@ -144,7 +141,7 @@ struct LightweightRules {
       reason: "an object of `\(entity.name)` has no `\(relationship.name)`")
   }
 
-  /// Whether a relationship may be empty. A mandatory to-many relationship may be empty too if its minimum count is 0.
+  /// A mandatory to-many relationship may be empty too if its minimum count is 0.
   private static func mayBeEmpty(_ relationship: Relationship) -> Bool {
     relationship.isOptional || (relationship.isToMany && relationship.minCount <= 0)
   }

@@ -39,7 +39,7 @@ extension ModelChange {
     }
   }
 
-  /// The key of the changed user info entry, preceded by the name of the entity or property to which the entry belongs.
+  /// The key of the changed user info entry, followed by the entity or property to which the entry belongs.
   private var entry: String {
     let parts = (name ?? "").utf8
       .split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)

@@ -5,10 +5,8 @@ public struct ModelChange: Sendable, Hashable {
   /// The part that changed and what happened to it, combined in a stable string such as `attributeAdded`. Later
   /// versions of this library may add kinds.
   package struct Kind: RawRepresentable, Sendable, Hashable {
-    /// The stable text of the kind.
     package let rawValue: String
 
-    /// Makes a kind from its stable text.
     package init(rawValue: String) { self.rawValue = rawValue }
 
     init(_ part: Part, _ action: Action) {
@@ -16,21 +14,16 @@ public struct ModelChange: Sendable, Hashable {
         part.rawValue + action.rawValue.prefix(1).uppercased() + action.rawValue.dropFirst()
     }
 
-    /// An entity was added.
     package static let entityAdded = Kind(.entity, .added)
-    /// An entity was removed.
     package static let entityRemoved = Kind(.entity, .removed)
     /// An entity was renamed, according to its renaming identifier.
     package static let entityRenamed = Kind(.entity, .renamed)
     /// A trait of an entity changed, see ``ModelChange/trait``.
     package static let entityChanged = Kind(.entity, .changed)
-    /// An attribute was added.
     package static let attributeAdded = Kind(.attribute, .added)
-    /// An attribute was removed.
     package static let attributeRemoved = Kind(.attribute, .removed)
     /// An attribute was renamed, according to its renaming identifier.
     package static let attributeRenamed = Kind(.attribute, .renamed)
-    /// A relationship was removed.
     package static let relationshipRemoved = Kind(.relationship, .removed)
   }
 
@@ -117,10 +110,8 @@ public struct ModelChange: Sendable, Hashable {
     self.remark = remark
   }
 
-  /// The part and the action, combined in one word for programs, for example `attributeAdded`.
   package var kind: Kind { Kind(part, action) }
 
-  /// The name of the property that changed; nil if no property changed.
   package var propertyName: String? {
     switch part {
     case .attribute, .relationship, .fetchedProperty: name
@@ -128,7 +119,6 @@ public struct ModelChange: Sendable, Hashable {
     }
   }
 
-  /// The name of ``trait``; nil if the part was added, removed or renamed.
   package var field: String? { trait?.name }
 }
 

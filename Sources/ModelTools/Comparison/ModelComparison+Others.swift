@@ -200,7 +200,6 @@ extension ModelComparison {
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 
-  /// The identifiers as a list, without empty ones; nil if all are empty.
   private static func list(_ parts: [String]) -> String? {
     let parts = parts.filter { !$0.isEmpty }
     return parts.isEmpty ? nil : parts.joined(separator: ", ")

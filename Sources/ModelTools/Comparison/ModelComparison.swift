@@ -1,7 +1,6 @@
 import ObjectModel
 import SafeText
 
-/// Compares two models and collects the changes.
 struct ModelComparison {
   let entities: EntityPairing
   let rules: LightweightRules

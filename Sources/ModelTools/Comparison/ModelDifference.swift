@@ -13,7 +13,6 @@ public struct ModelDifference: Sendable, Hashable {
   /// The entities whose version hash changed, each with the cause of the change, sorted by entity name.
   package let hashEffects: [HashEffect]
 
-  /// Possible renames that no renaming identifier confirms.
   package let guesses: [RenameGuess]
 
   /// Compares two versions of a model.

@@ -3,16 +3,12 @@ import ObjectModel
 /// A possible rename that the model does not record: one element disappeared, and an element of the same shape
 /// appeared. No inferred mapping uses a guess.
 package struct RenameGuess: Sendable, Hashable {
-  /// The kind of part that may have been renamed: an entity, an attribute or a relationship.
   package let part: ModelChange.Part
   /// The name, in the new model, of the entity that declares the renamed property; nil if the guess is about an entity.
   package let entityName: String?
-  /// The name of the part that disappeared.
   package let oldName: String
-  /// The name of the part that appeared.
   package let newName: String
 
-  /// The guess as one or more sentences for people.
   package var sentence: String {
     let prefix = entityName.map { "\($0)." } ?? ""
     return "`\(prefix)\(oldName)` may have been renamed to `\(prefix)\(newName)`: this is a guess "
@@ -67,7 +63,6 @@ package struct RenameGuess: Sendable, Hashable {
 }
 
 extension RenameGuess: CustomStringConvertible {
-  /// The same as ``sentence``.
   package var description: String { sentence }
 }
 
@@ -106,8 +101,7 @@ private struct EntityShape: Hashable {
   let attributes: [String: AttributeType]
   let relationships: Set<String>
 
-  /// Makes the shape of an entity. Returns nil for an entity without properties, because all such entities have the
-  /// same shape.
+  /// Nil for an entity without properties, because all such entities have the same shape.
   init?(_ entity: Entity) {
     guard !entity.attributes.isEmpty || !entity.relationships.isEmpty else { return nil }
     isAbstract = entity.isAbstract

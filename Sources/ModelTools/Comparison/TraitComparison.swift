@@ -8,8 +8,7 @@ struct TraitComparison {
   private let fixed: LightweightVerdict?
   private(set) var changes: [ModelChange] = []
 
-  /// Makes an empty collection for one part of a model. `fixed` is the verdict for each change that alters a hash; nil
-  /// if each trait has its own verdict.
+  /// `fixed` is the verdict for each change that alters a hash; nil if each trait has its own verdict.
   init(
     _ part: ModelChange.Part, entity: String?, name: String?, fixed: LightweightVerdict? = nil
   ) {
@@ -39,7 +38,6 @@ struct TraitComparison {
         affects: affects, verdict: affects ? fixed ?? verdict() : .nothingToDo, remark: remark))
   }
 
-  /// Adds a change if the old and the new value of a flag differ.
   mutating func compare(
     _ trait: ModelTrait, _ old: Bool, _ new: Bool, affects: Bool = false,
     verdict: @autoclosure () -> LightweightVerdict = .handled, remark: String? = nil

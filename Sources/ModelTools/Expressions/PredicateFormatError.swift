@@ -2,26 +2,20 @@
 package struct PredicateFormatError: Error, Sendable, Hashable {
   /// What went wrong, as a stable string such as `predicate.syntax`. Later versions of this library may add codes.
   package struct Code: RawRepresentable, Sendable, Hashable {
-    /// The stable text of the code.
     package let rawValue: String
 
-    /// Makes a code from its stable text.
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The text does not follow the format.
     package static let syntax = Code(rawValue: "predicate.syntax")
     /// The text is too long, is nested too deeply or has too many parts.
     package static let tooComplex = Code(rawValue: "predicate.tooComplex")
   }
 
-  /// What went wrong, as a stable code.
   package let code: Code
-  /// The error as one sentence for people.
   package let message: String
   /// The position of the error, in UTF-8 bytes from the start of the text.
   package let offset: Int
 
-  /// Makes an error from its code, message and offset.
   package init(code: Code, message: String, offset: Int) {
     self.code = code
     self.message = message
@@ -30,6 +24,5 @@ package struct PredicateFormatError: Error, Sendable, Hashable {
 }
 
 extension PredicateFormatError: CustomStringConvertible {
-  /// The offset, the message and the code in one line.
   package var description: String { "offset \(offset): \(message) [\(code.rawValue)]" }
 }

@@ -406,15 +406,13 @@ struct PredicateParser {
 }
 
 extension ModelExpression {
-  /// Parses an expression in Apple's predicate format, as a developer types it into an `.xcdatamodel`.
-  ///
-  /// - Throws: ``PredicateFormatError`` with the offset of the error.
+  /// Parses Apple's predicate format, as a developer types it into an `.xcdatamodel`.
   package init(parsing text: String) throws(PredicateFormatError) {
     var parser = try PredicateParser(text)
     self = try parser.wholeExpression()
   }
 
-  /// Parses an expression in Apple's predicate format. A text that cannot be parsed becomes ``unparsed(_:)``.
+  /// A text that cannot be parsed becomes ``unparsed(_:)``.
   package init(text: String) {
     do {
       self = try ModelExpression(parsing: text)
@@ -425,15 +423,13 @@ extension ModelExpression {
 }
 
 extension ModelPredicate {
-  /// Parses a predicate in Apple's predicate format, as a developer types it into an `.xcdatamodel`.
-  ///
-  /// - Throws: ``PredicateFormatError`` with the offset of the error.
+  /// Parses Apple's predicate format, as a developer types it into an `.xcdatamodel`.
   package init(parsing text: String) throws(PredicateFormatError) {
     var parser = try PredicateParser(text)
     self = try parser.wholePredicate()
   }
 
-  /// Parses a predicate in Apple's predicate format. A text that cannot be parsed becomes ``unparsed(_:)``.
+  /// A text that cannot be parsed becomes ``unparsed(_:)``.
   package init(text: String) {
     do {
       self = try ModelPredicate(parsing: text)

@@ -7,7 +7,6 @@ package import ObjectModel
 /// version 3, equal hashes. The configuration and the version identifiers play no part. If the rule for computing a
 /// hash is unconfirmed, then the result is unknown, never a difference.
 package struct ModelAgreement: Sendable, Hashable {
-  /// Whether Core Data opens the store with the model, without migration.
   package enum Compatibility: Sendable, Hashable {
     /// The store opens, because all hashes are equal.
     case compatible
@@ -18,7 +17,6 @@ package struct ModelAgreement: Sendable, Hashable {
     case unknown(reason: String)
   }
 
-  /// Whether the store opens with the model.
   package let compatibility: Compatibility
   /// The names of the entities with equal hashes, sorted.
   package let agreeing: [String]

@@ -2,11 +2,8 @@ package import ObjectModel
 
 /// The versions of a model that may have written a store, judged by the hashes that the store records.
 package struct ModelIdentification: Sendable {
-  /// A version of a model, and the result of comparing it with the store.
   package struct Candidate: Sendable {
-    /// The version that is compared.
     package let version: ModelCollection.Version
-    /// The result of comparing the version with the store.
     package let agreement: ModelAgreement
     /// Whether the store and the version have at least one version identifier in common. If several versions fit the
     /// store, a common identifier is a hint as to which one wrote it.
@@ -27,10 +24,9 @@ package struct ModelIdentification: Sendable {
     case unknown(reason: String, doubt: String? = nil)
   }
 
-  /// What the store records.
   package let record: StoreModelRecord
-  /// All versions that fit: the store opens with each of them. Versions that share a version identifier with the store
-  /// come first. There are several if several versions have equal hashes.
+  /// The versions with which the store opens without migration. Versions that share a version identifier with the store
+  /// come first.
   package let matches: [Candidate]
   /// The versions that may fit: no hash contradicts them, but at least one hash cannot be judged. The version nearest
   /// to the store comes first.
@@ -43,7 +39,6 @@ package struct ModelIdentification: Sendable {
   /// The versions of which nothing is known, because they could not be read. Any of them may have written the store.
   /// ``ModelCollection/Version/problem`` says why a version could not be read.
   package let unread: [ModelCollection.Version]
-  /// Whether the store is older or newer than the current version.
   package let age: Age
 
   /// The version that is nearest to the store, if none certainly fits. Nil if a version certainly fits, or if no

@@ -20,13 +20,11 @@ package struct ModelVersionOrder: Sendable {
   /// neither the marker of the current version nor the hashes contradict.
   package let doubt: String?
 
-  /// Orders the versions of one bundle or folder.
   package init(_ collection: ModelCollection) {
     versions = collection.versions
     doubt = Self.doubt(collection)
   }
 
-  /// The index of a version in ``versions``; nil if the version is not among them.
   func index(of version: ModelCollection.Version) -> Int? {
     versions.firstIndex { $0.path == version.path && $0.name == version.name }
   }

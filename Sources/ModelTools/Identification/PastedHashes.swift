@@ -8,7 +8,6 @@ package struct PastedHash: Sendable, Equatable {
   /// The lowercase hexadecimal digits at the end of the hash. Empty for a whole hash, and if the end is not known.
   package var last = ""
 
-  /// Whether `hash` has the known digits of the pasted hash at its start and at its end.
   package func fits(_ hash: VersionHash) -> Bool {
     let digits = Array(hash.hex.utf8)
     return digits.starts(with: first.utf8)
@@ -186,7 +185,6 @@ private struct TextScan {
     return PastedHash(first: text, last: String(decoding: last, as: UTF8.self))
   }
 
-  /// Whether there is an ellipsis at the current position, in place of the rest of a hash.
   private var isCutShort: Bool {
     Self.ellipses.contains { bytes[place...].starts(with: $0) }
   }
@@ -219,7 +217,6 @@ private struct TextScan {
       || byte >= 0x80
   }
 
-  /// Whether a byte may be part of a hexadecimal number, of base64 or of a name.
   private static func isWordByte(_ byte: UInt8) -> Bool {
     isNameByte(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/")
   }

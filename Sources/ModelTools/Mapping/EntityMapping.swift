@@ -7,7 +7,6 @@ package struct EntityMapping: Sendable, Hashable {
     /// The number in a compiled mapping model (`NSMappingType`).
     package let rawValue: Int
 
-    /// Makes a kind from its number, which may be an unknown number.
     package init(rawValue: Int) { self.rawValue = rawValue }
 
     /// The kind is not set (`NSUndefinedEntityMappingType`). Core Data treats it like ``custom``.
@@ -23,11 +22,10 @@ package struct EntityMapping: Sendable, Hashable {
     /// The entity changed, and the expressions migrate its objects (`NSTransformEntityMappingType`).
     package static let transform = Kind(rawValue: 5)
 
-    /// The known kinds, ordered by their number.
     package static let known: [Kind] = [.undefined, .custom, .add, .remove, .copy, .transform]
 
-    /// The kind in Apple's words, as in `mappingtypename` of `xcmapping.xml`: "Transform". For an unknown number it is
-    /// "Kind" and the number: "Kind 17".
+    /// The kind in Apple's words, as in `mappingtypename` of `xcmapping.xml`: "Transform". An unknown number gives text
+    /// such as "Kind 17".
     package var name: String {
       switch self {
       case .undefined: "Undefined"
@@ -40,7 +38,6 @@ package struct EntityMapping: Sendable, Hashable {
       }
     }
 
-    /// Makes a kind from its name in `mappingtypename`; nil if the name is unknown.
     package init?(name: String) {
       guard let kind = Self.known.first(where: { $0.name == name }) else { return nil }
       self = kind
@@ -77,7 +74,6 @@ package struct EntityMapping: Sendable, Hashable {
   /// The fields of the file for which this type has no property, by their names in the file.
   package var others: [String: ArchivedValue]
 
-  /// Makes an entity mapping.
   package init(
     name: String, kind: Kind, sourceEntityName: String? = nil,
     destinationEntityName: String? = nil, sourceEntityVersionHash: VersionHash? = nil,

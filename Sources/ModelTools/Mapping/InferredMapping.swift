@@ -36,7 +36,6 @@ extension MappingModel {
 /// Infers a mapping between two versions of a model. The mapping is valid only if no change prevents it.
 final class MappingInference {
   private let entities: EntityPairing
-  /// All changes between the two versions.
   let changes: [ModelChange]
   private var oldHashes: ModelHashes { entities.oldIndex.hashes }
   private var newHashes: ModelHashes { entities.newIndex.hashes }

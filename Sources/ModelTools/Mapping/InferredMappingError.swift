@@ -9,7 +9,6 @@ package struct InferredMappingError: Error, Sendable, Hashable {
   /// Every change that prevents the mapping. The reason is in the ``ModelChange/verdict`` of the change.
   package let changes: [ModelChange]
 
-  /// The error as one sentence for people, with all reasons.
   package var message: String {
     let reasons = changes.map { change in
       change.summary + (change.verdict.reason.map { ": \($0)" } ?? "")
@@ -19,6 +18,5 @@ package struct InferredMappingError: Error, Sendable, Hashable {
 }
 
 extension InferredMappingError: CustomStringConvertible {
-  /// The message and the code in one line.
   package var description: String { "\(message) [\(Self.code)]" }
 }

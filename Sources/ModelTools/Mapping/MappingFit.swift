@@ -14,9 +14,7 @@ package enum MappingFit {
 
   /// An entity that a mapping model names and that does not have the recorded hash in the source or destination model.
   package struct Mismatch: Sendable, Hashable {
-    /// Whether the entity belongs to the source or the destination of the step.
     package let side: Side
-    /// The entity's name.
     package let entityName: String
     /// Whether the model lacks the entity. If false, then the model has the entity with a different hash.
     package let isMissing: Bool
@@ -32,8 +30,7 @@ struct HashedModel: Sendable {
   /// The names of the entities for which a different hash does not prove a different entity.
   let doubtful: Set<String>
 
-  /// Makes the value from a model, its recorded hashes, or both. `computed` are the hashes computed from the model
-  /// without tombstone entries, if they are already known.
+  /// `computed` are the hashes computed from the model without tombstone entries, if they are already known.
   init(
     model: ManagedObjectModel?, recorded: [String: VersionHash]?, computed: ModelHashes? = nil
   ) {
@@ -96,7 +93,6 @@ extension MappingModel {
     }
   }
 
-  /// Compares the hashes that the mapping records with the hashes of one model.
   func agreement(
     with model: HashedModel, on side: MappingFit.Side
   ) -> (mismatches: [MappingFit.Mismatch], unverified: [String], agreeing: Int) {

@@ -2,7 +2,6 @@ package import ObjectModel
 
 /// An entity or a property of the source model whose objects or values a migration step does not carry over.
 package struct MappingLoss: Sendable, Hashable {
-  /// The name of the source entity.
   package let entityName: String
   /// The name of the property whose values are not carried over; nil if no object of the entity is carried over.
   package let propertyName: String?

@@ -20,7 +20,6 @@ package struct MappingModel: Sendable, Hashable {
   /// The fields of the file for which this type has no property, by their names in the file.
   package var others: [String: ArchivedValue]
 
-  /// Makes a mapping model.
   package init(
     entityMappings: [EntityMapping] = [], sourceModel: ManagedObjectModel? = nil,
     destinationModel: ManagedObjectModel? = nil, sourceModelPath: String? = nil,

@@ -3,20 +3,17 @@ import SafeText
 
 /// The mapping models of a folder, an app bundle or a list of files.
 package struct MappingModelSet: Sendable {
-  /// A mapping model, its name and its path.
   package struct Item: Sendable {
     /// The name of the file or folder, without its extension: `Moody 2-Moody 3`.
     package let name: String
     /// The name of the file or folder: `Moody 2-Moody 3.xcmappingmodel`.
     package let fileName: String
-    /// The path of the file or folder.
     package let path: String
     /// The mapping model as it is in the file; nil if the file could not be read, see ``problem``.
     package let mapping: MappingModel?
     /// The mapping model with version hashes and generated expressions, as far as it contains hashes or models from
     /// which to compute them. Nil if the file could not be read.
     package let compiled: MappingModel?
-    /// Why ``mapping`` is nil; nil if there is a mapping.
     package let problem: ModelError?
 
     init(path: String, name: String? = nil, mapping: MappingModel?, problem: ModelError? = nil) {
@@ -35,7 +32,6 @@ package struct MappingModelSet: Sendable {
   /// The folders that a search did not read, or read only in part. Each error says which folder and why.
   package let notEntered: [ModelError]
 
-  /// Makes a set from the given items.
   package init(_ items: [Item] = [], notEntered: [ModelError] = []) {
     self.items = items
     self.notEntered = notEntered
@@ -44,8 +40,8 @@ package struct MappingModelSet: Sendable {
   /// Reads the mapping models at a path: an `.xcmappingmodel`, an `xcmapping.xml`, a `.cdm`, or a folder that contains
   /// any of these at any depth, for example an app.
   ///
-  /// In a folder, a mapping model that cannot be read is listed with its ``Item/problem``. Symbolic links below the path are not
-  /// followed. A folder without mapping models gives an empty set.
+  /// In a folder, a mapping model that cannot be read is listed with its ``Item/problem``. Symbolic links below the
+  /// path are not followed. A folder without mapping models gives an empty set.
   ///
   /// - Throws: ``ModelError`` if nothing exists at the path, or if the path itself is that of one mapping model and
   ///   this mapping model cannot be read.
@@ -109,7 +105,7 @@ package struct MappingModelSet: Sendable {
     self.init(items, notEntered: notEntered)
   }
 
-  /// Whether a path looks like a mapping model: it ends with `.xcmappingmodel` or `.cdm`, or is an `xcmapping.xml`.
+  /// Whether a path looks like that of a mapping model. The file is not read.
   package static func isMapping(at path: String) -> Bool {
     ["xcmappingmodel", "cdm"].contains(ModelFile.pathExtension(path))
       || ModelFile.lastComponent(path) == "xcmapping.xml"

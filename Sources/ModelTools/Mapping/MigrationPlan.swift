@@ -36,13 +36,9 @@ package struct MigrationPlan: Sendable {
     case uncertain(MappingModel?, [String])
   }
 
-  /// A migration from one model to another.
   package struct Step: Sendable {
-    /// The place of the model before the step.
     package let from: Place
-    /// The place of the model after the step.
     package let to: Place
-    /// How the step is done: by which mapping models, or by which inferred mapping.
     package let way: Way
     /// The entities and properties that the step does not carry over, whether this is intended or not. See
     /// ``MappingModel/losses(of:)``.
@@ -51,11 +47,8 @@ package struct MigrationPlan: Sendable {
 
   /// The result of trying to find one step between two models.
   package struct Attempt: Sendable {
-    /// The place of the model before the step.
     package let from: Place
-    /// The place of the model after the step.
     package let to: Place
-    /// The step; nil if no step is possible.
     package let step: Step?
     /// Why the step cannot be inferred, as clauses; empty if the step can be inferred, or if a mapping model does it.
     package let refusals: [String]
@@ -63,7 +56,6 @@ package struct MigrationPlan: Sendable {
 
   /// Which steps a mapping model of the set fits, and which versions are nearest to its source and destination.
   package struct Standing: Sendable {
-    /// The mapping model and its path.
     package let item: MappingModelSet.Item
     /// The steps that the mapping model fits, as names of versions. There are several if several versions have equal
     /// hashes.
@@ -81,9 +73,7 @@ package struct MigrationPlan: Sendable {
 
   /// The version that agrees with a store or a mapping model in the largest number of hashes.
   package struct Nearest: Sendable {
-    /// The version's name.
     package let versionName: String
-    /// The number of entities whose hashes agree.
     package let agreeing: Int
     /// The number of entities that were compared.
     package let of: Int
@@ -99,7 +89,6 @@ package struct MigrationPlan: Sendable {
   /// The versions of which nothing is known, because they could not be read. If no other version fits the store, then
   /// any of them may have written the store.
   package let unread: [ModelCollection.Version]
-  /// The place of the model to which the store is migrated.
   package let target: Place
   /// The steps in order; empty if the store needs no migration, nil if no sequence of steps leads to the target.
   package let steps: [Step]?

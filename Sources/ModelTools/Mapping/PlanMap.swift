@@ -5,7 +5,6 @@ import SafeText
 struct PlanMap {
   typealias Place = MigrationPlan.Place
 
-  /// The maximum number of places.
   static let maximumPlaces = 300
 
   private(set) var places: [Place] = []
@@ -13,7 +12,6 @@ struct PlanMap {
   private(set) var target = 0
   /// Whether the store's model is one of the versions in the folder of the target.
   private(set) var isStartAmongVersions = true
-  /// The versions of which nothing is known, because they could not be read.
   let unread: [ModelCollection.Version]
   /// The version nearest to the store; nil if a version fits the store, or if no version has an entity with the
   /// store's hash.

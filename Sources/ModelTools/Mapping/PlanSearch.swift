@@ -121,8 +121,7 @@ struct PlanSearch {
     }
   }
 
-  /// Searches for the cheapest sequence of steps. Returns the steps, or nil if no sequence leads to the target, and
-  /// the places that can be reached.
+  /// Searches for the cheapest sequence of steps. `way` is nil if no sequence leads to the target.
   private mutating func search() -> (way: [(from: Int, to: Int)]?, reached: Set<Int>) {
     var previous: [Int: Int] = [:]
     var done: Set<Int> = []
@@ -276,7 +275,6 @@ private struct MinHeap<Element: Comparable> {
     }
   }
 
-  /// Removes and returns the smallest element; nil if the heap is empty.
   mutating func popFirst() -> Element? {
     guard let first = heap.first else { return nil }
     let last = heap.removeLast()

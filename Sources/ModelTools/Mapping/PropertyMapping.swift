@@ -15,13 +15,12 @@ package struct PropertyMapping: Sendable, Hashable {
   package var sourceMappingName: String?
   /// The entries of the user info (`userInfo`), without those whose key is not a text.
   package var userInfo: [String: ArchivedValue]
-  /// The steps that Core Data itself lists for an inferred mapping (`NSPropertyTransforms`); empty for a mapping without
-  /// such a list.
+  /// The steps that Core Data lists for an inferred mapping (`NSPropertyTransforms`); empty for a mapping without such
+  /// a list.
   package var transforms: [ArchivedValue]
   /// The fields of the file for which this type has no property, by their names in the file.
   package var others: [String: ArchivedValue]
 
-  /// Makes a property mapping.
   package init(
     name: String, valueExpression: ModelExpression? = nil, sourceKeyPath: String? = nil,
     sourceMappingName: String? = nil, userInfo: [String: ArchivedValue] = [:],

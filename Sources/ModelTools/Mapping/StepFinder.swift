@@ -33,7 +33,6 @@ struct StepFinder {
     }
   }
 
-  /// Whether at least one mapping model leads from the first place to the second.
   func hasMapping(_ from: Int, _ to: Int) -> Bool { mapped[key(from, to)] }
 
   /// Whether a step can be judged without comparing models, because it was judged before or a mapping model does it.

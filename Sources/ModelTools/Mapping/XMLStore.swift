@@ -6,7 +6,6 @@ import ObjectModel
 ///
 /// Names are spelled as in the file: entity names in capitals, property names in lower case.
 struct XMLStore {
-  /// An object of the store.
   struct Object {
     /// The name of the entity, in capitals.
     let entityName: String
@@ -25,7 +24,6 @@ struct XMLStore {
   private(set) var objects: [Object] = []
   private var places: [String: Int] = [:]
 
-  /// The object with the given id; nil if no object has it.
   subscript(id: String) -> Object? { places[id].map { objects[$0] } }
 
   /// Reads the XML.

@@ -10,10 +10,9 @@ package struct DifferencePage {
   private let difference: ModelDifference
   private let diagram: ModelDiagram
 
-  /// The maximum number of changes that the page lists.
   static let maximumChangeCount = 5_000
 
-  /// Makes a page. `oldName` and `newName` are the names by which people know the two models.
+  /// `oldName` and `newName` are the names by which people know the two models.
   package init(
     oldName: String, newName: String, from old: ManagedObjectModel, to new: ManagedObjectModel,
     _ difference: ModelDifference
@@ -24,7 +23,6 @@ package struct DifferencePage {
     diagram = ModelDiagram(from: old, to: new, difference)
   }
 
-  /// The page as HTML text.
   package var html: String {
     let names = "\(PictureText.html(oldName)) to \(PictureText.html(newName))"
     return """
@@ -124,7 +122,6 @@ package struct DifferencePage {
     return text + "</ul></section>\n"
   }
 
-  /// A paragraph that says how many of `count` list entries are shown; empty if all are shown.
   private static func limit(_ count: Int) -> String {
     count > maximumChangeCount ? "<p>\(maximumChangeCount) of \(count) are shown.</p>\n" : ""
   }

@@ -4,7 +4,6 @@ package enum DifferencePageStyle {
   private static let light = PictureColours.light
   private static let dark = PictureColours.dark
 
-  /// The whole style sheet as CSS text.
   package static let text = """
     :root { color-scheme: light dark; --back: \(light.back); --text: \(light.text); --quiet: \(light.quiet);
       --rule: \(light.rule); --code: \(light.code);
@@ -47,7 +46,6 @@ package enum DifferencePageStyle {
 
     """
 
-  /// The CSS rules for a ``ModelDiagram`` alone, with the given colours.
   package static func diagram(_ colours: PictureColours) -> String {
     """
     svg { display: block; font: 12px system-ui, sans-serif; }

@@ -2,7 +2,6 @@ import ObjectModel
 import SafeText
 
 extension ModelDiagram {
-  /// The colours of a box or line with this status, on a white background.
   private static func colours(_ status: Status) -> (fill: String, line: String) {
     let light = PictureColours.light
     switch status {
@@ -131,8 +130,7 @@ extension ModelDiagram {
       }
   }
 
-  /// The diagram as the text of an SVG file. `title` says what the picture shows, for readers who cannot see the
-  /// picture.
+  /// `title` says what the picture shows, for readers who cannot see the picture.
   package func svgFile(title: String) -> String {
     let drawing = DiagramSVG(self)
     return SVGFile.text(

@@ -5,13 +5,9 @@ package import ObjectModel
 package struct ModelDiagram: Sendable {
   /// What happened between two versions to the entity, property, relationship or parent that a box, row or line shows.
   package enum Status: String, Sendable, Hashable, CaseIterable {
-    /// The part that is shown is as before.
     case same
-    /// The part that is shown is new.
     case added
-    /// The part that is shown is gone.
     case removed
-    /// The part that is shown changed.
     case changed
 
     /// A sign that is shown beside the colour, for readers who cannot distinguish colours; empty for ``same``.
@@ -29,10 +25,8 @@ package struct ModelDiagram: Sendable {
   package struct Row: Sendable, Hashable {
     /// The text of the row: a property with its type, or a change of another part.
     package let text: String
-    /// What happened to the property or other part in this row.
     package let status: Status
 
-    /// The text, with the sign of the status before it.
     var signed: String { status.sign.isEmpty ? text : "\(status.sign) \(text)" }
   }
 
@@ -42,9 +36,7 @@ package struct ModelDiagram: Sendable {
     package let name: String
     /// The old name of a renamed entity; nil if the entity was not renamed.
     package let oldName: String?
-    /// Whether the entity is abstract, without objects of its own.
     package let isAbstract: Bool
-    /// What happened to the entity.
     package let status: Status
     /// The lines of text in the box: the entity's changes, or its properties in a schema.
     package let rows: [Row]
@@ -52,13 +44,10 @@ package struct ModelDiagram: Sendable {
     package let unchangedCount: Int
   }
 
-  /// A line from one box to another.
   package struct Line: Sendable, Hashable {
-    /// What the line represents.
     package enum Kind: Sendable, Hashable {
       /// The line leads from an entity to its parent.
       case parent
-      /// The line is a relationship, to many objects or to one.
       case relationship(isToMany: Bool)
     }
 
@@ -66,18 +55,15 @@ package struct ModelDiagram: Sendable {
     package let source: Int
     /// The index in ``boxes`` of the box where the line ends.
     package let target: Int
-    /// Whether the line is a parent or a relationship.
     package let kind: Kind
     /// The name of the relationship. If one line stands for a relationship and its inverse, the label has both names.
     /// Empty for a parent.
     package let label: String
-    /// What happened to the relationship or parent.
     package let status: Status
   }
 
   /// The boxes of the entities, including removed ones.
   package let boxes: [Box]
-  /// The lines between the boxes.
   package let lines: [Line]
   /// The number of entities that are left out because the picture would be too large. A comparison leaves out
   /// unchanged entities that are not linked to a changed entity before any others.
@@ -89,7 +75,6 @@ package struct ModelDiagram: Sendable {
   /// changed entities and their neighbours.
   static let roomyCount = 40
   static let maximumBoxCount = 300
-  /// The maximum number of rows in a box.
   static let maximumRowCount = 60
   /// The maximum total size in bytes of the property rows in a picture.
   static let maximumListedBytes = 300_000
@@ -103,12 +88,8 @@ package struct ModelDiagram: Sendable {
     isComparison = false
   }
 
-  /// Draws a model as a schema. The boxes list the properties with their types.
-  ///
-  /// - Parameters:
-  ///   - model: The model to draw.
-  ///   - names: The names of the entities that the picture is about. Entities linked to them are drawn without
-  ///     properties.
+  /// Draws a model as a schema: the boxes of the entities in `names` list the properties with their types. Entities
+  /// linked to these are drawn without properties.
   package init(schemaOf model: ManagedObjectModel, about names: [String]) {
     var sketch = ModelSketch(of: model, about: Set(names))
     sketch.listsProperties = true
@@ -116,7 +97,6 @@ package struct ModelDiagram: Sendable {
     isComparison = false
   }
 
-  /// Draws the difference between two models.
   package init(
     from old: ManagedObjectModel, to new: ManagedObjectModel, _ difference: ModelDifference
   ) {
@@ -175,7 +155,6 @@ private struct ModelSketch {
     ) { first, _ in first }
   }
 
-  /// Makes a sketch of one model, about the entities in `subject`.
   init(of model: ManagedObjectModel, about subject: Set<String>) {
     self.init(model, model, ModelDifference(from: model, to: model))
     self.subject = subject

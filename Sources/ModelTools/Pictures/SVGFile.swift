@@ -1,15 +1,8 @@
 /// Makes SVG files that load no other files and have colours for light and dark screens.
 package enum SVGFile {
-  /// Makes the text of an SVG file.
-  ///
-  /// - Parameters:
-  ///   - width: The width of the picture.
-  ///   - height: The height of the picture.
-  ///   - title: What the picture shows, for readers who cannot see the picture.
-  ///   - body: The SVG elements of the picture.
-  ///   - rules: Returns the CSS rules of the elements for the given colours. The file contains the colours themselves
-  ///     instead of CSS variables, because many programs that draw SVG do not support variables.
-  /// - Returns: The text of the file.
+  /// Makes the text of an SVG file. `title` says what the picture shows, for readers who cannot see it. `rules` returns
+  /// the CSS rules for the given colours. The file contains the colours themselves instead of CSS variables, because
+  /// many programs that draw SVG do not support variables.
   package static func text(
     width: Int, height: Int, title: String, body: String, rules: (PictureColours) -> String
   ) -> String {

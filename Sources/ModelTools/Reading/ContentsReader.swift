@@ -161,9 +161,7 @@ struct ContentsReader {
     "fetchRequest": ["fetchLimit", "fetchOffset", "fetchBatchSize", "resultType"]
   ]
 
-  /// The values that could not be read, as problems of the kind ``ModelProblem/Kind/unreadValue``.
   private(set) var unread: [ModelProblem] = []
-  /// The maximum number of unread values that are reported.
   private static let maximumUnread = 1_000
 
   /// Throws if an XML attribute that version hashes depend on is neither YES nor NO. Adds other values that cannot be

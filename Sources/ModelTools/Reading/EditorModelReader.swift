@@ -34,7 +34,6 @@ package struct EditorModelReader {
 
   private init(archive: KeyedArchive) { self.archive = archive }
 
-  /// Whether an archive contains a model in the editor's form.
   package static func isEditorArchive(_ archive: KeyedArchive) -> Bool { root(of: archive) != nil }
 
   /// Reads the model in an archive. The result also has the sorted names ("class.tag") of the tagged values that are

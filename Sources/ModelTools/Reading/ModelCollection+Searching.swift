@@ -45,7 +45,6 @@ extension ModelCollection {
   }
 }
 
-/// A search for model versions in a folder and in all folders below it.
 private struct ModelSearch {
   private(set) var versions: [ModelCollection.Version] = []
   /// The folders that the search did not read, or read only in part, and the current-version markers that could not be
@@ -314,7 +313,6 @@ private struct ModelSearch {
 }
 
 extension ModelError {
-  /// The error for a folder that is nested too deeply for a search.
   package static func tooDeep(_ path: String) -> ModelError {
     ModelError(
       code: .notEntered,
@@ -324,7 +322,6 @@ extension ModelError {
       path: path)
   }
 
-  /// The error for a folder in which a search reached the maximum number of entries or models.
   package static func tooMany(_ path: String) -> ModelError {
     ModelError(
       code: .notEntered,
@@ -335,13 +332,11 @@ extension ModelError {
 }
 
 extension ModelCollection.Version {
-  /// Whether nothing is known of the version, not even its hashes, because it could not be read.
   package var isUnread: Bool {
     problem != nil && model == nil && recorded == nil && optimised == nil
   }
 
-  /// The hashes of the version by entity name. They are the recorded hashes or, if none are recorded, the computed
-  /// ones. Entities whose hash is unknown are left out.
+  /// The recorded hashes or, if none are recorded, the computed ones. Entities whose hash is unknown are left out.
   package var knownHashes: [String: VersionHash] {
     recorded?.hashes ?? hashes?.hashes ?? [:]
   }

@@ -41,7 +41,6 @@ extension OptimisedModel {
   }
 }
 
-/// Reads the sections of an optimised model.
 private struct OptimisedReader {
   /// The layout of the file. Offsets are in bytes from the start of the file. Numbers are big-endian.
   private enum Layout {

@@ -1,6 +1,5 @@
 import ObjectModel
 
-/// Writes attributes, relationships and fetched properties.
 extension ContentsWriter {
   /// Writes an attribute of an entity, or an element of a composite if `entity` is nil.
   mutating func write(_ attribute: Attribute, of entity: String?) {

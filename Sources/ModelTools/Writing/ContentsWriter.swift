@@ -227,7 +227,6 @@ struct CompositeNames {
     return name
   }
 
-  /// The next composite that was not written yet; nil if all are written.
   mutating func next() -> (name: String, elements: [Attribute])? {
     pending.isEmpty ? nil : pending.removeFirst()
   }

@@ -3,7 +3,6 @@ import ObjectModel
 /// Collects the objects of a keyed archive that is being written. Each function that adds an object returns a
 /// reference to it.
 struct KeyedArchiveBuilder {
-  /// The reference to the archive's nil.
   static let null = PropertyList.uid(0)
 
   private var objects: [PropertyList] = [.string("$null")]
@@ -33,8 +32,7 @@ struct KeyedArchiveBuilder {
     return place
   }
 
-  /// Adds a value that is not a collection as an object, and returns a reference to the object. Values with equal bits
-  /// become one object.
+  /// Values with equal bits become one object.
   mutating func scalar(_ value: PropertyList) -> PropertyList {
     let key = value.scalarKey
     if let known = key.flatMap({ scalars[$0] }) { return known }
@@ -72,7 +70,7 @@ struct KeyedArchiveBuilder {
     add(["NSDate", "NSObject"], ["NS.time": .real(seconds)])
   }
 
-  /// Adds a UUID. A text that is not a UUID is added as text.
+  /// A text that is not a UUID is added as text.
   mutating func uuid(_ text: String) -> PropertyList {
     guard let bytes = Hex.bytes(text.filter { $0 != "-" }), bytes.count == 16 else {
       return string(text)
@@ -84,7 +82,7 @@ struct KeyedArchiveBuilder {
     add(["NSURL", "NSObject"], ["NS.base": Self.null, "NS.relative": string(text)])
   }
 
-  /// Adds a decimal number. A text that is not a decimal number is added as text.
+  /// A text that is not a decimal number is added as text.
   mutating func decimal(_ text: String) -> PropertyList {
     guard let parts = DecimalText.parts(text) else { return string(text) }
     let used = parts.mantissa.lastIndex { $0 != 0 } ?? -1
@@ -97,7 +95,7 @@ struct KeyedArchiveBuilder {
       ])
   }
 
-  /// Adds a value with everything that it contains. Parts that were not decoded become the archive's nil.
+  /// Parts that were not decoded become the archive's nil.
   mutating func value(_ value: ArchivedValue) -> PropertyList {
     switch value {
     case .null, .opaque: return Self.null
@@ -147,7 +145,6 @@ struct KeyedArchiveBuilder {
 
   func bytes(root: PropertyList) -> [UInt8] { list(root: root).binaryBytes() }
 
-  /// The whole archive as a property list.
   func list(root: PropertyList) -> PropertyList {
     .dictionary([
       "$version": .integer(100_000), "$archiver": .string("NSKeyedArchiver"),

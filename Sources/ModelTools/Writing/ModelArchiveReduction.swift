@@ -329,7 +329,6 @@ struct ModelArchiveReduction {
 }
 
 extension ArchivedValue {
-  /// Whether the value contains a part that was not decoded.
   var hasOpaqueParts: Bool {
     switch self {
     case .opaque: true

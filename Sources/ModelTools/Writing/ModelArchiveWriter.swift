@@ -214,7 +214,6 @@ extension ModelArchiveWriter {
 
     init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// Makes the bits from the flags of a property.
     init(isOptional: Bool, isTransient: Bool, isReadOnly: Bool) {
       self = .base
       if isOptional { insert(.optional) }

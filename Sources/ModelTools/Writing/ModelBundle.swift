@@ -4,19 +4,15 @@ import SafeText
 
 /// The files of a folder that contains the versions of a model and that Xcode or Core Data can open.
 package struct ModelBundle: Sendable {
-  /// A version that is written into the folder.
   package struct Version: Sendable {
     /// The name of the version, which becomes a file name, without extension.
     package let name: String
-    /// The model of the version.
     package let model: ManagedObjectModel
-    /// The settings that an `.xcdatamodel` holds in addition to the model.
     package let settings: SourceSettings
     /// The hashes recorded for the version; nil if none were recorded. They serve for entities whose hash cannot be
     /// computed.
     package let recorded: RecordedHashes?
 
-    /// Makes a version from its name, its model, its settings and its recorded hashes.
     package init(
       name: String, model: ManagedObjectModel, settings: SourceSettings = SourceSettings(),
       recorded: RecordedHashes? = nil
@@ -28,11 +24,9 @@ package struct ModelBundle: Sendable {
     }
   }
 
-  /// A file of the folder.
   package struct File: Sendable, Hashable {
     /// The path within the folder: `Notes 2.xcdatamodel/contents`.
     package let path: String
-    /// The file's contents.
     package let bytes: [UInt8]
   }
 

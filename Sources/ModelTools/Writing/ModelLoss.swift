@@ -9,7 +9,6 @@ package struct ModelLoss: Sendable, Hashable {
   /// What is lost and why, as one sentence for people, without the names of the entity and the property.
   package let sentence: String
 
-  /// Makes a loss from the names of the entity and property that lose something, and a sentence.
   package init(entityName: String? = nil, propertyName: String? = nil, sentence: String) {
     self.entityName = entityName
     self.propertyName = propertyName

@@ -4,8 +4,7 @@ import ObjectModel
 struct PredicateArchiveWriter {
   private var builder: KeyedArchiveBuilder
 
-  /// Adds an expression to a builder and returns a reference to the expression. If any part of it has no archived
-  /// form, the result is the archive's nil.
+  /// If any part of the expression has no archived form, the result is the archive's nil.
   static func write(
     _ expression: ModelExpression, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {
@@ -13,8 +12,7 @@ struct PredicateArchiveWriter {
     return write(into: &builder) { $0.expression(expression) }
   }
 
-  /// Adds a predicate to a builder and returns a reference to the predicate. If any part of it has no archived form,
-  /// the result is the archive's nil.
+  /// If any part of the predicate has no archived form, the result is the archive's nil.
   static func write(
     _ predicate: ModelPredicate, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {

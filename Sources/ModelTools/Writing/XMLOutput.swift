@@ -15,18 +15,16 @@ struct XMLOutput {
   struct Attributes {
     fileprivate var list: [(name: String, value: String)] = []
 
-    /// Adds an attribute. Does nothing if the value is nil.
     mutating func add(_ name: String, _ value: String?) {
       if let value { list.append((name, value)) }
     }
 
-    /// Adds an attribute with the value `YES` if the flag is set. An absent attribute always means NO.
+    /// Adds nothing if the flag is not set. An absent attribute always means NO.
     mutating func add(_ name: String, _ flag: Bool) {
       if flag { list.append((name, "YES")) }
     }
   }
 
-  /// Opens an element.
   mutating func start(_ name: String, _ attributes: Attributes = Attributes()) {
     finishStart()
     text += indentation + "<" + name
@@ -37,7 +35,6 @@ struct XMLOutput {
     isUnfinished = true
   }
 
-  /// Closes the innermost element.
   mutating func end() {
     guard let name = open.popLast() else { return }
     if isUnfinished {
@@ -49,14 +46,12 @@ struct XMLOutput {
     if !open.isEmpty { text += "\n" }
   }
 
-  /// Writes an element with one attribute and no content.
   mutating func element(_ name: String, _ attribute: String, _ value: String) {
     var attributes = Attributes()
     attributes.add(attribute, value)
     element(name, attributes)
   }
 
-  /// Writes an element without content.
   mutating func element(_ name: String, _ attributes: Attributes) {
     start(name, attributes)
     end()

@@ -4,7 +4,6 @@
 /// (``PredicateArchiveReader``). A part that cannot be interpreted stays in the tree as ``opaque(className:)`` or
 /// ``unparsed(_:)``. Both readers limit the depth of a tree.
 package indirect enum ModelExpression: Sendable, Hashable {
-  /// A constant, for example a number, a text or nil.
   case constant(ExpressionConstant)
   /// `SELF`: the object on which the expression is evaluated.
   case evaluatedObject
@@ -40,24 +39,18 @@ package indirect enum ModelExpression: Sendable, Hashable {
   /// The maximum number of parts in a tree of expressions and predicates that is read from an archive.
   package static let maximumPartCount = 10_000
 
-  /// Makes a key path from the evaluated object (`SELF`).
   package static func path(_ keyPath: String) -> ModelExpression {
     .keyPath(keyPath, of: .evaluatedObject)
   }
 
-  /// Makes a call of a built-in function, for example `count:`.
   package static func call(_ selector: String, _ arguments: ModelExpression...) -> ModelExpression {
     .function(target: nil, selector: selector, arguments: arguments)
   }
 }
 
-/// How a set expression combines two collections.
 package enum ExpressionSetOperation: String, Sendable, Hashable, CaseIterable {
-  /// The elements that are in at least one of the collections.
   case union = "UNION"
-  /// The elements that are in both collections.
   case intersect = "INTERSECT"
-  /// The elements of the first collection that are not in the second.
   case minus = "MINUS"
 }
 
@@ -65,25 +58,18 @@ package enum ExpressionSetOperation: String, Sendable, Hashable, CaseIterable {
 ///
 /// An archived array or set is not a constant but an ``ModelExpression/aggregate(_:)`` of constants.
 package enum ExpressionConstant: Sendable, Hashable {
-  /// `nil`.
   case null
-  /// `YES` or `NO`.
   case bool(Bool)
-  /// An integer.
   case integer(Int64)
-  /// A floating-point number.
   case real(Double)
   /// A decimal number: the text of its digits, without an exponent.
   case decimal(String)
-  /// Text.
   case string(String)
   /// A date: seconds since the start of 2001, UTC.
   case date(Double)
-  /// Bytes.
   case data([UInt8])
   /// The text of a UUID. The text of an archived UUID is uppercase with hyphens; the text in a `CAST` is not changed.
   case uuid(String)
-  /// The text of a URL.
   case url(String)
   /// A class on which a function is called. The associated value is the class name.
   case type(String)
@@ -114,7 +100,6 @@ extension ModelExpression {
     }
   }
 
-  /// The text of the constant, if the expression is a text constant; nil for any other expression.
   package var stringConstant: String? {
     guard case .constant(.string(let text)) = self else { return nil }
     return text
@@ -128,6 +113,5 @@ extension ModelExpression {
 }
 
 extension ModelExpression: CustomStringConvertible {
-  /// The same as ``text``.
   package var description: String { text }
 }

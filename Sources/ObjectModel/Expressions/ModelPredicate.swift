@@ -4,13 +4,11 @@
 /// (``PredicateArchiveReader``). A part that cannot be interpreted stays in the tree as ``opaque(className:)`` or
 /// ``unparsed(_:)``. Both readers limit the depth of a tree.
 package indirect enum ModelPredicate: Sendable, Hashable {
-  /// A comparison of two expressions: `left operator right`.
   case comparison(Comparison)
   /// True if all parts are true. A predicate without parts is equivalent to `TRUEPREDICATE`.
   case and([ModelPredicate])
   /// True if at least one part is true. A predicate without parts is equivalent to `FALSEPREDICATE`.
   case or([ModelPredicate])
-  /// True if the part is false.
   case not(ModelPredicate)
   /// `TRUEPREDICATE` or `FALSEPREDICATE`.
   case constant(Bool)
@@ -21,18 +19,12 @@ package indirect enum ModelPredicate: Sendable, Hashable {
 
   /// A comparison of two expressions (`NSComparisonPredicate`).
   package struct Comparison: Sendable, Hashable {
-    /// The expression before the operator.
     package var left: ModelExpression
-    /// The operator that compares the two expressions.
     package var `operator`: Operator
-    /// The expression after the operator.
     package var right: ModelExpression
-    /// Whether the value itself, all elements of a to-many key path, or any element must match.
     package var modifier: Modifier
-    /// The options for comparing text. They are written after the operator: `[cd]`.
     package var options: Options
 
-    /// Makes a comparison. The default is a comparison of the values themselves, without options for text.
     package init(
       _ left: ModelExpression, _ operator: Operator, _ right: ModelExpression,
       modifier: Modifier = .direct, options: Options = []
@@ -47,25 +39,17 @@ package indirect enum ModelPredicate: Sendable, Hashable {
 
   /// How two expressions are compared (`NSPredicateOperatorType`).
   package enum Operator: Sendable, Hashable {
-    /// `<`
     case lessThan
-    /// `<=`
     case lessThanOrEqual
-    /// `>`
     case greaterThan
-    /// `>=`
     case greaterThanOrEqual
-    /// `==`
     case equal
-    /// `!=`
     case notEqual
     /// `MATCHES`: the entire text on the left matches the regular expression on the right.
     case matches
     /// `LIKE`: the text matches a pattern in which `?` and `*` are wildcards.
     case like
-    /// `BEGINSWITH`
     case beginsWith
-    /// `ENDSWITH`
     case endsWith
     /// `IN`: the left side is in the right side.
     case `in`
@@ -80,7 +64,6 @@ package indirect enum ModelPredicate: Sendable, Hashable {
   /// Whether a comparison is about the value itself, all elements of a to-many key path, or any element
   /// (`NSComparisonPredicateModifier`). The word `NONE` is read as a negated ``any``.
   package enum Modifier: Int64, Sendable, Hashable, CaseIterable {
-    /// The two values themselves are compared.
     case direct = 0
     /// `ALL`: the comparison must be true for every element of the left side.
     case all = 1
@@ -93,7 +76,6 @@ package indirect enum ModelPredicate: Sendable, Hashable {
     /// The bits as they are stored in an archive.
     package let rawValue: Int64
 
-    /// Makes options from bits, including unknown bits.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// `[c]`: upper and lower case count as equal.
@@ -108,7 +90,6 @@ package indirect enum ModelPredicate: Sendable, Hashable {
 }
 
 extension ModelPredicate {
-  /// Makes a predicate that is a single comparison.
   package static func compare(
     _ left: ModelExpression, _ operator: Operator, _ right: ModelExpression,
     modifier: Modifier = .direct, options: Options = []
@@ -129,6 +110,5 @@ extension ModelPredicate {
 }
 
 extension ModelPredicate: CustomStringConvertible {
-  /// The same as ``text``.
   package var description: String { text }
 }

@@ -16,7 +16,6 @@ package struct PredicateArchiveReader {
 
   package init(archive: KeyedArchive) { self.archive = archive }
 
-  /// Whether the number of parts or of bytes read exceeds that of any real expression or predicate.
   private var isFull: Bool {
     partCount > ModelExpression.maximumPartCount || textLength > Self.maximumTextLength
   }

@@ -1,6 +1,5 @@
 /// Writes expressions and predicates as `predicateFormat` text.
 struct PredicatePrinter {
-  /// How constants are written.
   enum Style {
     /// Exact text, from which parsing gives the same tree: true is written `YES`, and 5.0 is written `5.0`.
     case exact
@@ -14,7 +13,6 @@ struct PredicatePrinter {
 
   private init(_ style: Style) { self.style = style }
 
-  /// Runs `write` with a new printer and returns the text that it printed.
   static func text(_ style: Style, _ write: (inout PredicatePrinter) -> Void) -> String {
     var printer = PredicatePrinter(style)
     write(&printer)
@@ -227,7 +225,7 @@ struct PredicatePrinter {
     writeOperand(right, level: sign.level + 1)
   }
 
-  /// Writes an operand. The operand gets brackets if the parser would otherwise read a different tree.
+  /// Adds brackets if the parser would otherwise read a different tree.
   private mutating func writeOperand(_ expression: ModelExpression, level: Int = 9) {
     var needsBrackets = false
     switch expression {

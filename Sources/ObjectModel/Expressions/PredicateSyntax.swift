@@ -63,7 +63,6 @@ package enum PredicateSyntax {
     return parts.allSatisfy { isName(String(Substring($0))) }
   }
 
-  /// Whether a selector ends with a colon, so that the method takes an argument.
   package static func takesArgument(_ name: String) -> Bool { name.utf8.last == colon }
 
   /// The keys of a key path, in order, including empty keys. The path is split at every byte that is a dot.

@@ -1,14 +1,12 @@
 extension Entity {
-  /// Whether a relationship of this entity is its own inverse.
   package func isSelfInverse(_ relationship: Relationship) -> Bool {
     relationship.inverseName == relationship.name
       && relationship.destinationEntityName == name
       && (relationship.inverseEntityName ?? name) == name
   }
 
-  /// Why the hash of this entity is unconfirmed: a text that names the declaration whose hash rule no recorded hash
-  /// confirms. Nil if recorded hashes confirm every rule needed. Only the entity's own declarations are checked, not
-  /// inherited ones.
+  /// Why no recorded hash confirms the hash of this entity, as a text; nil if recorded hashes confirm it. Inherited
+  /// declarations are not checked.
   var hashDoubt: String? {
     if !ByteOrder.isASCII(name) { return "its name is not ASCII" }
     if let modifier = versionHashModifier, !ByteOrder.isASCII(modifier) {
@@ -46,7 +44,6 @@ extension Entity {
 }
 
 extension Attribute {
-  /// Why no recorded hash confirms the hash rule for this attribute; nil if recorded hashes confirm the rule.
   fileprivate var hashDoubt: String? {
     if !ByteOrder.isASCII(name) || !ByteOrder.isASCII(versionHashModifier ?? "") {
       return "a name is not ASCII"
@@ -70,11 +67,9 @@ extension Attribute {
     }
   }
 
-  /// Why no recorded hash confirms the hash rule for this composite; nil if recorded hashes confirm the rule.
-  ///
-  /// 24 composites in 7 recorded hashes of two SwiftData stores (framework versions 1403 and 1414) confirm the rule.
-  /// They have 1 to 15 elements, optional or not. None of them contains a composite, a transient element or a derived
-  /// element.
+  /// 24 composites in 7 recorded hashes of two SwiftData stores (framework versions 1403 and 1414) confirm the rule for
+  /// composites. They have 1 to 15 elements, optional or not. None of them contains a composite, a transient element or
+  /// a derived element.
   private var compositeDoubt: String? {
     if elements.isEmpty { return "it is a composite without elements" }
     for element in elements {

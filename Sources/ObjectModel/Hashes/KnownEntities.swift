@@ -23,7 +23,6 @@ package struct KnownEntities {
     package let entity: Entity
     package let cost: Cost
 
-    /// Makes an element from its bytes, the length of its start tag, its number of XML events, its entity and its cost.
     package init(
       bytes: [UInt8], tagLength: Int, eventCount: Int, entity: Entity, cost: Cost
     ) {
@@ -37,18 +36,14 @@ package struct KnownEntities {
 
   /// The maximum total size of the remembered elements: 16 MiB. If the size exceeds this, all elements are forgotten.
   package static let maximumByteCount = 16 << 20
-  /// The bytes at the start of every remembered element.
   package static let opening = Array("<entity ".utf8)
   private static let maximumKeyLength = 256
 
-  /// For each key, the last element that was remembered under this key.
   private var elements: [ArraySlice<UInt8>: Element] = [:]
   private var byteCount = 0
-  /// The number of elements that were read and remembered.
   package private(set) var readCount = 0
   package private(set) var knownCount = 0
 
-  /// Creates an empty collection.
   package init() {}
 
   /// The remembered element that `bytes` contains at `index`; nil if `bytes` contains no remembered element there.

@@ -100,7 +100,6 @@ package enum VersionHashing {
     return VersionHash(digest: sha256(bytes))
   }
 
-  /// The name of a persistent property and its hash.
   package struct PropertyHash {
     let name: String
     let bytes: [UInt8]

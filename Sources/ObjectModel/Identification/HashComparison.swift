@@ -1,15 +1,11 @@
-/// The result of comparing the entity hashes that a store recorded with the entity hashes of a model.
+/// The result of comparing the entity hashes that a store recorded with the entity hashes of a model. The lists contain
+/// entity names, sorted.
 package struct HashComparison: Sendable, Hashable, Codable {
-  /// The names of the entities that only the store has, sorted.
   package let onlyInStore: [String]
-  /// The names of the entities that only the model has, sorted.
   package let onlyInModel: [String]
-  /// The names of the entities that store and model have with different hashes, sorted.
   package let differing: [String]
-  /// The names of the entities that store and model have with the same hash, sorted.
   package let agreeing: [String]
 
-  /// Compares the hashes that a store recorded with the hashes of a model. Both dictionaries are keyed by entity name.
   package init(store: [String: VersionHash], model: [String: VersionHash]) {
     var onlyInStore: [String] = []
     var differing: [String] = []

@@ -17,7 +17,6 @@ package struct StoreModelRecord: Sendable, Hashable {
   /// The version of the hash rules that this library knows, confirmed by recorded hashes.
   package static let confirmedHashesVersion: Int64 = 3
 
-  /// Makes a record from the values in a store's metadata.
   package init(
     hashes: [String: VersionHash], hashesVersion: Int64? = Self.confirmedHashesVersion,
     frameworkVersion: Int64? = nil, maximumFrameworkVersion: Int64? = nil,
@@ -30,7 +29,6 @@ package struct StoreModelRecord: Sendable, Hashable {
     self.versionIdentifiers = versionIdentifiers
   }
 
-  /// The version of the latest framework known to have written the store; nil if none is recorded.
   package var latestFramework: Int64? {
     [frameworkVersion, maximumFrameworkVersion].compactMap { $0 }.max()
   }

@@ -12,13 +12,11 @@ public struct Attribute: Sendable, Hashable {
   package var isReadOnly: Bool
   /// Whether the old-style `indexed` flag of the attribute is set.
   package var isIndexed: Bool
-  /// Whether Spotlight indexes the attribute's values.
   package var isIndexedBySpotlight: Bool
   /// Whether the attribute's values are kept in external record files for Spotlight on macOS (`storedInTruthFile`).
   package var isStoredInTruthFile: Bool
   /// Whether Core Data may store large values of the attribute in files beside the store.
   public var allowsExternalBinaryDataStorage: Bool
-  /// Whether persistent history keeps the attribute's value of a deleted object.
   package var preservesValueInHistoryOnDeletion: Bool
   /// The default value; nil for an attribute without a default.
   public var defaultValue: DefaultValue?
@@ -44,7 +42,7 @@ public struct Attribute: Sendable, Hashable {
   /// The name of the composite type in an `.xcdatamodel`; nil in compiled models.
   package var compositeName: String?
 
-  /// Makes an attribute. The defaults are those of Apple's API: mandatory, persistent, and no option set.
+  /// The defaults are those of Apple's API: mandatory, persistent, and no option set.
   package init(
     name: String, type: AttributeType, isOptional: Bool = false, isTransient: Bool = false,
     isReadOnly: Bool = false, isIndexed: Bool = false, isIndexedBySpotlight: Bool = false,
@@ -80,6 +78,5 @@ public struct Attribute: Sendable, Hashable {
     self.compositeName = compositeName
   }
 
-  /// Whether the attribute is derived, so that the store computes its value.
   package var isDerived: Bool { derivation != nil }
 }

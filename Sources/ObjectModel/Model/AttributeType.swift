@@ -47,8 +47,7 @@ public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
     .date, .binary, .uuid, .uri, .transformable, .objectID, .composite,
   ]
 
-  /// Apple's name for the type, as in an `.xcdatamodel`: "Integer 16", "UUID". For an unknown number, the word "Type"
-  /// and the number: "Type 17".
+  /// Apple's name for the type, as in an `.xcdatamodel`: "Integer 16". An unknown number gives text such as "Type 17".
   public var name: String {
     switch self {
     case .undefined: "Undefined"

@@ -1,12 +1,10 @@
 /// A rule for the values of an attribute: a predicate on the value (`SELF >= 0`, `length <= 50`), and the error that
 /// Core Data reports if the predicate is false.
 package struct AttributeValidation: Sendable, Hashable {
-  /// The condition that every value must meet.
   package var predicate: ModelPredicate
   /// What Core Data reports if the condition is false: the number of a Cocoa error, or the text of an error message.
   package var warning: ArchivedValue
 
-  /// Makes a rule from its condition and the warning that is reported if the condition is false.
   package init(predicate: ModelPredicate, warning: ArchivedValue) {
     self.predicate = predicate
     self.warning = warning

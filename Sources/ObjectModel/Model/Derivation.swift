@@ -2,10 +2,8 @@
 package struct Derivation: Sendable, Hashable {
   /// The expression of the rule: a key path (`chat.serverId`) or a function of a key path (`count:(pages)`).
   package var expression: ModelExpression
-  /// The predicate that filters the related objects; nil if there is no filter.
   package var filterPredicate: ModelPredicate?
 
-  /// Makes a derivation from its expression and, if there is one, the predicate of its filter.
   package init(expression: ModelExpression, filterPredicate: ModelPredicate? = nil) {
     self.expression = expression
     self.filterPredicate = filterPredicate
@@ -13,6 +11,6 @@ package struct Derivation: Sendable, Hashable {
 
   /// The text of the expression, which is part of the version hash.
   package var expressionText: String { expression.predicateFormat }
-  /// The text of the filter's predicate, which is part of the version hash; nil if there is no filter.
+  /// The text of the filter's predicate, which is part of the version hash.
   package var filterText: String? { filterPredicate?.predicateFormat }
 }

@@ -24,14 +24,13 @@ public struct Entity: Sendable, Hashable {
   public var versionHashModifier: String?
   /// The entity's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   public var renamingIdentifier: String?
-  /// The expression from which Spotlight computes the display name of an object; nil if not set.
   package var spotlightDisplayNameExpression: ModelExpression?
   /// What Xcode generates for the entity: `class` or `category`; nil if nothing, and always nil in compiled models.
   package var codeGenerationType: String?
   /// The user info dictionary; empty if not set.
   public var userInfo: [String: ArchivedValue]
 
-  /// Makes an entity. The given lists of properties need not be sorted; this initialiser sorts them by name.
+  /// The given lists of properties need not be sorted; this initialiser sorts them by name.
   package init(
     name: String, className: String? = nil, isAbstract: Bool = false,
     superentityName: String? = nil, attributes: [Attribute] = [],

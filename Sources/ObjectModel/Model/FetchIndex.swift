@@ -16,12 +16,9 @@ package struct FetchIndex: Sendable, Hashable {
     package var expression: ModelExpression?
     /// The type of the expression's values; ``AttributeType/undefined`` if the column is a property.
     package var expressionType: AttributeType
-    /// Whether the index sorts the column in ascending order.
     package var isAscending: Bool
-    /// Whether the column is part of a b-tree or of an R-tree.
     package var kind: Kind
 
-    /// Makes a column that indexes a property.
     package init(propertyName: String, isAscending: Bool = true, kind: Kind = .binary) {
       self.propertyName = propertyName
       expressionType = .undefined
@@ -29,7 +26,6 @@ package struct FetchIndex: Sendable, Hashable {
       self.kind = kind
     }
 
-    /// Makes a column that indexes the values of an expression.
     package init(
       expression: ModelExpression, type: AttributeType = .undefined, isAscending: Bool = true,
       kind: Kind = .binary
@@ -41,18 +37,14 @@ package struct FetchIndex: Sendable, Hashable {
       self.kind = kind
     }
 
-    /// The name of the indexed property, or the text of the indexed expression.
     package var text: String { expression?.text ?? propertyName }
   }
 
-  /// The index's name.
   package var name: String
-  /// The columns of the index, in order.
   package var elements: [Element]
   /// The predicate that selects the rows of a partial index; nil if the index covers all rows.
   package var partialPredicate: ModelPredicate?
 
-  /// Makes an index from its name, its columns and, for a partial index, its predicate.
   package init(name: String, elements: [Element], partialPredicate: ModelPredicate? = nil) {
     self.name = name
     self.elements = elements

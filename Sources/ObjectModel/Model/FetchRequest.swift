@@ -8,11 +8,9 @@ package struct FetchRequest: Sendable, Hashable {
   package var sortDescriptors: [FetchSort]
   /// The maximum number of objects that are fetched; 0 for no limit.
   package var fetchLimit: Int64
-  /// The number of objects that are skipped before the first fetched one.
   package var fetchOffset: Int64
   /// The number of objects that are loaded in one batch; 0 to load all objects at once.
   package var batchSize: Int64
-  /// What is fetched: objects, their IDs, dictionaries or a count.
   package var resultType: ResultType
   /// The options of the request. If ``archivedFlags`` is not nil, then that number holds the real options, and this
   /// set has only Apple's defaults.
@@ -24,48 +22,33 @@ package struct FetchRequest: Sendable, Hashable {
   package var propertiesToFetch: [String]
   /// The names or key paths of the properties by which the results are grouped; empty if results are not grouped.
   package var propertiesToGroupBy: [String]
-  /// The condition that a group must meet to be fetched; nil to fetch all groups.
   package var havingPredicate: ModelPredicate?
-  /// The key paths of the relationships whose objects are fetched in advance; empty if no objects are.
   package var prefetchedKeyPaths: [String]
   /// The number in `NSAllocationType` of an archived request. Its meaning is not known; it is 0 in all known requests.
   package var allocationType: Int64
 
   /// What a request fetches (`NSFetchRequestResultType`).
   package struct ResultType: RawRepresentable, Sendable, Hashable {
-    /// The number in the archived model.
     package let rawValue: Int64
 
-    /// Makes a result type from its number, which may be unknown.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// Managed objects.
     package static let objects = ResultType(rawValue: 0)
-    /// Managed object IDs.
     package static let objectIDs = ResultType(rawValue: 1)
-    /// Dictionaries.
     package static let dictionaries = ResultType(rawValue: 2)
-    /// The number of objects.
     package static let count = ResultType(rawValue: 4)
   }
 
   /// The options of a request. The numbers of the bits are this library's own, not Apple's.
   package struct Options: OptionSet, Sendable, Hashable {
-    /// The set bits, in this library's numbering.
     package let rawValue: Int64
 
-    /// Makes options from bits in this library's numbering.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// Objects of subentities are fetched in addition to those of the entity.
     package static let includesSubentities = Options(rawValue: 1)
-    /// The results include changes that were not saved yet.
     package static let includesPendingChanges = Options(rawValue: 2)
-    /// The values of the objects are loaded, not only their IDs.
     package static let includesPropertyValues = Options(rawValue: 4)
-    /// The objects are faults until they are used.
     package static let returnsObjectsAsFaults = Options(rawValue: 8)
-    /// Equal results are returned only once.
     package static let returnsDistinctResults = Options(rawValue: 16)
 
     /// The options that are set in a new `NSFetchRequest`.
@@ -78,7 +61,7 @@ package struct FetchRequest: Sendable, Hashable {
   /// The `NSFetchRequestFlags` of a request with Apple's defaults. All known archived requests have this number.
   package static let standardFlags: Int64 = 30
 
-  /// Makes a request. The default arguments are the defaults of Apple's API.
+  /// The default arguments are the defaults of Apple's API.
   package init(
     entityName: String? = nil, predicate: ModelPredicate? = nil,
     sortDescriptors: [FetchSort] = [], fetchLimit: Int64 = 0, fetchOffset: Int64 = 0,
@@ -108,14 +91,12 @@ package struct FetchRequest: Sendable, Hashable {
 package struct FetchSort: Sendable, Hashable {
   /// The key path of the values that are compared.
   package var key: String
-  /// Whether the sort order is ascending.
   package var isAscending: Bool
   /// The selector of the method that compares two values; nil if the archive contains none.
   package var selector: String?
   /// Whether the archive says that null values come last (`NSReverseNullOrder`).
   package var reversesNullOrder: Bool
 
-  /// Makes a sort key.
   package init(
     key: String, isAscending: Bool = true, selector: String? = "compare:",
     reversesNullOrder: Bool = false

@@ -2,21 +2,15 @@
 package struct ModelProblem: Sendable, Hashable {
   /// The kind of problem, as a stable string such as `missingParent`. Later versions of this library may add kinds.
   package struct Kind: RawRepresentable, Sendable, Hashable {
-    /// The stable text of the kind.
     package let rawValue: String
 
-    /// Makes a kind from its stable text.
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The parent of an entity is not in the model.
     package static let missingParent = Kind(rawValue: "missingParent")
-    /// The ancestors of an entity form a cycle.
     package static let cyclicInheritance = Kind(rawValue: "cyclicInheritance")
-    /// An entity has more than ``ManagedObjectModel/maximumInheritanceDepth`` ancestors.
     package static let deepInheritance = Kind(rawValue: "deepInheritance")
     /// The destination of a relationship is not in the model, or the relationship has no destination.
     package static let missingDestination = Kind(rawValue: "missingDestination")
-    /// The model does not have the inverse relationship that a relationship names.
     package static let missingInverse = Kind(rawValue: "missingInverse")
     /// A property has the same name as another property of its entity, which may be an inherited one.
     package static let duplicateProperty = Kind(rawValue: "duplicateProperty")
@@ -30,16 +24,13 @@ package struct ModelProblem: Sendable, Hashable {
     package static let unreadValue = Kind(rawValue: "unreadValue")
   }
 
-  /// The kind of the problem.
   package let kind: Kind
   /// The name of the entity with the problem; nil for a problem of a configuration.
   package let entityName: String?
   /// The name of the property with the problem; nil if the problem does not concern a property.
   package let propertyName: String?
-  /// The problem as one sentence for people.
   package let sentence: String
 
-  /// Creates a problem from its parts.
   package init(kind: Kind, entityName: String?, propertyName: String?, sentence: String) {
     self.kind = kind
     self.entityName = entityName
@@ -49,6 +40,5 @@ package struct ModelProblem: Sendable, Hashable {
 }
 
 extension ModelProblem: CustomStringConvertible {
-  /// The same as ``sentence``.
   package var description: String { sentence }
 }

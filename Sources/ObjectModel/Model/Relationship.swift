@@ -15,7 +15,7 @@ public struct DeleteRule: RawRepresentable, Sendable, Hashable, Codable {
   /// The object cannot be deleted as long as there are related objects.
   public static let deny = DeleteRule(rawValue: 3)
 
-  /// Apple's name for the rule, for example "No Action". For an unknown number, "Rule" and the number: "Rule 9".
+  /// Apple's name for the rule, for example "No Action". An unknown number gives text such as "Rule 9".
   public var name: String {
     switch self {
     case .noAction: "No Action"
@@ -58,7 +58,6 @@ public struct Relationship: Sendable, Hashable {
   public var isTransient: Bool
   /// Whether the old-style `indexed` flag of the relationship is set.
   package var isIndexed: Bool
-  /// Whether Spotlight indexes the relationship.
   package var isIndexedBySpotlight: Bool
   /// Whether the relationship is kept in external record files for Spotlight on macOS (`storedInTruthFile`).
   package var isStoredInTruthFile: Bool
@@ -71,7 +70,6 @@ public struct Relationship: Sendable, Hashable {
   /// The user info dictionary; empty if not set.
   public var userInfo: [String: ArchivedValue]
 
-  /// Makes a relationship. By default it is to-one, mandatory and without an inverse.
   package init(
     name: String, destinationEntityName: String, inverseName: String? = nil,
     inverseEntityName: String? = nil, minCount: Int32 = 0, maxCount: Int32 = 1,

@@ -78,7 +78,6 @@ extension ArchivedValue {
     return value
   }
 
-  /// The integer, if this is an ``integer(_:)``; nil for any other kind of value.
   package var integerValue: Int64? {
     guard case .integer(let value) = self else { return nil }
     return value
@@ -97,7 +96,7 @@ extension KeyedArchive {
     decodedWithCount(value).value
   }
 
-  /// Decodes an object like ``decoded(_:)``. Also returns the number of values that were visited.
+  /// Decodes like ``decoded(_:)``. `count` is the number of values that were visited.
   package func decodedWithCount(_ value: PropertyList?) -> (value: ArchivedValue, count: Int) {
     var remaining = ArchivedValue.maximumCount
     let decoded = decode(value, depth: 0, remaining: &remaining)

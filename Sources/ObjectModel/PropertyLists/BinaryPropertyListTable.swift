@@ -145,7 +145,7 @@ extension BinaryPropertyListTable {
     return Int(exactly: value)
   }
 
-  /// Reads the marker and the count of an object. A damaged object is read as `.invalid`. Its length is then 1, or 0
+  /// Reads the marker and the count of an object. A damaged object is read as `.invalid`, with a length of 1, or of 0
   /// if its offset is outside the objects. An invalid object causes an error only if another object refers to it.
   private static func object(
     _ bytes: [UInt8], at offset: Int, end: Int, referenceSize: Int

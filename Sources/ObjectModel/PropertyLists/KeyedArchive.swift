@@ -97,7 +97,6 @@ extension KeyedArchive {
     return [name]
   }
 
-  /// Whether an object is of the given class or of one of its subclasses.
   package func isKind(_ value: PropertyList?, of className: String) -> Bool {
     guard let description = classDescription(of: value) else { return false }
     if case .string(className)? = description["$classname"] { return true }
@@ -190,7 +189,8 @@ extension KeyedArchive {
     return ranges.map { String(hex[$0]) }.joined(separator: "-")
   }
 
-  /// The text of an `NSDecimalNumber` (archived as `NSDecimalNumberPlaceholder`), without exponent; nil for other objects.
+  /// The text of an `NSDecimalNumber` (archived as `NSDecimalNumberPlaceholder`), without exponent. Nil for any other
+  /// object.
   package func decimal(_ value: PropertyList?) -> String? {
     guard let object = resolve(value), var mantissa = resolve(object["NS.mantissa"])?.dataValue,
       let exponent = integer(object["NS.exponent"])

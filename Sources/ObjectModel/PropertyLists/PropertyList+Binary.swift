@@ -3,8 +3,6 @@ extension PropertyList {
   ///
   /// Every offset, count and reference is checked. A list is refused if it contains itself, is nested deeper than
   /// ``maximumDepth``, or has more than ``maximumCount`` values. A shared value counts each time that it occurs.
-  ///
-  /// - Throws: ``PropertyListError``.
   package init(binary bytes: [UInt8]) throws(PropertyListError) {
     let table = try BinaryPropertyListTable(bytes)
     var expansion = Expansion(table: table)

@@ -165,7 +165,6 @@ private struct BinaryPropertyListWriter {
     }
   }
 
-  /// The smallest of the sizes 1, 2, 4 and 8 bytes that can hold the value.
   private static func size(of value: UInt64) -> Int {
     if value <= 0xFF { return 1 }
     if value <= 0xFFFF { return 2 }

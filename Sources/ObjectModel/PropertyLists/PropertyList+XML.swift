@@ -5,8 +5,6 @@ extension PropertyList {
   ///
   /// A dictionary whose only key is `CF$UID` becomes a reference of a keyed archive, because Apple's tools write
   /// references in this way. Documents that declare entities are refused.
-  ///
-  /// - Throws: ``PropertyListError``.
   package init(xml bytes: [UInt8]) throws(PropertyListError) {
     var reader = XMLPropertyListReader()
     for event in try HardenedXML(bytes).events { try reader.take(event) }

@@ -4,21 +4,16 @@
 package indirect enum PropertyList: Sendable, Hashable {
   /// The null object of the binary form. The XML form has no null object.
   case null
-  /// True or false.
   case bool(Bool)
   /// A signed 64-bit integer. A stored 128-bit integer that does not fit into 64 bits becomes a ``real(_:)``.
   case integer(Int64)
-  /// A floating-point number.
   case real(Double)
   /// A date: seconds since the start of 2001, UTC.
   case date(Double)
-  /// Bytes.
   case data([UInt8])
-  /// Text.
   case string(String)
   /// A reference within a keyed archive: an index into the archive's `$objects`.
   case uid(UInt64)
-  /// An ordered list.
   case array([PropertyList])
   /// A set, with its elements in stored order. The XML form has no sets.
   case set([PropertyList])
@@ -60,19 +55,16 @@ package indirect enum PropertyList: Sendable, Hashable {
 // MARK: - Looking inside
 
 extension PropertyList {
-  /// The value with the given name; nil if this is not a dictionary, or if the dictionary has no such name.
   package subscript(name: String) -> PropertyList? {
     guard case .dictionary(let entries) = self else { return nil }
     return entries[name]
   }
 
-  /// The text, if this is a ``string(_:)``; nil for any other kind of value.
   package var stringValue: String? {
     guard case .string(let value) = self else { return nil }
     return value
   }
 
-  /// The integer, if this is an ``integer(_:)``; nil for any other kind of value.
   package var integerValue: Int64? {
     guard case .integer(let value) = self else { return nil }
     return value
@@ -88,13 +80,11 @@ extension PropertyList {
     }
   }
 
-  /// The bytes, if this is a ``data(_:)``; nil for any other kind of value.
   package var dataValue: [UInt8]? {
     guard case .data(let value) = self else { return nil }
     return value
   }
 
-  /// The elements of an array or a set; nil for any other kind of value.
   package var elements: [PropertyList]? {
     switch self {
     case .array(let values), .set(let values): values
@@ -102,7 +92,6 @@ extension PropertyList {
     }
   }
 
-  /// The entries of a dictionary; nil for any other kind of value.
   package var entries: [String: PropertyList]? {
     guard case .dictionary(let values) = self else { return nil }
     return values

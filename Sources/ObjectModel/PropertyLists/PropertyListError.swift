@@ -2,10 +2,8 @@
 package struct PropertyListError: Error, Sendable, Hashable {
   /// What went wrong, as a stable string such as `plist.truncated`. Later versions of this library may add codes.
   package struct Code: RawRepresentable, Sendable, Hashable {
-    /// The stable text of the code.
     package let rawValue: String
 
-    /// Makes a code from its stable text.
     package init(rawValue: String) { self.rawValue = rawValue }
 
     /// The bytes are neither a binary nor an XML property list.
@@ -16,7 +14,6 @@ package struct PropertyListError: Error, Sendable, Hashable {
     package static let malformed = Code(rawValue: "plist.malformed")
     /// A collection contains itself.
     package static let cyclic = Code(rawValue: "plist.cyclic")
-    /// Collections are nested deeper than ``PropertyList/maximumDepth``.
     package static let tooDeep = Code(rawValue: "plist.tooDeep")
     /// The list has more values than ``PropertyList/maximumCount``, or more bytes than are read.
     package static let tooLarge = Code(rawValue: "plist.tooLarge")
@@ -26,16 +23,13 @@ package struct PropertyListError: Error, Sendable, Hashable {
     package static let notAnArchive = Code(rawValue: "plist.notAnArchive")
   }
 
-  /// What went wrong, as a stable code.
   package let code: Code
-  /// The error as one sentence for people.
   package let message: String
   /// The offset of the faulty byte, counted from 0; nil if it is not known.
   package let offset: Int?
   /// The line of the fault in XML, counted from 1; nil if it is not known.
   package let line: Int?
 
-  /// Makes an error from its code, its message and, as far as they are known, its offset and line.
   package init(code: Code, message: String, offset: Int? = nil, line: Int? = nil) {
     self.code = code
     self.message = message
@@ -45,7 +39,6 @@ package struct PropertyListError: Error, Sendable, Hashable {
 }
 
 extension PropertyListError: CustomStringConvertible {
-  /// The message, the position and the code in one line.
   package var description: String {
     let place = offset.map { " at offset \($0)" } ?? line.map { " at line \($0)" } ?? ""
     return message + place + " [\(code.rawValue)]"

@@ -1,4 +1,3 @@
-/// Reads attributes, relationships and fetched properties.
 extension ArchiveModelReader {
   /// The maximum depth of nested composites. Models made with Xcode stay far below this depth.
   private static let maximumCompositeDepth = 8
@@ -93,7 +92,7 @@ extension ArchiveModelReader {
       renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
   }
 
-  /// Reads the validation rules of an attribute. Predicates and warnings are stored as two lists in the same order.
+  /// Predicates and warnings are stored as two lists in the same order.
   private mutating func validations(
     _ value: PropertyList?
   ) throws(ModelError) -> [AttributeValidation] {

@@ -34,7 +34,7 @@ extension ArchiveModelReader {
     archive.integer(archive.field(key, of: value)) ?? 0
   }
 
-  /// The names of the properties in a list. The list may contain the names or the properties themselves.
+  /// The list may contain the names or the properties themselves.
   private mutating func propertyNames(
     _ key: String, _ value: PropertyList?
   ) throws(ModelError) -> [String] {
@@ -65,7 +65,6 @@ extension ArchiveModelReader {
     return expression
   }
 
-  /// Decodes a value of any kind, including all values in it.
   mutating func decoded(_ value: PropertyList?) throws(ModelError) -> ArchivedValue {
     let (decoded, count) = archive.decodedWithCount(value)
     try spend(count * Cost.value)

@@ -13,7 +13,6 @@ extension ManagedObjectModel {
     try self.init(archive)
   }
 
-  /// Reads a model from an archive that was already parsed.
   package init(_ archive: KeyedArchive) throws(ModelError) {
     var reader = ArchiveModelReader(archive: archive)
     self = try reader.model()
@@ -28,7 +27,6 @@ struct ArchiveModelReader {
   /// parts, so a small archive can describe a huge model. A real model needs a few hundred thousand units.
   static let maximumWork = 12_000_000
 
-  /// The units of work for one value of each kind.
   enum Cost {
     static let reference = 3
     static let name = 4
@@ -317,7 +315,6 @@ struct ArchiveModelReader {
     return narrow
   }
 
-  /// The integer in a field that every archive has. Throws if the field is absent.
   func neededInteger(
     _ key: String, _ value: PropertyList?, in range: ClosedRange<Int32>
   ) throws(ModelError) -> Int32 {

@@ -10,12 +10,8 @@ package struct CompiledBundle {
   /// Whether versions in the folder were left out because the limit was reached.
   package private(set) var isCut = false
 
-  /// Reads the versions in a folder. Nil if the folder is not a `.momd` and has no readable `VersionInfo.plist`. The
-  /// folder may have other contents too, for example the resources of an app.
-  ///
-  /// - Parameters:
-  ///   - path: The path of the folder.
-  ///   - limit: The maximum number of versions that are read.
+  /// Reads at most `limit` versions in a folder. Nil if the folder is not a `.momd` and has no readable
+  /// `VersionInfo.plist`. The folder may have other contents too, for example the resources of an app.
   package init?(_ path: String, limit: Int) {
     var info: VersionInfo?
     do {
@@ -87,7 +83,6 @@ extension ModelCollection.Version {
 }
 
 extension ModelCollection {
-  /// The maximum number of versions that are read from one path.
   package static let maximumVersions = 2_000
 
   /// Reads the versions of a compiled model: a `.momd` or a `.mom`, as in an app's bundle. Symbolic links in the path

@@ -3,14 +3,8 @@ import SafeText
 // Collections of models that are not made from model files.
 
 extension ModelCollection.Version {
-  /// Makes a version from a store's cached model, from recorded hashes, or from both.
-  ///
-  /// - Parameters:
-  ///   - storeModel: The cached model; nil if it is missing or cannot be read.
-  ///   - name: The name of the version.
-  ///   - path: The path of the file that contained the model or the hashes.
-  ///   - recorded: The hashes recorded together with the model; nil if no hashes were recorded.
-  ///   - problem: Why there is no model, as a sentence; nil if there is a model.
+  /// Makes a version from a store's cached model, from recorded hashes, or from both. `path` is the path of the file
+  /// that contained them. `problem` is a sentence that says why there is no model.
   package init(
     storeModel: ManagedObjectModel?, name: String, path: String,
     recorded: RecordedHashes? = nil, problem: String? = nil

@@ -10,10 +10,8 @@ package enum ModelFile {
     case other
   }
 
-  /// The maximum size in bytes of a model file that is read.
   package static let maximumByteCount = PropertyList.maximumByteCount
 
-  /// Returns the path with all symbolic links in it resolved.
   package static func resolved(_ path: String) -> String {
     URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   }
@@ -94,8 +92,7 @@ package enum ModelFile {
     return PathText.ending(of: name).isEmpty ? name : PathText.stem(of: name)
   }
 
-  /// Whether a file name is one that occurs in folders of compiled models: `VersionInfo.plist`, or a name that ends in
-  /// `.mom`, `.omo` or `.cdm`.
+  /// Whether a file name is one that occurs in folders of compiled models.
   package static func isModelPart(_ name: String) -> Bool {
     name == "VersionInfo.plist" || ["mom", "omo", "cdm"].contains(pathExtension(name))
   }

@@ -19,7 +19,6 @@ package struct OptimisedModel: Sendable, Hashable {
   /// The contradictions between the header and the rest of the file, as clauses for people; empty for a sound file.
   package let problems: [String]
 
-  /// Makes a value from the contents that were read.
   package init(
     entityCount: Int, propertyCount: Int, entityStrings: [String], strings: [String],
     versionIdentifiers: [String], hashes: Set<VersionHash>, problems: [String]
@@ -33,7 +32,6 @@ package struct OptimisedModel: Sendable, Hashable {
     self.problems = problems
   }
 
-  /// Whether the file contains the given hash.
   package func contains(_ hash: VersionHash) -> Bool { hashes.contains(hash) }
 
   /// Whether this is the model with these entity hashes: the numbers of entities are equal, and the file contains
@@ -42,10 +40,8 @@ package struct OptimisedModel: Sendable, Hashable {
     hashes.count == entityCount && hashes.values.allSatisfy { self.hashes.contains($0) }
   }
 
-  /// The bytes at the start of every optimised model.
   package static let magic = Array("momv2$".utf8)
 
-  /// Whether the bytes start with ``magic``.
   package static func isOptimised(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
   /// The error for a file that is an optimised model, if a complete model is needed.

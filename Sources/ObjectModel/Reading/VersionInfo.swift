@@ -5,14 +5,8 @@ package struct VersionInfo: Sendable, Hashable {
   /// The recorded hashes of each version, by the version's name without extension.
   package let versions: [String: RecordedHashes]
 
-  /// The names of the versions, sorted.
   package var versionNames: [String] { ByteOrder.sorted(versions.keys) }
 
-  /// Makes the contents for the versions of a model.
-  ///
-  /// - Parameters:
-  ///   - versions: The hashes of each version, by the version's name without extension.
-  ///   - currentVersionName: The name of the current version; nil if no version is current.
   package init(versions: [String: RecordedHashes], currentVersionName: String?) {
     self.versions = versions
     self.currentVersionName = currentVersionName

@@ -7,9 +7,9 @@ package struct LogBasis {
   package let firstFrame: Int64
   /// The salts of the newest generation of frames; nil when it is not known which generation is the newest.
   package let salts: UInt64?
-  /// The index of the first frame that is used. It is 0 unless the first frames of the log are damaged.
+  /// 0 unless the first frames of the log are damaged.
   package let firstLiveFrame: Int
-  /// The checksum of the header, which the checksum of the first frame continues; nil when it is not known.
+  /// The checksum of the first frame continues this one; nil when it is not known.
   package let headerSum: LogChecksum?
   package let checkpointSequence: UInt32?
 
@@ -17,7 +17,6 @@ package struct LogBasis {
 }
 
 extension LogBasis {
-  /// Creates the basis from a valid log header.
   package init(_ header: LogHeader) {
     pageSize = header.pageSize
     isBigEndian = header.checksum.isBigEndian
@@ -31,14 +30,14 @@ extension LogBasis {
   // MARK: - Without a header
 
   private static let order = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
-  /// The maximum number of damaged bytes at the start of a log for which the newest generation counts as known. It is
-  /// the size of the largest page.
+  /// If more bytes at the start of a log are damaged, the newest generation counts as unknown. The size of the largest
+  /// page.
   private static let largestHeadDamage: Int64 = 65_536
-  /// The highest checkpoint sequence number that is plausible. If a frame's checksum leads to a higher number, it is
-  /// taken to match by chance.
+  /// The highest plausible checkpoint sequence number. A frame whose checksum leads to a higher number matches by
+  /// chance.
   private static let highestSequence: UInt32 = 1 << 24
 
-  /// Infers the basis from the frames of a log. The result is nil when no frame matches its checksum.
+  /// Nil when no frame matches its checksum.
   package init?(guessing file: ByteFile, pageSize expected: Int?) throws(SQLiteFileError) {
     let sizes = (expected.map { [$0] } ?? []) + Self.order.filter { $0 != expected }
     let head = ContiguousArray(try file.bytes(at: 0, count: 4 * 65_560 + 65_536))
@@ -115,14 +114,13 @@ extension LogBasis {
     }
   }
 
-  /// Whether the first salt `salt` belongs to a later generation of the log than the first salt `other`. SQLite
-  /// increments the first salt each time it restarts the log. A difference of more than 2^20 is taken to be a
-  /// coincidence.
+  /// Compares the first salts of two generations. SQLite increments the first salt each time it restarts the log. A
+  /// difference of more than 2^20 is taken to be a coincidence.
   package static func isNewer(_ salt: UInt32, than other: UInt32) -> Bool {
     (1...1 << 20).contains(salt &- other)
   }
 
-  /// Infers the basis from two adjacent frames at any offset, for a log whose start is missing.
+  /// Infers the basis from two adjacent frames at any offset, because the start of the log is missing.
   private static func atAnyPlace(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let stride = pageSize + WriteAheadLog.frameHeaderLength
     // Content that repeats from page to page can look like salts, so checksums are computed over at most 64 MiB.
@@ -143,8 +141,8 @@ extension LogBasis {
     return nil
   }
 
-  /// The byte order of the checksums: whether the checksum of the frame after the one at `start` continues that frame's
-  /// checksum in big-endian order (true) or in little-endian order (false); nil if it does so in neither.
+  /// The byte order of the checksums: true if the checksum of the next frame continues that of the frame at `start` in
+  /// big-endian order, false if in little-endian order, nil if in neither.
   private static func order(of bytes: RawSpan, _ start: Int, _ pageSize: Int) -> Bool? {
     let next = start + pageSize + WriteAheadLog.frameHeaderLength
     guard bytes.uint32(at: start) > 0, bytes.uint32(at: next) > 0,

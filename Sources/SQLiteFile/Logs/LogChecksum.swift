@@ -4,19 +4,18 @@
   package var first: UInt32 = 0
   package var second: UInt32 = 0
 
-  /// Creates a checksum that continues from stored sums, or by default the checksum of no bytes.
+  /// Continues from stored sums; by default the checksum of no bytes.
   package init(isBigEndian: Bool, first: UInt32 = 0, second: UInt32 = 0) {
     self.isBigEndian = isBigEndian
     self.first = first
     self.second = second
   }
 
-  /// The number that the checksum adds for a word. The word must have been loaded as big-endian.
+  /// The number that the checksum adds for a word that was loaded as big-endian.
   @inlinable @inline(__always)
   package func counted(_ word: UInt32) -> UInt32 { isBigEndian ? word : word.byteSwapped }
 
-  /// Adds bytes to the checksum, eight at a time. If the number of bytes is not a multiple of eight, the remaining
-  /// bytes at the end are ignored.
+  /// Adds eight bytes at a time. A rest of fewer than eight bytes is ignored.
   package mutating func add(_ bytes: RawSpan) {
     var offset = 0
     let end = bytes.byteCount & ~7
@@ -27,15 +26,14 @@
     }
   }
 
-  /// Adds the bytes in `range` to the checksum. The length of the range must be a multiple of eight.
+  /// The length of `range` must be a multiple of eight.
   package mutating func add(_ bytes: [UInt8], _ range: Range<Int>) {
     unsafe bytes.withUnsafeBytes {
       add(unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: $0[range])))
     }
   }
 
-  /// Undoes the addition of the bytes that were added last. Each step of the sum can be undone, so a checksum and its
-  /// last bytes are enough to compute the checksum before these bytes.
+  /// Undoes the addition of the bytes that were added last, because each step of the sum can be undone.
   package mutating func remove(_ bytes: RawSpan) {
     var offset = (bytes.byteCount & ~7) - 8
     while offset >= 0 {

@@ -21,15 +21,14 @@
 ///
 /// If the main file alone cannot be read, the log is taken to belong to it.
 package struct LogGeneration {
-  /// The reason why a log is judged not to belong to the main file.
   package enum Verdict: Equatable {
     /// The main file was changed after the log's last commit.
     case older
     /// Both files together form a state that never existed, while the main file alone is consistent.
     case other
 
-    /// The finding about the log. `isUsed`: whether the log's pages are read as the newest ones in spite of the
-    /// finding, as SQLite would read them.
+    /// `isUsed`: whether the log's pages are read as the newest ones in spite of the finding, as SQLite would read
+    /// them.
     package func finding(isUsed: Bool) -> Finding {
       let reason =
         self == .older
@@ -51,13 +50,13 @@ package struct LogGeneration {
   private let pageCount: UInt32
   private let pageSize: Int
 
-  /// The maximum number of pages in a log that is judged. SQLite checkpoints a log long before it has so many.
+  /// The maximum number of pages in a log that is judged. SQLite checkpoints a log long before.
   private static let maxPages = 1 << 18
 
-  /// The reason why a log does not belong to the main file; nil if it does, or if the two cannot be compared.
+  /// Nil if the log belongs to the main file, or if the two cannot be compared.
   ///
-  /// `offsets`: for each page number, the offset of the page's newest committed content in the log.
-  /// `pageCount`: the size of the database in pages after the last commit.
+  /// `offsets`: for each page number, the offset of the page's newest committed content in the log. `pageCount`: the
+  /// size of the database in pages after the last commit.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package static func verdict(
     main: ByteFile, log: ByteFile, offsets: [UInt32: Int64], pageCount: UInt32?, pageSize: Int
@@ -99,12 +98,12 @@ package struct LogGeneration {
     return try hasGrown(header, newest, both) ? .older : .other
   }
 
-  /// Whether the counter `one` is ahead of the counter `other`. Counters wrap around, so the difference is signed.
+  /// Counters wrap around, so the difference is signed.
   package static func isGreater(_ one: UInt32, _ other: UInt32) -> Bool {
     Int32(bitPattern: one &- other) > 0
   }
 
-  /// The b-trees around the pages in the log, read from the main file together with `overlays`; nil without a schema.
+  /// The b-trees around the log's pages, read from the main file together with `overlays`; nil without a schema.
   private func trees(
     _ header: DatabaseHeader, _ overlays: [PageReader.Overlay], _ pageCount: UInt32
   ) throws(SQLiteFileError) -> ChangedTrees? {
@@ -162,13 +161,13 @@ package struct LogGeneration {
     }
   }
 
-  /// The name of the column whose values never decrease when a row is updated.
+  /// A column whose values never decrease when a row is updated.
   private static func growingName(in table: Table) -> String {
     if SQLName.isSame(table.name, "sqlite_sequence") { return "seq" }
     return SQLName.isSame(table.name, "Z_PRIMARYKEY") ? "Z_MAX" : "Z_OPT"
   }
 
-  /// The integers in one field of a leaf's rows, by row id. `field`: the index of the field in each record.
+  /// The integers in the field with the index `field`, by row id.
   private func numbers(_ page: RawSpan, _ header: DatabaseHeader, _ field: Int) -> [Int64: Int64] {
     guard page.byteCount == pageSize,
       let leaf = try? BTreePage(parsing: page, number: 2, usableSize: header.usableSize),
@@ -200,28 +199,27 @@ package struct LogGeneration {
 /// The b-trees of a database, read as far as necessary to judge the changed pages: all interior pages, and the leaves
 /// that were changed or whose parent was changed.
 private struct ChangedTrees {
-  /// The number of contradictions within b-trees and between b-trees.
+  /// Within b-trees and between b-trees.
   private(set) var contradictions = 0
-  /// The changed pages that are leaves of tables, by page number, each with its table.
+  /// The changed leaves of tables, by page number.
   private(set) var leaves: [UInt32: Table] = [:]
 
   private let changed: Set<UInt32>
   private let pageCount: UInt32
   private var claimed: PageSet
 
-  /// A page that is to be walked, and the row ids that are allowed on it: those above `floor` and up to `ceiling`.
+  /// A page to walk. Its row ids must be above `floor` and up to `ceiling`.
   private struct Branch {
     var page: UInt32
     var isTable: Bool
     var table: Table?
     var floor = Int64.min
     var ceiling = Int64.max
-    /// Whether the parent of the page is one of the changed pages.
     var isBelowChanged = false
     var depth = 0
   }
 
-  /// The maximum depth of a b-tree (SQLite's BTCURSOR_MAX_DEPTH).
+  /// SQLite's BTCURSOR_MAX_DEPTH.
   private static let deepest = 20
 
   init(_ changed: Set<UInt32>, pageCount: UInt32) {
@@ -301,7 +299,7 @@ private struct ChangedTrees {
     }
   }
 
-  /// Checks that the row ids of a leaf are between those of its neighbours.
+  /// The row ids must be between those of the neighbours.
   private mutating func look(at leaf: BTreePage, _ page: RawSpan, _ branch: Branch) {
     if changed.contains(branch.page), let table = branch.table, branch.isTable {
       leaves[branch.page] = table
@@ -320,7 +318,7 @@ private struct ChangedTrees {
     return Int64(bitPattern: key.value)
   }
 
-  /// Walks the freelist and counts each free page that is also in a b-tree as a contradiction.
+  /// A free page that is also in a b-tree is a contradiction.
   private mutating func walkFreelist(from first: UInt32, _ reader: inout PageReader)
     throws(SQLiteFileError)
   {

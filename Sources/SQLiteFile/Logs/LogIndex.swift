@@ -1,16 +1,15 @@
 /// The offsets of a log's pages at any point of its history. The index has one entry for each committed frame, sorted
 /// by page number.
 package struct LogIndex {
-  /// For each committed frame, in ascending order: the page number in the upper 32 bits, and the index of the frame in
-  /// the lower 32 bits.
+  /// For each committed frame, ascending: the page number in the upper 32 bits, the frame's index in the lower 32 bits.
   private let keys: ContiguousArray<UInt64>
   private let firstOffset: Int64
   private let stride: Int64
-  /// Only frames whose index is below this limit are considered.
+  /// Only frames with an index below this limit are considered.
   package var frameLimit: UInt32 = 0
 
-  /// Creates an index. `firstOffset`: the offset of the page in the first frame. `stride`: the length of a frame in
-  /// bytes, including its header.
+  /// `firstOffset`: the offset of the page in the first frame. `stride`: the length of a frame in bytes, including its
+  /// header.
   package init(firstOffset: Int64, stride: Int64, keys: ContiguousArray<UInt64>) {
     self.keys = keys
     self.firstOffset = firstOffset
@@ -22,7 +21,6 @@ package struct LogIndex {
 
   /// The offset in the log of a page's newest content; nil when no frame before ``frameLimit`` contains the page.
   package func offset(of page: UInt32) -> Int64? {
-    // This search finds the first key that is past the page or past the limit.
     let wanted = UInt64(page) << 32 | UInt64(frameLimit)
     var low = 0
     var high = keys.count

@@ -5,7 +5,6 @@ import SafeText
 /// A hot journal contains pages as they were before a transaction that was not finished. Together with the main file
 /// they are the last committed state, which SQLite itself would restore.
 package struct RollbackJournal: Sendable, Equatable {
-  /// Whether the journal must be played back and, if not, the reason.
   package enum State: String, Sendable {
     /// The journal must be played back, because the main file is in the middle of a transaction.
     case hot
@@ -19,23 +18,21 @@ package struct RollbackJournal: Sendable, Equatable {
 
   package static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
-  /// The size of the file in bytes.
   package let sizeBytes: Int64
-  /// Whether the journal must be played back and, if not, the reason.
   package let state: State
   /// The number of pages that are read from the journal.
   package let pageCount: Int
   /// The size of the database in pages before the interrupted transaction.
   package let databasePageCount: UInt32
-  /// The page size in the header of the journal; 0 unless the journal is hot.
+  /// Nonzero only for a hot journal.
   package let pageSize: Int
-  /// The reason why playback ended before the end of the journal; nil when it did not.
+  /// Why playback ended before the end of the journal; nil when it did not.
   package let defect: Finding?
 
   package let pageOffsets: [UInt32: Int64]
   private let impossible: ImpossiblePages
 
-  /// The findings about the journal; empty in the state ``State/finished``.
+  /// Empty in the state ``State/finished``.
   package var findings: [Finding] {
     var findings: [Finding] = []
     switch state {
@@ -64,8 +61,7 @@ package struct RollbackJournal: Sendable, Equatable {
     return findings
   }
 
-  /// Reads the journal of a database. `mainSize`: the size of the main file in bytes, which limits the page numbers
-  /// that are accepted.
+  /// `mainSize`: the size of the main file in bytes, which limits the page numbers that are accepted.
   package init(parsing file: ByteFile, mainSize: Int64) throws(SQLiteFileError) {
     sizeBytes = file.size
     var playback = Playback(file: file, mainSize: mainSize)
@@ -79,7 +75,6 @@ package struct RollbackJournal: Sendable, Equatable {
     impossible = playback.impossible
   }
 
-  /// The finding about a journal whose page size is not that of the database.
   package static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
     Finding(
       .journalOtherPageSize,
@@ -150,7 +145,7 @@ package struct RollbackJournal: Sendable, Equatable {
       return .hot
     }
 
-    /// Reads the records of one segment. Returns false when playback ends at one of these records.
+    /// Returns false when playback ends at a record of this segment.
     private mutating func play(_ count: Int64, from start: Int64, nonce: UInt32)
       throws(SQLiteFileError) -> Bool
     {
@@ -187,7 +182,7 @@ package struct RollbackJournal: Sendable, Equatable {
       return true
     }
 
-    /// The name of the super-journal, which is stored at the end of the journal (section 3); nil if it is not there.
+    /// The name is stored at the end of the journal (section 3); nil if it is not there.
     private func superJournalName() throws(SQLiteFileError) -> String? {
       guard file.size >= 16 + 28 else { return nil }
       let tail = ContiguousArray(try file.bytes(at: file.size - 16, count: 16))

@@ -1,5 +1,5 @@
-/// The frames of a write-ahead log that SQLite reads (file format, section 4.4), and counts of the later frames of the
-/// same generation.
+/// The frames of a write-ahead log that SQLite reads (file format, section 4.4). Later frames of the same generation
+/// are counted.
 struct ValidFrames {
   private let file: ByteFile
   private let mainSize: Int64
@@ -34,7 +34,7 @@ struct ValidFrames {
   /// The number of bytes since the last frame of this generation.
   private var strangeBytes = 0
 
-  /// The maximum number of bytes without a frame of this generation. After this, the search for such frames ends.
+  /// The search for frames of this generation ends after so many bytes without one.
   private static let longestGap = 64 << 20
 
   init(file: ByteFile, mainSize: Int64) {
@@ -80,7 +80,6 @@ struct ValidFrames {
     }
   }
 
-  /// The findings about the log.
   var findings: [Finding] {
     var findings: [Finding] = []
     if let brokenFrame {
@@ -102,7 +101,7 @@ struct ValidFrames {
     return max(inMain, offsets.keys.max() ?? 0)
   }
 
-  /// Adds one frame. `sum`: the checksum up to the previous frame; on return, the checksum up to this frame.
+  /// `sum`: the checksum up to the previous frame; on return, the checksum up to this frame.
   private mutating func take(_ bytes: RawSpan, at offset: Int64, _ sum: inout LogChecksum) {
     let isOurs = bytes.uint32(at: 8) == salt1 && bytes.uint32(at: 12) == salt2
     let stored = LogChecksum(

@@ -5,36 +5,34 @@ package struct WriteAheadLog: Sendable, Equatable {
   package static let headerLength = 32
   package static let frameHeaderLength = 24
 
-  /// The size of the file in bytes.
   package let sizeBytes: Int64
-  /// The page size in the log's header, in bytes; 0 when the header is not valid.
+  /// In bytes; 0 when the log's header is not valid.
   package let pageSize: Int
-  /// The checkpoint sequence number in the log's header. SQLite increments it each time it restarts the log.
+  /// SQLite increments this number each time it restarts the log.
   package let checkpointSequence: UInt32
-  /// The first salt, which SQLite copies into each frame of this generation.
+  /// SQLite copies both salts into each frame of this generation.
   package let salt1: UInt32
-  /// The second salt, which SQLite copies into each frame of this generation.
   package let salt2: UInt32
-  /// The number of frames up to and including the last commit.
+  /// Up to and including the last commit.
   package let committedFrameCount: Int
-  /// The number of committed transactions, which is the number of valid commit frames.
+  /// The number of valid commit frames.
   package let commitCount: Int
-  /// The number of valid frames after the last commit. They belong to a transaction that was never finished.
+  /// Valid frames after the last commit, of a transaction that was never finished.
   package let uncommittedFrameCount: Int
-  /// The number of complete frames after the valid ones. They are left from an earlier generation, or are damaged.
+  /// Complete frames after the valid ones, which are left from an earlier generation or are damaged.
   package let staleFrameCount: Int
   /// The size of the database in pages after the last commit; 0 when there is no commit.
   package let databasePageCount: UInt32
-  /// The reason why the whole log is not used; nil when the log's header is valid.
+  /// Why the whole log is not used; nil when its header is valid.
   package let defect: String?
 
-  /// The number of committed frames of this generation after a frame that does not match its checksum; 0 for an intact
-  /// log. SQLite does not read these frames although they were committed.
+  /// Committed frames of this generation after a frame that does not match its checksum, which SQLite does not read; 0
+  /// for an intact log.
   package let committedFramesBehindBreak: Int
 
   /// For each page number, the offset in the log of the page's newest content.
   package let pageOffsets: [UInt32: Int64]
-  /// The findings about the log; empty when there is a ``defect``.
+  /// Empty when there is a ``defect``.
   package let findings: [Finding]
 
   /// Reads the whole log once, and checks salts and checksums.
@@ -68,7 +66,7 @@ package struct WriteAheadLog: Sendable, Equatable {
     findings = scan.findings
   }
 
-  /// The finding about frames after the last commit. `count`: the number of these frames. Nil for a count of 0.
+  /// `count` frames follow the last commit; nil for a count of 0.
   package static func uncommittedFinding(_ count: Int) -> Finding? {
     guard count > 0 else { return nil }
     return Finding(
@@ -78,7 +76,6 @@ package struct WriteAheadLog: Sendable, Equatable {
       severity: .note, member: .wal)
   }
 
-  /// The finding about a log whose page size is not that of the database.
   package static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
     Finding(
       .walOtherPageSize,
@@ -96,7 +93,6 @@ package struct WriteAheadLog: Sendable, Equatable {
       member: .wal, offset: offset)
   }
 
-  /// The finding about a commit that states an impossible size of the database.
   package static func impossibleSize(_ count: UInt32) -> Finding {
     Finding(
       .walBadPageCount,

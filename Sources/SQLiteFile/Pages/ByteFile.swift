@@ -6,13 +6,12 @@ import SafeFiles
 /// It is a class because it owns a file descriptor. The file is never mapped into memory, because a process that reads
 /// a mapped file is killed when another process truncates the file.
 package final class ByteFile: Sendable {
-  /// The path by which the file was opened.
   package let path: String
-  /// The size of the file in bytes when it was opened, at most 2^60.
+  /// In bytes, when the file was opened; at most 2^60.
   package let size: Int64
   private let descriptor: Int32
 
-  /// Opens the regular file at `path`. A symbolic link is refused, so that only the named file is read.
+  /// A symbolic link is refused, so that only the named file is read.
   package init(_ path: String) throws(SQLiteFileError) {
     // O_NONBLOCK is set so that opening a pipe at this path does not block.
     let descriptor = SystemCalls.openForReading(path)
@@ -68,7 +67,7 @@ package final class ByteFile: Sendable {
     }
   }
 
-  /// Whether anything exists at `path`, including a symbolic link that leads nowhere.
+  /// A symbolic link that leads nowhere exists too.
   package static func exists(_ path: String) -> Bool { FileStatus.found(path) != nil }
 
   /// Fills `buffer` with the bytes of the file from `offset` on, up to the end of the file.
@@ -112,7 +111,7 @@ package final class ByteFile: Sendable {
     return try result.get()
   }
 
-  /// The `count` bytes of the file from `offset` on; fewer at the end of the file.
+  /// Fewer than `count` bytes at the end of the file.
   package func bytes(at offset: Int64, count: Int) throws(SQLiteFileError) -> [UInt8] {
     guard offset >= 0, offset < size, count > 0 else { return [] }
     let wanted = Int(min(Int64(count), size - offset))

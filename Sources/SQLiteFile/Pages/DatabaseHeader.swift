@@ -1,17 +1,13 @@
 /// The first 100 bytes of a database (file format, section 1.3 "The Database Header").
 @usableFromInline package struct DatabaseHeader: Sendable, Equatable {
-  /// The length of the header in bytes.
   @usableFromInline package static let length = 100
-  /// The first 16 bytes: "SQLite format 3" and a NUL.
   package static let magic: [UInt8] = Array("SQLite format 3\0".utf8)
 
-  /// The encoding in which text is stored (offset 56).
   @usableFromInline package enum TextEncoding: UInt32, Sendable {
-    /// UTF-8.
     case utf8 = 1
-    /// UTF-16, low byte first.
+    /// Low byte first.
     case utf16LittleEndian = 2
-    /// UTF-16, high byte first.
+    /// High byte first.
     case utf16BigEndian = 3
 
     /// The name of the encoding, as messages show it.
@@ -24,30 +20,29 @@
     }
   }
 
-  /// The page size in bytes, a power of two from 512 to 65,536 (offset 16, where 1 means 65,536).
+  /// In bytes, a power of two from 512 to 65,536 (offset 16, where 1 means 65,536).
   package let pageSize: Int
-  /// The number of reserved bytes at the end of each page, which SQLite does not use (offset 20).
+  /// Bytes at the end of each page that SQLite does not use (offset 20).
   package let reservedBytes: Int
-  /// The file format write version: 1 for a rollback journal, 2 for WAL (offset 18).
+  /// 1 for a rollback journal, 2 for WAL (offset 18).
   package let writeVersion: UInt8
-  /// The file format read version: 1 for a rollback journal, 2 for WAL (offset 19).
+  /// 1 for a rollback journal, 2 for WAL (offset 19).
   package let readVersion: UInt8
-  /// The file change counter, which each transaction in rollback-journal mode increments (offset 24).
+  /// Incremented by each transaction in rollback-journal mode (offset 24).
   package let changeCounter: UInt32
-  /// The size of the database in pages as stored in the header (offset 28). The number is reliable only if
-  /// ``isPageCountValid`` is true.
+  /// The size of the database in pages (offset 28), reliable only if ``isPageCountValid`` is true.
   package let pageCount: UInt32
-  /// The number of the first freelist trunk page; 0 for none (offset 32).
+  /// 0 for none (offset 32).
   package let firstFreelistTrunk: UInt32
   /// The number of pages on the freelist (offset 36).
   package let freelistPageCount: UInt32
-  /// The schema cookie, which each change of the schema increments (offset 40).
+  /// Incremented by each change of the schema (offset 40).
   package let schemaCookie: UInt32
-  /// The schema format, 1 to 4 (offset 44). SQLite reads only the lowest byte of this field, and treats 0 as 1.
+  /// 1 to 4 (offset 44). SQLite reads only the lowest byte of this field, and treats 0 as 1.
   package let schemaFormat: UInt32
-  /// The highest page number of any root page in an auto-vacuum database; 0 in other databases (offset 52).
+  /// The highest root page of an auto-vacuum database; 0 in other databases (offset 52).
   package let largestRootPage: UInt32
-  /// The encoding in which text is stored. SQLite reads only the two lowest bits of this field, and treats 0 as UTF-8.
+  /// SQLite reads only the two lowest bits of this field (offset 56), and treats 0 as UTF-8.
   package let textEncoding: TextEncoding
   /// The application's own version number (offset 60).
   package let userVersion: Int32
@@ -60,16 +55,15 @@
   /// The version of SQLite that last wrote the file, as 3040001 for 3.40.1 (offset 96).
   package let sqliteVersion: UInt32
 
-  /// Whether the recorded page count was written together with the change counter.
+  /// The page count must have been written together with the change counter.
   package var isPageCountValid: Bool { pageCount > 0 && versionValidFor == changeCounter }
 
-  /// Whether the database is an auto-vacuum database, which has pointer-map pages.
+  /// Only auto-vacuum databases have pointer-map pages.
   package var hasPointerMap: Bool { largestRootPage != 0 }
 
-  /// The number of bytes of a page that SQLite uses: the page size minus the reserved bytes. It is at least 480.
+  /// The page size minus the reserved bytes; at least 480.
   package var usableSize: Int { pageSize - reservedBytes }
 
-  /// The reason why bytes are not a database header.
   package enum Defect: Error, Equatable {
     case tooShort
     case magic
@@ -78,7 +72,7 @@
     case readVersion(UInt8)
   }
 
-  /// Reads a header. `bytes` must start at the first byte of page 1.
+  /// `bytes` must start at the first byte of page 1.
   package init(parsing bytes: RawSpan) throws(Defect) {
     guard bytes.byteCount >= Self.length else { throw .tooShort }
     for (index, byte) in Self.magic.enumerated() where bytes.byte(at: index) != byte {
@@ -98,8 +92,8 @@
       largestRootPage: bytes.uint32(at: 52))
   }
 
-  /// Creates a replacement for a lost or contradicted header. The fields that are needed to read pages come from
-  /// `layout`, all other fields from `bytes`, which must have the length of a header.
+  /// Replaces a lost or contradicted header. The fields that are needed to read pages come from `layout`, all others
+  /// from `bytes`, which must have the length of a header.
   package init(_ layout: FileLayout, remains bytes: RawSpan) {
     let stored = bytes.uint32(at: 52)
     self.init(

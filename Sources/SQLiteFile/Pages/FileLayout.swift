@@ -1,7 +1,6 @@
 /// The properties of a file that must be known before its pages can be read. Each is determined by a vote of the
 /// database header, the pages and the log.
 package struct FileLayout: Sendable, Equatable {
-  /// The source of evidence that determined a property of the layout.
   package enum Source: String, Sendable {
     /// The database header, if nothing contradicts it.
     case header
@@ -13,16 +12,15 @@ package struct FileLayout: Sendable, Equatable {
     case assumed
   }
 
-  /// The page size in bytes.
+  /// In bytes.
   package var pageSize: Int
-  /// The number of reserved bytes at the end of each page, which have no content.
+  /// Bytes at the end of each page that have no content.
   package var reservedBytes: Int
-  /// The encoding of all text.
   package var textEncoding: DatabaseHeader.TextEncoding
-  /// The offset of page 1 in the file, in bytes. It is usually 0, positive if other bytes precede page 1, and negative
-  /// if the start of the file is cut off.
+  /// The offset of page 1 in bytes: usually 0, positive if other bytes precede page 1, negative if the start of the
+  /// file is cut off.
   package var origin: Int64
-  /// Whether the file has pointer-map pages (file format, section 1.8).
+  /// File format, section 1.8.
   package var hasPointerMap: Bool
   /// The database header on page 1; nil when it is not readable.
   package var header: DatabaseHeader?
@@ -30,9 +28,7 @@ package struct FileLayout: Sendable, Equatable {
   package var refusedHeader: DatabaseHeader?
   /// The position in the middle of the file at which bytes were lost or inserted; usually nil.
   package var shift: PageShift?
-  /// The source of evidence that determined the page size.
   package var pageSizeSource: Source
-  /// The source of evidence that determined the text encoding.
   package var encodingSource: Source
 
   package init(
@@ -52,6 +48,6 @@ package struct FileLayout: Sendable, Equatable {
     self.encodingSource = encodingSource
   }
 
-  /// The number of bytes of a page that can have content: the page size minus the reserved bytes.
+  /// The page size minus the reserved bytes.
   package var usableSize: Int { pageSize - reservedBytes }
 }

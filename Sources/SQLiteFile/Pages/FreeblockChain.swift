@@ -1,13 +1,11 @@
-/// The chain of freeblocks of a b-tree page (file format, section 1.6). The first two bytes of a freeblock are the
-/// offset of the next freeblock, and the following two bytes are its own size. Freeblocks must be in ascending order of
-/// offset, so every walk along a chain ends.
+/// The chain of freeblocks of a b-tree page (file format, section 1.6). A freeblock starts with the offset of the next
+/// one and its own size, two bytes each. Freeblocks must be in ascending order of offset, so every walk along a chain
+/// ends.
 @usableFromInline package struct FreeblockChain {
-  /// A freeblock with its size as stored. The caller must check that the size is at least 4 and that the block does not
-  /// extend past the end of the page.
+  /// The caller must check that the size is at least 4 and that the block does not extend past the end of the page.
   @usableFromInline package struct Block {
-    /// The page offset of the block.
     @usableFromInline package let offset: Int
-    /// The size of the block in bytes, as stored.
+    /// In bytes, as stored.
     @usableFromInline package let size: Int
 
     @inlinable
@@ -16,7 +14,6 @@
       self.size = size
     }
 
-    /// The page offset of the first byte after the block.
     @inlinable package var end: Int { offset &+ size }
   }
 
@@ -26,7 +23,7 @@
   @usableFromInline package private(set) var last = 0
   @usableFromInline package let usableSize: Int
 
-  /// Creates the chain of a page. `first`: the offset of the first freeblock, from the page header (bytes 1 and 2).
+  /// `first`: the offset of the first freeblock, from the page header (bytes 1 and 2).
   @inlinable
   package init(first: Int, usableSize: Int) {
     offset = first
@@ -42,7 +39,7 @@
   /// Whether the next offset is not after the previous block.
   @inlinable package var isBackwards: Bool { offset != 0 && offset <= last }
 
-  /// Returns the next block; nil at the end of the chain, or when the chain is broken.
+  /// Nil at the end of the chain, or when the chain is broken.
   @inlinable
   package mutating func next(_ page: RawSpan) -> Block? {
     guard offset != 0, !isBroken else { return nil }
@@ -52,8 +49,7 @@
     return block
   }
 
-  /// Calls `body` with each block of a chain. Returns false if the chain is inconsistent. In this case, `body` may have
-  /// been called with the blocks before the fault.
+  /// Returns false if the chain is inconsistent. `body` may have been called with the blocks before the fault.
   ///
   /// `floor`: the lowest offset at which a block may start.
   @inlinable @inline(__always)

@@ -8,20 +8,18 @@
 /// While scans run, possibly on several threads, they only look up claims. When a scan ends, the pages that it has
 /// visited are added by a single thread.
 package final class PageClaims {
-  /// The number of the schema table itself.
   package static let schema: UInt32 = 1
 
-  /// For each page, the number of the table that owns it, or 0. The numbers are in blocks of 4,096 pages. A block in
-  /// which no page is owned is empty, because a sparse file may have any number of pages.
+  /// The number of the table that owns a page, or 0, in blocks of 4,096 pages. A block in which no page is owned is
+  /// empty, because a sparse file may have any number of pages.
   private var owners: ContiguousArray<ContiguousArray<UInt32>>
-  /// The owners of pages past the end of the main file. Only an overlay contains such pages.
+  /// The owners of pages past the end of the main file, which only an overlay contains.
   private var others: [UInt32: UInt32] = [:]
   private var names: [String] = ["sqlite_schema"]
-  /// The number of payload bytes that all tables together may still read in excess of the size of their pages. Cells of
-  /// damaged pages may overlap, so the payloads of a table may be longer than its pages.
+  /// The payload bytes that all tables together may still read in excess of their pages. Cells of damaged pages may
+  /// overlap, so the payloads of a table may be longer than its pages.
   private var spare: Int
-  /// For each table number, the maximum number of payload bytes that a scan of the table has read in excess of the size
-  /// of the table's pages.
+  /// For each table number, the most payload bytes that a scan has read in excess of the table's pages.
   private var taken: [UInt32: Int] = [:]
 
   /// - Parameters:
@@ -32,12 +30,12 @@ package final class PageClaims {
     self.spare = spare
   }
 
-  /// The number of a table: 1 for the schema table, and 2, 3 and so on for the other tables in the order of the schema.
+  /// 1 for the schema table, and 2, 3 and so on for the other tables in the order of the schema.
   package static func number(of table: Table) -> UInt32 {
     table.place.map { UInt32(clamping: $0 + 2) } ?? schema
   }
 
-  /// Assigns each root page to its table. If several tables have the same root page, `choose` selects one.
+  /// If several tables have the same root page, `choose` selects one.
   package func reserveRoots(
     of tables: [Table], _ choose: ([Table]) throws(SQLiteFileError) -> Table
   ) throws(SQLiteFileError) {
@@ -73,14 +71,14 @@ package final class PageClaims {
     owners[block][Int(page & 0xfff)] = owner
   }
 
-  /// Whether a page belongs to a table other than `table`. False for a page that belongs to no table.
+  /// False for a page that belongs to no table.
   @inline(__always)
   package func isOthers(_ page: UInt32, than table: UInt32) -> Bool {
     let owner = owner(of: page)
     return owner != 0 && owner != table
   }
 
-  /// The name of the table that owns a page; empty when no table owns the page.
+  /// Empty when no table owns the page.
   package func ownerName(of page: UInt32) -> String {
     let owner = Int(owner(of: page))
     return owner > 0 && owner <= names.count ? names[owner - 1] : ""
@@ -89,8 +87,7 @@ package final class PageClaims {
   /// The number of payload bytes that a scan of a table may read in excess of the size of the table's pages.
   package func spare(of table: UInt32) -> Int { spare + (taken[table] ?? 0) }
 
-  /// Records the pages that a scan of a table has visited. `beyond`: the number of payload bytes that the scan has read
-  /// in excess of the size of these pages.
+  /// Records the pages that a scan has visited. `beyond`: the payload bytes that it has read in excess of these pages.
   func settle(_ pages: borrowing PagesMet, of table: UInt32, beyond: Int) {
     pages.forEach { page in
       if owner(of: page) == 0 { set(page, table) }
@@ -112,7 +109,7 @@ struct PagesMet: ~Copyable {
 
   init(pageCount: UInt32) { self.pageCount = pageCount }
 
-  /// Adds a page. Returns false when the page was already added.
+  /// False when the page was already added.
   mutating func insert(_ page: UInt32) -> Bool {
     if many != nil { return many?.insert(page) ?? false }
     guard !few.contains(page) else { return false }
@@ -126,7 +123,6 @@ struct PagesMet: ~Copyable {
     return true
   }
 
-  /// Calls `receive` with each page.
   func forEach(_ receive: (UInt32) -> Void) {
     if let many { many.forEach(receive) } else { few.forEach(receive) }
   }

@@ -4,7 +4,7 @@
 /// not on the page number. The limit is higher than the number of existing pages, because a truncated main file may
 /// once have had several times that number of pages.
 package enum PageNumberLimit {
-  /// The limit for the smallest files. With pages of 4 KB it allows 256 MB, at a cost of less than 1 MB of memory.
+  /// With pages of 4 KB this allows 256 MB, at a cost of less than 1 MB of memory.
   package static let minimum: Int64 = 1 << 16
   /// The maximum plausible ratio of a file's former page count to its present page count.
   private static let maxPerPage: Int64 = 4
@@ -24,7 +24,7 @@ package enum PageNumberLimit {
   }
 }
 
-/// Counts the page numbers in a log or journal that exceed the limit given by ``PageNumberLimit``.
+/// Counts the entries of a log or journal whose page numbers exceed the limit.
 package struct ImpossiblePages: Equatable {
   package private(set) var count = 0
   package private(set) var highest: UInt32 = 0
@@ -32,14 +32,14 @@ package struct ImpossiblePages: Equatable {
 
   package init() {}
 
-  /// Counts a page number that is too high. `offset`: the offset of the frame or record that has this page number.
+  /// `offset`: where the frame or record with this page number is.
   package mutating func add(_ page: UInt32, at offset: Int64) {
     if count == 0 { firstOffset = offset }
     count += 1
     highest = max(highest, page)
   }
 
-  /// The finding about the counted page numbers; nil for a count of 0.
+  /// Nil for a count of 0.
   package func finding(in member: Finding.Member) -> Finding? {
     guard count > 0 else { return nil }
     let (id, name): (Finding.ID, String) =

@@ -8,7 +8,7 @@ package struct PageReader: ~Copyable {
     package var file: ByteFile
     package var member: Finding.Member
     package var offsets: [UInt32: Int64]
-    /// The pages of a log up to one of its frames. If this is not nil, `offsets` is not used.
+    /// A log up to one of its frames, which replaces `offsets`.
     var history: LogIndex?
 
     package init(
@@ -20,40 +20,39 @@ package struct PageReader: ~Copyable {
       self.history = history
     }
 
-    /// The offset of a page's content in ``file``; nil when the overlay does not contain the page.
+    /// Nil when the overlay does not contain the page.
     @inline(__always)
     package func offset(of page: UInt32) -> Int64? {
       if let history { return history.offset(of: page) }
       return offsets[page]
     }
 
-    /// The number of pages in the overlay or, if `history` is used, an upper bound of this number.
+    /// An upper bound if `history` is used.
     var count: Int { history?.count ?? offsets.count }
 
-    /// The highest page number in the overlay; 0 when the overlay has no pages.
+    /// 0 for an overlay without pages.
     package var highestPage: UInt32 { history?.highestPage ?? offsets.keys.max() ?? 0 }
   }
 
   package let main: ByteFile
   package let pageSize: Int
-  /// The number of bytes of a page that can have content: the page size minus the reserved bytes.
+  /// The page size minus the reserved bytes.
   package let usableSize: Int
-  /// The highest page number in the main file and the overlays. Pages with higher numbers do not exist.
+  /// The highest page number in the main file and the overlays.
   package let pageLimit: UInt32
-  /// The number of stored pages. A page that is in both the main file and an overlay is counted twice.
+  /// A page in both the main file and an overlay counts twice.
   package let storedPageCount: Int
-  /// The offset of page 1 in the main file, in bytes. It is positive if other bytes precede page 1, and negative if the
-  /// start of the file is cut off.
+  /// In the main file, in bytes; positive if other bytes precede page 1, negative if the start of the file is cut off.
   package let origin: Int64
-  /// The position in the middle of the main file at which bytes were lost or inserted; usually nil.
+  /// Usually nil.
   private let shift: PageShift?
   /// The lowest page number whose position in the file a shift may have changed.
   private let firstDoubtful: UInt32
   private let overlays: [Overlay]
   private var windows: WindowCache
-  /// The minimum length of a hole that is skipped, in bytes. Shorter holes are read like other bytes.
+  /// In bytes. A shorter hole is read like other bytes.
   private static let minHole = 1 << 20
-  /// The page number at which the next hole will be looked for.
+  /// The page at which the next hole will be looked for.
   private var nextLook: UInt32 = 0
 
   package init(
@@ -73,21 +72,20 @@ package struct PageReader: ~Copyable {
     windows = WindowCache()
   }
 
-  /// Creates another reader of the same files, for another thread.
+  /// Makes a reader for another thread.
   package func another() -> PageReader {
     PageReader(
       main: main, pageSize: pageSize, usableSize: usableSize, pageLimit: pageLimit,
       origin: origin, shift: shift, overlays: overlays)
   }
 
-  /// Announces that the pages of a range are read next. Reading ahead stops at the end of the range, because another
-  /// reader reads the pages after it.
+  /// The pages are read next. Reading ahead stops at the end of the range, because another reader reads the pages after
+  /// it.
   package mutating func expect(_ pages: Range<UInt32>) {
     let start = origin + (Int64(pages.lowerBound) - 1) * Int64(pageSize)
     windows.expect(start..<start + Int64(pages.count) * Int64(pageSize))
   }
 
-  /// The location of a page's bytes: a file of the store, and the offset in this file.
   package typealias Place = (member: Finding.Member, offset: Int64)
 
   /// The location of a page's bytes. For a page that no file contains, it is the offset in the main file at which the
@@ -105,7 +103,7 @@ package struct PageReader: ~Copyable {
     }
   }
 
-  /// The bytes of a page; nil when the page number is impossible, or when the file ends before the end of the page.
+  /// Nil when the page number is impossible, or when the file ends before the end of the page.
   @_lifetime(&self)
   package mutating func page(_ number: UInt32) throws(SQLiteFileError) -> RawSpan? {
     guard number >= 1, number <= pageLimit else { return nil }
@@ -155,8 +153,8 @@ package struct PageReader: ~Copyable {
     return count
   }
 
-  /// The lowest page number, from `number` on, of a page that may contain data. All pages from `number` up to that page
-  /// are in a hole of a sparse file.
+  /// The first page, from `number` on, that may contain data. All pages from `number` up to that page are in a hole of
+  /// a sparse file.
   package mutating func nextStored(from number: UInt32) -> UInt32 {
     // Holes are only looked for from time to time. Pages in a hole that was not noticed are read as zeros.
     guard number >= nextLook, number >= 1 else { return number }
@@ -177,7 +175,7 @@ package struct PageReader: ~Copyable {
     return stored
   }
 
-  /// The kind of a b-tree page; nil when the page is not a b-tree page or does not exist.
+  /// Nil when the page is not a b-tree page or does not exist.
   package mutating func kind(of number: UInt32) throws(SQLiteFileError) -> BTreePage.Kind? {
     let usableSize = usableSize
     guard let page = try page(number) else { return nil }
@@ -214,7 +212,7 @@ package struct PageReader: ~Copyable {
   private var slots = [Slot](repeating: Slot(), count: slotCount)
   private var current = 0
   private var clock: UInt64 = 0
-  /// The range of the main file that is read next. ``expectedSlot`` is the index of the window for this range.
+  /// The range of the main file that is read next, and, in ``expectedSlot``, its window.
   private var expected: Range<Int64> = 0..<0
   private var expectedSlot = 0
 
@@ -225,7 +223,7 @@ package struct PageReader: ~Copyable {
 
   deinit { unsafe memory.deallocate() }
 
-  /// The `count` bytes of `file` from `offset` on; fewer at the end of the file. `count` is at most 65,536 (one page).
+  /// Fewer than `count` bytes at the end of the file. `count` is at most 65,536 (one page).
   mutating func bytes(of file: ByteFile, source: Int, at offset: Int64, count: Int)
     throws(SQLiteFileError) -> UnsafeRawBufferPointer
   {
@@ -245,7 +243,7 @@ package struct PageReader: ~Copyable {
 
   mutating func expect(_ part: Range<Int64>) { expected = part }
 
-  /// Stores a rebuilt page, which no file contains, in the least recently used window.
+  /// Stores a rebuilt page, which no file contains.
   mutating func hold(_ page: ContiguousArray<UInt8>) -> UnsafeRawBufferPointer {
     var victim = 0
     for index in 0..<Self.slotCount where slots[index].lastUse < slots[victim].lastUse {

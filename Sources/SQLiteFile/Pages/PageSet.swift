@@ -1,15 +1,14 @@
-/// A set of page numbers, with one bit for each. Numbers past the end of the main file, which only an overlay can
-/// contain, are stored in ``others``, so that a high page number in a hostile file takes no memory.
+/// One bit for each page. Numbers past the end of the main file, which only an overlay can contain, are stored in
+/// ``others``, so that a high page number in a hostile file takes no memory.
 @usableFromInline package struct PageSet {
   @usableFromInline var bits: PageValues<UInt64>
   @usableFromInline var others: Set<UInt32> = []
 
-  /// Creates an empty set for a file of `pageCount` pages.
   @inlinable package init(pageCount: UInt32) {
     bits = PageValues(repeating: 0, count: Int(pageCount) / 64 + 1)
   }
 
-  /// Adds a page. Returns false when the page was already in the set.
+  /// False when the page was already in the set.
   @inlinable package mutating func insert(_ page: UInt32) -> Bool {
     let word = Int(page / 64)
     guard word < bits.count else { return others.insert(page).inserted }
@@ -19,7 +18,6 @@
     return true
   }
 
-  /// Whether a page is in the set.
   @inlinable @inline(__always)
   package func contains(_ page: UInt32) -> Bool {
     let word = Int(page / 64)
@@ -27,11 +25,9 @@
     return bits[word] & (UInt64(1) << UInt64(page % 64)) != 0
   }
 
-  /// Whether the set is empty.
   @inlinable @inline(__always)
   package var isEmpty: Bool { others.isEmpty && next(from: 0) == .max }
 
-  /// Calls `receive` with each page.
   @inlinable package func forEach(_ receive: (UInt32) -> Void) {
     bits.forEachMade { index, word in
       var left = word
@@ -43,7 +39,6 @@
     others.forEach(receive)
   }
 
-  /// Removes a page.
   @inlinable package mutating func remove(_ page: UInt32) {
     let word = Int(page / 64)
     guard word < bits.count else {
@@ -53,7 +48,6 @@
     bits[word] &= ~(UInt64(1) << UInt64(page % 64))
   }
 
-  /// The pages of this set that are also in another set for the same file.
   @inlinable package func intersection(_ other: PageSet) -> PageSet {
     var found = self
     bits.forEachMade { index, word in
@@ -63,7 +57,7 @@
     return found
   }
 
-  /// The lowest page in the set that is at or after `page`, without regard to ``others``; otherwise `UInt32.max`.
+  /// ``others`` are not searched. `UInt32.max` when there is no such page.
   @inlinable @inline(__always)
   package func next(from page: UInt32) -> UInt32 {
     var word = Int(page / 64)
@@ -77,7 +71,6 @@
     return UInt32(word * 64 + left.trailingZeroBitCount)
   }
 
-  /// Adds all pages of another set for the same file.
   @inlinable package mutating func formUnion(_ other: PageSet) {
     other.bits.forEachMade { index, word in
       if index < bits.count { bits[index] |= word }

@@ -1,7 +1,7 @@
 /// A loss or insertion of bytes in the middle of a file. The pages after it are not at the offsets that follow from
 /// their page numbers.
 package struct PageShift: Sendable, Equatable {
-  /// The number of bytes by which later pages have moved; negative when bytes were lost.
+  /// Negative when bytes were lost.
   package let distance: Int64
   /// The offset in the main file of the first byte that has moved, as exactly as the pages show it.
   package let place: Int64
@@ -18,14 +18,13 @@ package struct PageShift: Sendable, Equatable {
     self.torn = torn
   }
 
-  /// The source of a page's content.
   package enum Reading {
     case inFile(Int64)
     case torn(TornLeaf)
     case lost
   }
 
-  /// The source of the content of a page whose offset would be `offset` without the shift.
+  /// `offset`: where the page would be without the shift.
   package func reading(of page: UInt32, at offset: Int64) -> Reading {
     if page < doubtful.lowerBound { return .inFile(offset) }
     if page >= doubtful.upperBound { return .inFile(offset + distance) }

@@ -1,5 +1,5 @@
-/// A small value for each page of a file, or for each group of pages. The values are stored in blocks. A block is only
-/// allocated when one of its values differs from the usual value, because a sparse file may have any number of pages.
+/// A small value for each page of a file, or for each group of pages. A block of values is allocated only when one of
+/// them is not the usual value, because a sparse file may have any number of pages.
 @usableFromInline package struct PageValues<Value: BitwiseCopyable & Equatable> {
   @inlinable static var blockLength: Int { 4096 }
   @usableFromInline var blocks: ContiguousArray<ContiguousArray<Value>>
@@ -43,7 +43,7 @@
     return min(block * Self.blockLength, count)
   }
 
-  /// Calls `body` with the index and the value of each element in the allocated blocks, beginning at index `start`.
+  /// Calls `body` with each index and value in the allocated blocks.
   @inlinable @inline(__always)
   package func forEachMade(from start: Int = 0, _ body: (Int, Value) -> Void) {
     var index = nextMade(from: start)

@@ -4,7 +4,7 @@ package enum ZeroSectors {
   /// The smallest unit in which disks write, in bytes.
   private static let size = 512
 
-  /// Whether any sector that overlaps `range` appears to be all zeros. Only three words of each sector are tested.
+  /// Tests only three words of each sector.
   package static func touch(_ range: Range<Int>, of page: RawSpan) -> Bool {
     var sector = range.lowerBound / size * size
     while sector < range.upperBound, sector + size <= page.byteCount {
@@ -18,7 +18,7 @@ package enum ZeroSectors {
     return false
   }
 
-  /// Calls `receive` with each part of `range` that is in a lost sector, in order.
+  /// In order.
   package static func forEach(
     in range: Range<Int>, of page: RawSpan, _ receive: (Range<Int>) -> Void
   ) {
@@ -44,31 +44,27 @@ package enum ZeroSectors {
     }
   }
 
-  /// Whether all bytes of a page are zero.
   package static func fill(_ page: RawSpan) -> Bool {
     for offset in 0..<page.byteCount where page.byte(at: offset) != 0 { return false }
     return true
   }
 
-  /// The offset of the first byte of `range` that is in a lost sector; nil when no byte is.
+  /// Nil when no byte is in a lost sector.
   package static func firstLost(in range: Range<Int>, of page: RawSpan) -> Int? {
     var first: Int?
     forEach(in: range, of: page) { first = first ?? $0.lowerBound }
     return first
   }
 
-  /// Whether a record has lost bytes with a lost sector.
   package enum Loss {
-    /// Nothing is lost.
     case none
     /// Either a part of the record is lost, or the record ends in a BLOB that ends in zeros. The other BLOBs of the
     /// table show which of the two is the case.
     case possible
-    /// A part is lost.
     case certain
   }
 
-  /// Whether a record without overflow pages has lost bytes with a lost sector.
+  /// The record must have no overflow pages.
   package static func loss(of record: Range<Int>, on page: RawSpan, usableSize: Int) -> Loss {
     guard let first = firstLost(in: record, of: page) else { return .none }
     return areContent(

@@ -1,6 +1,5 @@
-/// Payloads that continue on overflow pages.
 extension BTreeScan {
-  /// A cell whose payload continues on overflow pages. The local part of the payload is in the scan's `payload`.
+  /// The local part of the payload is in the scan's `payload`.
   struct Spill {
     var rowID: Int64?
     var length: Int
@@ -11,7 +10,7 @@ extension BTreeScan {
     var firstLost: Int?
   }
 
-  /// Follows an overflow chain to complete the payload (section 1.7, "Cell Payload Overflow Pages"), and decodes it.
+  /// Completes the payload from its overflow chain (section 1.7, "Cell Payload Overflow Pages"), and decodes it.
   mutating func finish<Sink: RecordSink & ~Copyable>(
     _ spill: Spill, _ number: UInt32, _ layout: borrowing RowLayout,
     _ reader: inout PageReader, _ sink: inout Sink
@@ -75,7 +74,7 @@ extension BTreeScan {
     }
   }
 
-  /// Whether any page occurs twice among the first `count` pages of an overflow chain.
+  /// Whether a page occurs twice among the first `count` pages of the chain.
   private func goesRound(from first: UInt32, count: Int, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -89,7 +88,6 @@ extension BTreeScan {
     return false
   }
 
-  /// Whether the last eight bytes of ``payload`` are zeros.
   private var endsInZeros: Bool { payload.count >= 8 && payload.suffix(8).allSatisfy { $0 == 0 } }
 
   mutating func append(_ bytes: RawSpan) {
@@ -98,8 +96,7 @@ extension BTreeScan {
 }
 
 extension Finding {
-  /// The message about an overflow chain that is too short. `next`: the page that the chain leads to although the page
-  /// cannot be part of it; 0 if the chain ends.
+  /// `next`: the page that the chain leads to although the page cannot be part of it; 0 if the chain ends.
   package static func brokenChain(at next: UInt32, after count: Int, of total: Int) -> String {
     let end = next == 0 ? "ends too early," : "breaks off at page \(next)"
     return "an overflow chain \(end) after \(count) of \(total) bytes"

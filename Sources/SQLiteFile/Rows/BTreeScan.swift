@@ -7,15 +7,14 @@ import SafeText
 package struct BTreeScan: ~Copyable {
   /// The name of the table, as used in findings.
   package let table: String?
-  /// Whether rows have row ids (a table b-tree), or are sorted by their content (the b-tree of a WITHOUT ROWID table).
+  /// False for the b-tree of a WITHOUT ROWID table, whose rows are sorted by their content.
   package let isRowIDTable: Bool
   package var findings = FindingList()
   /// The findings about sectors that may be lost. They are dropped if the table pads its BLOBs with zeros; see
   /// ``SQLiteDatabase/padsBlobs(of:_:)``.
   package var possibleLosses = FindingList()
-  /// The number of rows that exist but could not be decoded.
   package private(set) var lostRowCount = 0
-  /// The interior pages above the leaves that ``leaves(below:reader:)`` has returned.
+  /// The pages above the leaves that ``leaves(below:reader:)`` has returned.
   package private(set) var interiorPages: [UInt32] = []
   var decoder: RecordDecoder
   var visited: PagesMet
@@ -23,30 +22,27 @@ package struct BTreeScan: ~Copyable {
   /// The number of payload bytes that may still be read. A file must not be able to turn one page into gigabytes of
   /// rows by pointing to the same cell again and again.
   ///
-  /// The cells of an intact b-tree do not overlap and share no overflow page, so their payloads fit into the pages of
-  /// the b-tree. Therefore each page that is read adds its size to the allowance. In excess of this, all tables of the
-  /// file together may read ``PageClaims/spare(of:)`` bytes, so that damaged files can be read. Default values of
-  /// columns use up a quarter of their size.
+  /// The payloads of an intact b-tree fit into its pages, so each page that is read adds its size to the allowance. In
+  /// excess of this, all tables of the file together may read ``PageClaims/spare(of:)`` bytes, so that damaged files
+  /// can be read. Default values of columns use up a quarter of their size.
   var allowance = 0
   private var spare = 0
-  /// Whether one of the scans whose findings were added to this scan has used up its ``allowance``.
+  /// Whether a scan whose findings were added has used up its ``allowance``.
   private var hasReadTooMuch = false
   let claims: PageClaims
   /// The number of the table in ``claims``.
   let owner: UInt32
-  /// Whether interior pages are skipped. This is set when several scans share the leaves of one table.
+  /// Set when several scans share the leaves of one table. Interior pages are then skipped.
   package var readsLeavesOnly = false
   /// Whether an interior page was skipped because of ``readsLeavesOnly``.
   package private(set) var hasLeftPages = false
-  /// Sums over the cells of the current page.
   var leaf = LeafTally()
-  /// The last page according to the page count of the database. SQLite reads no page after it, even if the file
-  /// contains more pages.
+  /// According to the page count of the database. SQLite reads no page after it, even if the file contains more pages.
   package var lastPage = UInt32.max
-  /// The number of visited pages after ``lastPage``, and the lowest page number among them.
+  /// Visited pages after ``lastPage``: their number, and the lowest page number among them.
   private var behind: (count: Int, first: UInt32) = (0, .max)
 
-  /// The maximum depth of a b-tree. SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
+  /// SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
   private static let deepest = 20
 
   private struct Level {
@@ -80,18 +76,18 @@ package struct BTreeScan: ~Copyable {
     end()
   }
 
-  /// Sets the number of payload bytes that the scan may read. Must be called before the first page is read.
+  /// Must be called before the first page is read.
   package mutating func begin() {
     spare = claims.spare(of: owner)
     allowance = spare
   }
 
-  /// Claims the pages that the scan has visited for the scan's table, so that they are read for no other table.
+  /// Claims the visited pages for the scan's table, so that they are read for no other table.
   package func settle() {
     claims.settle(visited, of: owner, beyond: spare - allowance + decoder.defaultBytes / 4)
   }
 
-  /// Adds the findings and counts of a scan of other leaves of the same table, and clears them there.
+  /// Adds the findings and counts of a scan of other leaves of the same table, and clears them in `other`.
   package mutating func take(from other: inout BTreeScan) {
     findings.add(other.findings)
     possibleLosses.add(other.possibleLosses)
@@ -102,8 +98,7 @@ package struct BTreeScan: ~Copyable {
     other.forget()
   }
 
-  /// Drops all findings and counts. Called when another scan has added them to its own, or when the same leaves are to
-  /// be read again.
+  /// Drops all findings and counts, because another scan has added them to its own, or the same leaves are read again.
   package mutating func forget() {
     findings = FindingList()
     possibleLosses = FindingList()
@@ -114,7 +109,7 @@ package struct BTreeScan: ~Copyable {
 
   private var isAllowanceUsed: Bool { allowance <= decoder.defaultBytes / 4 }
 
-  /// Ends the scan: claims the visited pages, and adds the findings that concern the whole scan.
+  /// Claims the visited pages, and adds the findings that concern the whole scan.
   package mutating func end() {
     settle()
     if behind.count > 0 {
@@ -147,8 +142,8 @@ package struct BTreeScan: ~Copyable {
     }
   }
 
-  /// The finding about pages that are in use although they are after `last`, the last page according to the page count
-  /// of the database. `count`: the number of these pages. `first`: the lowest page number among them.
+  /// Pages are in use although they are after `last`, the last page according to the page count of the database.
+  /// `count`: the number of these pages. `first`: the lowest of them.
   package static func badCount(_ count: Int, _ first: UInt32, _ last: UInt32, table: String?)
     -> Finding
   {
@@ -159,7 +154,6 @@ package struct BTreeScan: ~Copyable {
       page: first, table: table)
   }
 
-  /// Continues the walk below the pages of `levels` until the whole b-tree is read.
   private mutating func walk<Sink: RecordSink & ~Copyable>(
     _ levels: inout [Level], _ layout: borrowing RowLayout, _ reader: inout PageReader,
     _ sink: inout Sink
@@ -185,8 +179,8 @@ package struct BTreeScan: ~Copyable {
 
   // MARK: - Leaf by leaf
 
-  /// The leaves of a table's b-tree in key order. The leaves themselves are not read: all leaves of a b-tree have the
-  /// same depth, so the interior pages show which pages are leaves.
+  /// In key order. The leaves themselves are not read: all leaves of a b-tree have the same depth, so the interior
+  /// pages show which pages are leaves.
   package mutating func leaves(below root: UInt32, reader: inout PageReader) throws(SQLiteFileError)
     -> LeafList
   {
@@ -286,8 +280,7 @@ package struct BTreeScan: ~Copyable {
     try enter(number, rowIDs, &levels, layout, &reader, &sink)
   }
 
-  /// Records that a page is visited. Adds a finding and returns false if the page belongs to another table or was
-  /// visited before.
+  /// Adds a finding and returns false if the page belongs to another table or was visited before.
   private mutating func claim(_ page: UInt32, _ reader: borrowing PageReader) -> Bool {
     if page > lastPage, page <= reader.pageLimit {
       behind = (behind.count + 1, min(behind.first, page))
@@ -323,7 +316,7 @@ package struct BTreeScan: ~Copyable {
     }
   }
 
-  /// Reads the header of a page. If the page is not of the expected kind, adds a finding and returns nil.
+  /// Adds a finding and returns nil if the page is not of the expected kind.
   private mutating func header(of number: UInt32, of isTable: Bool, _ reader: inout PageReader)
     throws(SQLiteFileError) -> BTreePage?
   {
@@ -363,8 +356,7 @@ package struct BTreeScan: ~Copyable {
     return nil
   }
 
-  /// The child with the given index, and the row ids that the keys allow on it. Nil if the cell of the child is outside
-  /// the parent page.
+  /// Also gives the row ids that the keys allow on the child. Nil if the cell of the child is outside the parent page.
   private mutating func child(
     _ index: Int, of number: UInt32, _ keys: inout KeyWalk, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> (page: UInt32, rowIDs: RowIDBounds)? {
@@ -398,8 +390,8 @@ package struct BTreeScan: ~Copyable {
     return (child, rowIDs)
   }
 
-  /// Decodes the cells of a page whose indexes are in `range`. A payload that continues on overflow pages is completed
-  /// between two cells, because the current page cannot be used while other pages are read.
+  /// A payload that continues on overflow pages is completed between two cells, because the current page cannot be used
+  /// while other pages are read.
   private mutating func cells<Sink: RecordSink & ~Copyable>(
     of number: UInt32, _ range: Range<Int>, _ rowIDs: RowIDBounds, _ layout: borrowing RowLayout,
     _ reader: inout PageReader, _ sink: inout Sink
@@ -469,7 +461,7 @@ package struct BTreeScan: ~Copyable {
     }
   }
 
-  /// Decodes one cell. If its payload continues on overflow pages, returns a ``Spill`` to be completed instead.
+  /// Returns a ``Spill``, which must be completed, if the payload continues on overflow pages.
   @inline(__always)
   private mutating func cell<Sink: RecordSink & ~Copyable>(
     _ index: Int, _ page: RawSpan, _ header: BTreePage, _ limit: Int, _ layout: borrowing RowLayout,

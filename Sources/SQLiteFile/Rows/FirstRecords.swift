@@ -1,4 +1,4 @@
-/// Reads the first rows of a table. They serve as evidence about the table's CREATE statement, and take little time.
+/// The first rows of a table are evidence about its CREATE statement, and reading them takes little time.
 package enum FirstRecords {
   private static let maxRows = 16
 
@@ -65,12 +65,10 @@ package enum FirstRecords {
 }
 
 extension TableDefinition {
-  /// What the first rows of a table show about the table's CREATE statement.
   package enum StatementEvidence {
     case agrees
-    /// The rows were not written with this CREATE statement.
     case contradicts
-    /// The rows contradict the statement, and a flipped bit in it explains this. The value is the repaired statement.
+    /// A flipped bit in the statement explains the contradiction. The value is the repaired statement.
     case repaired(String)
   }
 
@@ -113,8 +111,6 @@ extension TableDefinition {
 }
 
 extension Finding {
-  /// The finding about a CREATE statement that is not used because its table's rows have more fields than the statement
-  /// has columns.
   package static func tooFewColumns(_ table: String) -> Finding {
     Finding(
       .schemaUnreadable,
@@ -122,7 +118,6 @@ extension Finding {
       table: table)
   }
 
-  /// The finding about an entry of the schema whose flipped bits are corrected before the entry is read.
   package static func repairedEntry(_ table: String) -> Finding {
     Finding(
       .schemaRepaired,

@@ -2,25 +2,24 @@
 struct LeafTally {
   var firstRowID: Int64 = 0
   var lastRowID: Int64 = 0
-  /// Whether any row id is not higher than the row id before it. SQLite does not find such rows.
+  /// Whether a row id is not higher than the one before it. SQLite does not find such rows.
   var isOutOfOrder = false
   /// Whether the first row contains values that SQLite never stores in the table.
   var isOthers = false
-  /// Whether any sector of the page appears to be all zeros. If so, ``loss`` shows whether values were lost with it.
+  /// Whether a sector of the page appears to be all zeros. ``loss`` shows whether values were lost with it.
   private(set) var mayHaveLostSector = false
   private(set) var loss = ZeroSectors.Loss.none
   private(set) var count = 0
   private var bytes = 0
   private var lowest = Int.max
 
-  /// Looks for sectors of zeros in the cell content area, and sets ``mayHaveLostSector``.
+  /// Sets ``mayHaveLostSector``, if there are sectors of zeros in the cell content area.
   mutating func expectLostSectors(_ page: RawSpan, _ header: BTreePage) {
     let content = Int(page.uint16(at: header.pointers - (header.kind.isLeaf ? 3 : 7)))
     let floor = content < header.pointers ? header.pointers : min(content, header.usableSize)
     mayHaveLostSector = ZeroSectors.touch(floor..<header.usableSize, of: page)
   }
 
-  /// Combines ``loss`` with the loss of one more row.
   mutating func add(_ other: ZeroSectors.Loss) {
     if other == .certain || loss == .none { loss = other }
   }
@@ -33,8 +32,8 @@ struct LeafTally {
     if start < lowest { lowest = start }
   }
 
-  /// Whether the lengths of cells, freeblocks, fragments and the part before the cells add up to the size of the page
-  /// (file format, section 1.6).
+  /// Whether cells, freeblocks, fragments and the part before the cells add up to the size of the page (file format,
+  /// section 1.6).
   func addsUp(_ page: RawSpan, _ header: BTreePage) -> Bool {
     let base = header.pointers - 8
     let floor = header.pointers + 2 * header.cellCount

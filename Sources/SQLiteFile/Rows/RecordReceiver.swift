@@ -1,23 +1,21 @@
-/// Renders the records of a table. Types of higher-level targets conform to this protocol. They receive one call for
-/// each row, not one for each value.
+/// Renders the records of a table, for a target above this one. It gets one call for each row, not one for each value.
 package protocol RecordReceiver: AnyObject {
-  /// Receives a record. Returns nil when the receiver accepts the record; otherwise, the reason why the record cannot
-  /// be decoded.
+  /// Nil when the receiver accepts the record; otherwise why the record cannot be decoded.
   func take(
     _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
     _ decoder: inout RecordDecoder
   ) -> RecordDecoder.Defect?
-  /// Whether more rows are wanted. If this is false, the scan ends.
+  /// If this is false, the scan ends.
   var wantsMore: Bool { get }
-  /// Whether rows were lost because the output failed, or because this receiver could not store all rows.
+  /// Whether rows were lost because the output failed, or because there were too many to store.
   var isBroken: Bool { get }
   /// Whether blocks of rows may be rendered in parallel.
   var takesBlocks: Bool { get }
-  /// The maximum total size of the pages of one block, in bytes.
+  /// The maximum size of the pages of one block, in bytes.
   var blockBytes: Int { get }
-  /// Returns a new receiver for blocks of rows. It stores its output until ``take(from:)`` is called on this receiver.
+  /// A new receiver for blocks of rows, which stores its output until ``take(from:)`` is called on this receiver.
   func another() -> any RecordReceiver
-  /// Appends the stored output of another receiver, and empties that receiver.
+  /// Appends the stored output of `other`, and empties it.
   func take(from other: any RecordReceiver)
 }
 
@@ -30,7 +28,6 @@ extension RecordReceiver {
   package func take(from other: any RecordReceiver) {}
 }
 
-/// A sink that passes each record to a receiver.
 struct ReceivedRecords: RecordSink {
   let receiver: any RecordReceiver
 
@@ -45,7 +42,6 @@ struct ReceivedRecords: RecordSink {
 }
 
 extension BTreeScan {
-  /// Passes the records of one leaf to a receiver.
   package mutating func read(
     leaf: (page: UInt32, rowIDs: RowIDBounds), layout: RowLayout, reader: inout PageReader,
     into receiver: any RecordReceiver

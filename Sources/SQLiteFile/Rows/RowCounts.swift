@@ -1,7 +1,6 @@
-/// Counts all rows of a table and, for each integer that occurs in one column, the rows with this integer.
+/// Counts all rows, and the rows for each integer that occurs in one column.
 struct CountSink: RowSink {
-  /// The maximum number of different integers for which rows are counted. The integers are entity numbers, and no store
-  /// has this many entities.
+  /// Further integers are not counted: the integers are entity numbers, and no store has this many entities.
   private static let limit = 100_000
   private let wanted: Int
   private var column = 0
@@ -10,7 +9,7 @@ struct CountSink: RowSink {
   private(set) var byInteger: [Int64: Int] = [:]
   var wantsMore: Bool { true }
 
-  /// Creates a sink that counts all rows and, unless `column` is nil, the rows for each integer in that column.
+  /// `column`: the column of the integers; nil to count all rows only.
   init(column: Int? = nil) { wanted = column ?? -1 }
 
   mutating func beginRow(_ rowID: Int64?) {
@@ -32,7 +31,7 @@ struct CountSink: RowSink {
     byInteger[value, default: 0] += count
   }
 
-  /// Adds the counts of another sink, and resets that sink.
+  /// Adds the counts of `other`, and resets it.
   mutating func take(from other: inout CountSink) {
     rowCount += other.rowCount
     highestRowID = max(highestRowID, other.highestRowID)
@@ -41,7 +40,7 @@ struct CountSink: RowSink {
   }
 }
 
-/// Counts the rows of a table. If the table is large, two threads are used.
+/// Counts a table's rows, on two threads if the table is large.
 final class RowCounts: RecordReceiver {
   private(set) var sink: CountSink
   private let column: Int?

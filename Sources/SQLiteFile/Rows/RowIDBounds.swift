@@ -4,8 +4,7 @@ package struct RowIDBounds {
   package var most = Int64.max
 }
 
-/// The keys of an interior page of a table, one after the other. Each key is the highest row id that is allowed on the
-/// child page to the left of the key.
+/// The keys of an interior page of a table. Each is the highest row id that is allowed on the child page to its left.
 struct KeyWalk {
   /// The row ids that are allowed on the child page after the last key so far.
   private(set) var rest: RowIDBounds
@@ -15,7 +14,7 @@ struct KeyWalk {
 
   init(_ rowIDs: RowIDBounds = RowIDBounds()) { rest = rowIDs }
 
-  /// Advances to the next key. Returns the row ids that are allowed on the child page to the left of this key.
+  /// The row ids that are allowed on the child page to the left of this key.
   mutating func next(_ key: Int64) -> RowIDBounds {
     guard isInOrder, key >= rest.least, key <= rest.most else {
       isInOrder = false
@@ -35,7 +34,7 @@ package struct LeafList {
 
   package init() {}
 
-  /// Creates a list of leaves for which the keys are not known.
+  /// The keys are not known.
   package init(unbounded pages: [UInt32]) {
     self.pages = pages
     most = Array(repeating: .max, count: pages.count)
@@ -43,7 +42,7 @@ package struct LeafList {
 
   package var count: Int { pages.count }
 
-  /// The leaf at an index, and the row ids that are allowed on it: those after the bounds of the previous leaf.
+  /// Also gives the row ids that are allowed on the leaf: those after the bounds of the previous leaf.
   package subscript(index: Int) -> (page: UInt32, rowIDs: RowIDBounds) {
     let before = index > 0 ? most[index - 1] : .min
     return (

@@ -1,31 +1,30 @@
-/// How the columns of a row are read from the fields of a record.
+/// How columns are read from the fields of a record.
 @usableFromInline package struct RowLayout {
-  /// The source of a column's value. A rule is compact because it is looked up for each value of each row.
+  /// Where a column's value is. Compact, because a rule is looked up for each value of each row.
   @usableFromInline package struct Rule: BitwiseCopyable {
-    /// The index of the field in the record; negative when the value is in no field.
+    /// The index in the record; negative when the value is in no field.
     @usableFromInline package var field: Int32
-    /// Whether the value is the row id. The field of the record is then NULL.
+    /// The field of the record is then NULL.
     @usableFromInline package var isRowID = false
     /// Whether integers are converted to reals when they are read.
     @usableFromInline package var isReal = false
   }
 
-  /// The rules for the columns, one for each column.
+  /// One for each column.
   @usableFromInline package let rules: ContiguousArray<Rule>
-  /// For each column, the value that is read if a record has no field for the column; nil if that value is not known.
+  /// The values of columns for which a record has no field; nil if the value is not known.
   package let defaults: [StoredValue?]
-  /// The names of the columns, in the order of ``rules``.
+  /// In the order of ``rules``.
   package let names: [String]
-  /// Whether the fields of a record are the columns in order, so that a record can be read in one pass.
+  /// Whether field and column have the same index, so that a record can be read in one pass.
   @usableFromInline package let isInOrder: Bool
-  /// The maximum number of fields in a record of the table.
+  /// The maximum number in a record of the table.
   @usableFromInline package let fieldCount: Int
-  /// The constraints that the CREATE statement sets on the fields of a record.
+  /// What the CREATE statement demands of the fields.
   package let demands: FieldDemands
   /// Whether fields beyond the last column are read too.
   @usableFromInline package let takesAllFields: Bool
 
-  /// Creates the layout of a table.
   package init(_ table: TableDefinition) {
     var rules = ContiguousArray(table.columns.map { Rule(field: -1, isReal: $0.affinity == .real) })
     for (field, column) in table.storedOrder.enumerated() { rules[column].field = Int32(field) }
@@ -39,8 +38,7 @@
     takesAllFields = false
   }
 
-  /// Creates the layout of a table with only some of its columns. `layout`: the layout with all columns. `columns`: the
-  /// indexes of the wanted columns, in the wanted order.
+  /// Keeps only some columns of `layout`: those with the indexes `columns`, in this order.
   package init(_ layout: RowLayout, columns: [Int]) {
     rules = ContiguousArray(columns.map { layout.rules[$0] })
     defaults = columns.map { layout.defaults[$0] }
@@ -51,7 +49,7 @@
     takesAllFields = false
   }
 
-  /// Creates the layout for records of an unknown table: all fields are read as stored.
+  /// For records of an unknown table: all fields are read as stored.
   package init() {
     rules = []
     defaults = []

@@ -1,16 +1,15 @@
-/// Receives the records of a table, one after the other.
-///
-/// Conforming types are structs: the scan is generic over them, and the compiler specialises it for each sink here.
+/// Receives the records of a table. Conforming types are structs: the scan is generic over them, and the compiler
+/// specialises it for each sink here.
 @usableFromInline package protocol RecordSink: ~Copyable {
   /// Called before a cell is read. `start` is the page offset of the cell.
   mutating func beginCell(at start: Int)
-  /// Receives a record. `rowID` is nil in a WITHOUT ROWID table. `decoder` counts irregularities of the record.
-  /// - Returns: nil when the sink accepts the record; otherwise, the reason why the record cannot be decoded.
+  /// `rowID` is nil in a WITHOUT ROWID table. `decoder` counts irregularities of the record. Returns nil when the sink
+  /// accepts the record; otherwise why it cannot be decoded.
   mutating func take(
     _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
     _ decoder: inout RecordDecoder
   ) -> RecordDecoder.Defect?
-  /// Whether more rows are wanted. If this is false, the scan ends.
+  /// If this is false, the scan ends.
   var wantsMore: Bool { get }
 }
 
@@ -21,16 +20,15 @@ extension RecordSink where Self: ~Copyable {
 
 /// Receives decoded rows, value by value. For speed, no row object, enum or closure is used for each row.
 @usableFromInline package protocol RowSink: RecordSink, ~Copyable {
-  /// Called when a row starts. `rowID` is nil in a WITHOUT ROWID table.
+  /// `rowID` is nil in a WITHOUT ROWID table.
   mutating func beginRow(_ rowID: Int64?)
   mutating func null()
   mutating func integer(_ value: Int64)
   mutating func real(_ value: Double)
-  /// Receives a text as UTF-8. The text may be invalid. Lone UTF-16 surrogates are given in their three-byte form, so
-  /// that no information is lost.
+  /// UTF-8, which may be invalid: lone UTF-16 surrogates are given in their three-byte form, so that no information is
+  /// lost.
   mutating func text(_ bytes: RawSpan)
   mutating func blob(_ bytes: RawSpan)
-  /// Called when the row is complete.
   mutating func endRow()
 }
 

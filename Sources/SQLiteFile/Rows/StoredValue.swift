@@ -38,21 +38,20 @@ public struct StoredRow: Sendable, Hashable {
   /// The values, one for each column, in the order of the table's columns.
   public let values: [StoredValue]
 
-  /// Creates a row. `values` must contain one value for each column.
+  /// `values` must contain one value for each column.
   package init(rowID: Int64?, values: [StoredValue]) {
     self.rowID = rowID
     self.values = values
   }
 }
 
-/// Collects the values of each row and passes the row to a closure.
 package struct ValueSink: RowSink, ~Copyable {
   private let receive: (StoredRow) -> Bool
   private var rowID: Int64?
   private var values: [StoredValue] = []
   package private(set) var wantsMore = true
 
-  /// Creates a sink. `receive` receives each row, and returns whether the next row is wanted.
+  /// `receive` returns whether the next row is wanted.
   package init(receive: @escaping (StoredRow) -> Bool) { self.receive = receive }
 
   package mutating func beginRow(_ rowID: Int64?) {

@@ -1,9 +1,9 @@
-/// If several tables in the schema have the same root page, chooses the table that owns the rows below this page.
+/// Chooses the owner of a root page that several tables in the schema have.
 package enum RootChoice {
-  /// The maximum number of tables whose declarations are compared with the rows.
+  /// No more tables are compared with the rows.
   private static let maxTables = 4096
 
-  /// The table whose declaration fits the first rows best. If several fit equally well, the first is chosen.
+  /// The table whose declaration fits the first rows best; of several, the first.
   package static func choose(
     _ tables: [Table], encoding: DatabaseHeader.TextEncoding, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Table {
@@ -30,7 +30,6 @@ package enum RootChoice {
     return best
   }
 
-  /// Whether SQLite could have stored a record in the table that `demands` describes.
   private static func allows(
     _ record: RawSpan, _ demands: FieldDemands, _ encoding: DatabaseHeader.TextEncoding,
     _ types: inout RecordTypes
@@ -54,7 +53,7 @@ package enum RootChoice {
     return true
   }
 
-  /// Whether a text has the form of a number. A column of numeric affinity would have stored such a text as a number.
+  /// A column of numeric affinity would have stored such a text as a number.
   private static func isNumber(_ text: RawSpan, _ encoding: DatabaseHeader.TextEncoding) -> Bool {
     var bytes = text.array()
     if encoding != .utf8 {

@@ -3,10 +3,10 @@
 package struct SQLName: Hashable, Comparable, Sendable {
   private let folded: [UInt8]
 
-  /// Creates a name. `text` must have no quotes around it.
+  /// `text` must have no quotes around it.
   package init(_ text: some StringProtocol) { folded = text.utf8.map(Self.folded) }
 
-  /// Whether the name begins with `prefix`. The prefix must be in lower case.
+  /// `prefix` must be in lower case.
   package func hasPrefix(_ prefix: StaticString) -> Bool {
     folded.starts(with: prefix.description.utf8)
   }
@@ -15,7 +15,6 @@ package struct SQLName: Hashable, Comparable, Sendable {
     one.folded.lexicographicallyPrecedes(other.folded)
   }
 
-  /// Whether SQLite treats two names as the same name.
   package static func isSame(_ one: String, _ other: String) -> Bool {
     guard one.utf8.count == other.utf8.count else { return false }
     var rest = other.utf8.makeIterator()

@@ -1,28 +1,26 @@
-/// A token of a CREATE statement, as SQLite's own tokenizer finds it.
+/// A token of a CREATE statement, as SQLite's tokenizer finds it.
 package struct SQLToken: Equatable {
   package enum Kind: Equatable {
     /// A bare word: a keyword or an identifier.
     case word
-    /// An identifier in quotes, brackets or backticks. The text of the token does not include them.
+    /// In quotes, brackets or backticks, which are not part of the token's text.
     case quotedIdentifier
-    /// A string literal. The text of the token does not include the quotes.
+    /// The quotes are not part of the token's text.
     case string
-    /// A number.
     case number
-    /// A BLOB literal `x'…'`. The text of the token contains only the digits.
+    /// `x'…'`. The token's text contains only the digits.
     case blob
-    /// A parameter, which means NULL in the schema: `?1`, `:name`, `@name`, `#name`, `$name`.
+    /// `?1`, `:name`, `@name`, `#name` or `$name`, which means NULL in the schema.
     case parameter
-    /// One character of punctuation.
     case punctuation
   }
 
   package let kind: Kind
   package let text: String
-  /// The range of the token in the UTF-8 bytes of the statement.
+  /// In the UTF-8 bytes of the statement.
   package let range: Range<Int>
 
-  /// Whether the token is the given keyword, regardless of case. A quoted word is never a keyword.
+  /// Case is ignored. A quoted word is never a keyword.
   package func isKeyword(_ keyword: String) -> Bool {
     kind == .word && SQLName.isSame(text, keyword)
   }
@@ -41,13 +39,13 @@ package struct SQLToken: Equatable {
     return isGeneration ? end - 2 : end
   }
 
-  /// The tokens of the statement that SQLite reads from a schema entry. The statement ends at a zero byte. It also ends
-  /// at a semicolon, unless it creates a trigger.
+  /// The statement that SQLite reads from a schema entry ends at a zero byte. It also ends at a semicolon, unless it
+  /// creates a trigger.
   package static func statement(in sql: [UInt8]) -> [SQLToken] {
     all(in: Array(statementBytes(of: sql)))
   }
 
-  /// The bytes of the statement that SQLite reads from a schema entry, without the semicolon.
+  /// The semicolon is left out.
   package static func statementBytes(of sql: [UInt8]) -> ArraySlice<UInt8> {
     let text = sql.prefix { $0 != 0 }
     guard text.contains(UInt8(ascii: ";")) else { return text }
@@ -58,16 +56,15 @@ package struct SQLToken: Equatable {
     return text.prefix(end.range.lowerBound)
   }
 
-  /// Splits a statement into tokens. Comments and white space are dropped. A literal that is not closed ends at the end
-  /// of the text.
+  /// Comments and white space are dropped. A literal that is not closed ends at the end of the text.
   package static func all(in sql: [UInt8]) -> [SQLToken] {
     var tokens: [SQLToken] = []
     var index = 0
 
     func text(_ range: Range<Int>) -> String { String(decoding: sql[range], as: UTF8.self) }
 
-    /// For a quoted token whose opening quote is at `start`: the index after its closing quote, and its content, in
-    /// which doubled quotes are reduced to one.
+    /// For the opening quote at `start`: the index after the closing quote, and the content with doubled quotes reduced
+    /// to one.
     func quoted(from start: Int, close: UInt8) -> (end: Int, content: String) {
       var content: [UInt8] = []
       var position = start + 1
@@ -150,8 +147,7 @@ package struct SQLToken: Equatable {
     return tokens
   }
 
-  /// The index after the end of a parameter that begins at `start`; nil when no parameter begins there (tokenize.c,
-  /// CC_VARNUM, CC_DOLLAR, CC_VARALPHA).
+  /// Nil when no parameter begins at `start` (tokenize.c, CC_VARNUM, CC_DOLLAR, CC_VARALPHA).
   private static func parameterEnd(_ sql: [UInt8], _ start: Int) -> Int? {
     var index = start + 1
     switch sql[start] {
@@ -171,7 +167,7 @@ package struct SQLToken: Equatable {
     byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
   }
 
-  /// Whether `byte`, which comes before a sign, is the exponent mark of a decimal number.
+  /// Whether `byte`, which comes before a sign, is the `e` of a decimal number.
   private static func isExponent(_ byte: UInt8, _ start: Int, _ sql: [UInt8]) -> Bool {
     guard byte | 0x20 == UInt8(ascii: "e") else { return false }
     let isHexadecimal =

@@ -3,7 +3,6 @@
 /// In expressions, queries and trigger bodies, only tokens and parentheses are checked. ``hasUnjudged`` shows whether
 /// the statement contains any of these.
 package struct SchemaGrammar {
-  /// The reason why SQLite cannot accept a statement.
   package struct Defect: Error {
     package let message: String
 
@@ -14,24 +13,22 @@ package struct SchemaGrammar {
 
   private let tokens: [SQLToken]
   private var position = 0
-  /// The columns of the table that have been parsed so far. The type is nil if no type is declared, and "other" if it
-  /// is not a single word.
+  /// The columns parsed so far. The type is nil if no type is declared, and "other" if it is not a single word.
   private var columns: [(name: String, type: String?)] = []
   private var uniqueCount = 0
-  /// The column that is declared with AUTOINCREMENT.
+  /// The column with AUTOINCREMENT.
   private var numbered: (name: String, type: String?)?
-  /// Whether any part of the statement was skipped because it is an expression, a query or a trigger body.
+  /// Whether an expression, a query or a trigger body was skipped.
   package private(set) var hasUnjudged = false
 
   package init(_ tokens: [SQLToken]) { self.tokens = tokens }
 
-  /// Whether a statement begins with CREATE TABLE.
   package static func isTable(_ sql: String) -> Bool {
     let tokens = SQLToken.statement(in: Array(sql.utf8))
     return tokens.count > 1 && tokens[0].isKeyword("CREATE") && tokens[1].isKeyword("TABLE")
   }
 
-  /// Whether SQLite rejects a CREATE TABLE statement because of its words or their order.
+  /// Whether SQLite rejects the statement because of its words or their order.
   package static func refusesTable(_ sql: String) -> Bool {
     let bytes = Array(SQLToken.statementBytes(of: Array(sql.utf8)))
     guard SchemaLexis.defect(in: bytes) == nil else { return true }
@@ -44,7 +41,7 @@ package struct SchemaGrammar {
     }
   }
 
-  /// The words that are names only if they are quoted: SQLite's keywords that SQLite never takes as identifiers.
+  /// The keywords that SQLite never takes as identifiers, unless they are quoted.
   private static let reserved: Set<String> = [
     "ADD", "ALL", "ALTER", "AND", "AS", "AUTOINCREMENT", "BETWEEN", "CASE", "CHECK", "COLLATE",
     "COMMIT", "CONSTRAINT", "CREATE", "DEFAULT", "DEFERRABLE", "DELETE", "DISTINCT", "DROP", "ELSE",
@@ -83,7 +80,7 @@ package struct SchemaGrammar {
     guard take(punctuation: punctuation) else { throw unexpected(punctuation) }
   }
 
-  /// Parses CREATE and the kind of object. TEMP is accepted and ignored: the schema describes only its file.
+  /// TEMP is accepted and ignored: the schema describes only its file.
   private mutating func create(_ what: String) throws(Defect) {
     try expect("CREATE")
     if !take("TEMP") { _ = take("TEMPORARY") }
@@ -104,7 +101,6 @@ package struct SchemaGrammar {
     return token.text
   }
 
-  /// Skips an expression in parentheses.
   private mutating func expression() throws(Defect) {
     try expect(punctuation: "(")
     hasUnjudged = true
@@ -129,11 +125,9 @@ package struct SchemaGrammar {
 
   // MARK: - Tables
 
-  /// The names in a CREATE TABLE statement.
   package struct TableNames {
     package var name: String
     package var columns: [String] = []
-    /// The number of UNIQUE constraints of the table.
     var uniqueCount = 0
   }
 
@@ -193,7 +187,7 @@ package struct SchemaGrammar {
     Self.tableConstraints.contains { current?.isKeyword($0) == true }
   }
 
-  /// Throws if a column has a type that is not allowed in a STRICT table ("STRICT Tables", section 2).
+  /// Throws for a type that is not allowed in a STRICT table ("STRICT Tables", section 2).
   private func judgeStrict() throws(Defect) {
     for column in columns where !Self.strictTypes.contains(SQLName(column.type ?? "")) {
       let type = column.type.map { "the type \($0), which is not allowed there" } ?? "no type"
@@ -295,7 +289,6 @@ package struct SchemaGrammar {
     position += 1
   }
 
-  /// Skips an ON CONFLICT clause, if there is one.
   private mutating func conflict() throws(Defect) {
     guard take("ON") else { return }
     try expect("CONFLICT")
@@ -396,7 +389,7 @@ package struct SchemaGrammar {
 
   // MARK: - Other statements
 
-  /// The names in a CREATE INDEX statement. `columns` contains those parts of the index that are plain columns.
+  /// `columns` contains those parts of the index that are plain columns.
   package struct IndexNames {
     package var name: String
     package var table: String
@@ -425,7 +418,7 @@ package struct SchemaGrammar {
     return index
   }
 
-  /// Parses a part of an index. Returns the name of the column; for an expression, skips it and returns nil.
+  /// Returns nil for an expression, which is skipped.
   private mutating func indexedColumn() throws(Defect) -> String? {
     let start = position
     if let token = current, isName(token) {
@@ -463,7 +456,7 @@ package struct SchemaGrammar {
     return name
   }
 
-  /// Parses a CREATE TRIGGER statement. Returns the name of the trigger, and the name of its table or view.
+  /// Returns the names of the trigger and of its table or view.
   package mutating func trigger() throws(Defect) -> (name: String, table: String) {
     try create("TRIGGER")
     if take("IF") { try expect("NOT", "EXISTS") }

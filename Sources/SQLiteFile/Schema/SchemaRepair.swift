@@ -1,33 +1,31 @@
-/// Repairs flipped bits in entries of the schema.
-///
-/// A single `SchemaRepair` is used for all entries of a file, so that its budget limits the total work: a hostile file
-/// may have any number of wrong entries.
+/// Repairs flipped bits in the schema. One value is used for all entries of a file, so that its budget limits the total
+/// work: a hostile file may have any number of wrong entries.
 package struct SchemaRepair {
-  /// The number of bytes of statements that may still be parsed.
+  /// How many bytes of statements may still be parsed.
   private var budget = 1 << 24
-  /// The number of bytes of statements that may still be parsed in the search for lost commas.
+  /// Like ``budget``, for the search for lost commas.
   private var commaBudget = 1 << 22
   /// For each root page, the number of statements that were compared with the rows below it.
   private var compared: [UInt32: Int] = [:]
 
   package init() {}
 
-  /// The given entries, in the same order, with the entries of tables repaired. An entry is repaired only as far as the
-  /// entry itself shows what SQLite wrote.
+  /// Repairs the entries of tables, and keeps the order. An entry is repaired only as far as the entry itself shows
+  /// what SQLite wrote.
   package mutating func repaired(_ entries: [SchemaEntry]) -> [SchemaEntry] {
     let automatic = Set(
       entries.lazy.filter { $0.type == "index" && $0.sql == nil }.map { SQLName($0.tableName) })
     return entries.map { $0.repaired(automatic, &budget) }
   }
 
-  /// Restores a lost comma of a statement, so that the statement has `count` columns. Returns nil unless there is
-  /// exactly one position at which a comma gives this number of columns.
+  /// Restores a lost comma, so that the statement has `count` columns. Nil unless exactly one position gives this
+  /// number.
   mutating func separated(_ sql: String, columns count: Int) -> String? {
     StatementRepair.separated(sql, columns: count, &commaBudget)
   }
 
-  /// Whether one more statement may be compared with the rows below a root page. The number is limited, because a
-  /// hostile schema may list thousands of tables with the same root page.
+  /// The number of statements that are compared with the rows below a root page is limited, because a hostile schema
+  /// may list thousands of tables with the same root page.
   mutating func mayCompare(root: UInt32) -> Bool {
     compared[root, default: 0] += 1
     return compared[root, default: 0] <= 64
@@ -67,8 +65,8 @@ extension SchemaEntry {
       sql: SQLName.isSame(name, stated) ? statement : StatementRepair.renamed(statement, name))
   }
 
-  /// The name that two of three copies of it agree on, either as a whole or at each character. Nil when all three
-  /// copies differ at some character.
+  /// Two of the three copies must agree, either as a whole or at each character. Nil when all three differ at some
+  /// character.
   private static func majority(of one: String, _ two: String, _ three: String) -> String? {
     if one == two || one == three { return one }
     if two == three || SQLName.isSame(two, three) { return two }
@@ -92,12 +90,12 @@ extension SchemaEntry {
 struct StatementRepair {
   /// The statement with all repairs made so far. U+FFFD stands for bytes that are not valid text.
   private var text: [Unicode.Scalar]
-  /// Whether the schema contains an automatic index for a constraint of the table.
+  /// Whether the schema has an automatic index for a constraint of the table.
   private let hasAutomaticIndex: Bool
 
-  /// The maximum length of a statement that is repaired, in bytes. Each attempt parses the whole statement.
+  /// In bytes. A longer statement is not repaired, because each attempt parses the whole statement.
   private static let maxLength = 1 << 13
-  /// The maximum number of flipped bits that are repaired in a statement.
+  /// More flipped bits in a statement are not repaired.
   private static let maxFlips = 6
 
   /// The statement with the fewest flipped bits corrected that make SQLite accept it. Nil if SQLite accepts the
@@ -147,7 +145,6 @@ struct StatementRepair {
     return found
   }
 
-  /// Replaces the name of the table in a CREATE TABLE statement.
   static func renamed(_ sql: String, _ name: String) -> String {
     let bytes = Array(sql.utf8)
     let tokens = SQLToken.statement(in: bytes)
@@ -172,7 +169,7 @@ struct StatementRepair {
 
   // MARK: - Judging
 
-  /// The number of characters that SQLite reads before it rejects the statement; nil if SQLite accepts the statement.
+  /// The number of characters that SQLite reads before it rejects the statement; nil if it accepts the statement.
   private func progress() -> Int? {
     let bytes = Array(string.utf8)
     let statement = Array(SQLToken.statementBytes(of: bytes))
@@ -224,8 +221,8 @@ struct StatementRepair {
     "STORED", "VIRTUAL", "VARCHAR", "TIMESTAMP", "FLOAT", "BLOB", "DECIMAL", "TEXT", "REAL",
   ].flatMap { [Array($0.unicodeScalars), Array($0.lowercased().unicodeScalars)] }
 
-  /// The edits that may explain why SQLite rejects the statement, with the most likely ones first. They restore a
-  /// keyword, a punctuation mark or space between words, or a character of a name.
+  /// The edits that may explain why SQLite rejects the statement, the most likely first. They restore a keyword, a
+  /// punctuation mark or space between words, or a character of a name.
   private var edits: [Edit] {
     var words: [Edit] = []
     var marks: [Edit] = []
@@ -298,8 +295,7 @@ struct StatementRepair {
     }
   }
 
-  /// Whether one flipped bit turns `original` into `found`. If the top bit is flipped, the character becomes invalid
-  /// and is read as U+FFFD.
+  /// If the top bit is flipped, the character becomes invalid and is read as U+FFFD.
   private static func isFlipped(_ found: Unicode.Scalar, from original: Unicode.Scalar) -> Bool {
     found == "\u{fffd}" || (found.value ^ original.value).nonzeroBitCount == 1
   }

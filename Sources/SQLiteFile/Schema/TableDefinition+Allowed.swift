@@ -16,33 +16,32 @@ extension TableDefinition {
     return refused
   }
 
-  /// Whether SQLite converts numeric text to a number before it stores the text in the column.
+  /// SQLite converts such text to a number before it stores it.
   package func refusesNumericText(inColumn place: Int) -> Bool {
     !isStrict && columns[place].affinity != .text && columns[place].affinity != .blob
   }
 
-  /// Whether every record must have a field for a column: the column forbids NULL, and its default value is NULL. A
-  /// record without the field is older than the column, and the column then has its default value. A default expression
-  /// is assumed not to be NULL.
+  /// True if the column forbids NULL, and its default value is NULL. A record without the field is older than the
+  /// column, and the column then has its default value. A default expression is assumed not to be NULL.
   package func requiresField(ofColumn place: Int) -> Bool {
     rowIDColumn != place && refusedClasses(ofColumn: place).contains(.null)
       && columns[place].defaultValue == .null
   }
 }
 
-/// The constraints that a table's declaration sets on the fields of a record. They are computed once for each table,
-/// because a table may have thousands of columns.
+/// What a table's declaration demands of a record's fields, computed once, because a table may have thousands of
+/// columns.
 package struct FieldDemands: Sendable {
   package struct Field: BitwiseCopyable, Sendable {
     /// The storage classes that SQLite never stores in the field.
     package let refused: StorageClasses
-    /// Whether SQLite converts numeric text to a number before it stores the text in the field.
+    /// SQLite converts such text to a number before it stores it.
     package let refusesNumericText: Bool
-    /// Whether every record must have the field, because without it the column would be NULL although it forbids NULL.
+    /// Whether every record must have the field: without it, the column would be NULL although it forbids NULL.
     package let isRequired: Bool
   }
 
-  /// The constraints in the order of the record's fields; empty for an unknown table.
+  /// In the order of the record's fields; empty for an unknown table.
   package let fields: ContiguousArray<Field>
 
   package init(_ table: TableDefinition) {
@@ -58,7 +57,7 @@ package struct FieldDemands: Sendable {
   /// Creates an empty list of constraints, for an unknown table.
   package init() { fields = [] }
 
-  /// Whether SQLite could have stored a record with these serial types.
+  /// Whether SQLite could have stored a record with these types.
   package func allow(_ types: borrowing RecordTypes) -> Bool {
     if fields.isEmpty { return true }
     let count = types.types.count
@@ -70,8 +69,8 @@ package struct FieldDemands: Sendable {
     return !fields[count...].contains { $0.isRequired }
   }
 
-  /// Whether, in the readable part of a record header, any field has a storage class that SQLite never stores in this
-  /// field. NULL does not count, because a column may have become NOT NULL later.
+  /// Whether a field in the readable part of the record header has a storage class that SQLite never stores in it. NULL
+  /// does not count, because a column may have become NOT NULL later.
   package func contradict(_ record: RawSpan) -> Bool {
     let end = record.byteCount
     guard let header = Varint.read(record, at: 0, end: end) else { return false }

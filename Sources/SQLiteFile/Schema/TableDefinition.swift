@@ -1,4 +1,3 @@
-/// A table, as its CREATE statement declares it.
 package struct TableDefinition: Sendable, Hashable {
   /// How SQLite converts values that are stored in a column ("Datatypes In SQLite", section 3).
   package enum Affinity: String, Sendable, Hashable {
@@ -14,36 +13,30 @@ package struct TableDefinition: Sendable, Hashable {
     case blob
   }
 
-  /// A column.
   package struct Column: Sendable, Hashable {
-    /// Whether SQLite computes the values of a column and, if so, when.
+    /// Whether, and when, SQLite computes the values.
     package enum Generation: String, Sendable, Hashable {
-      /// An ordinary column.
       case none
-      /// SQLite computes the value when it stores the row. The record contains the value.
+      /// SQLite computes the value when it stores the row, so the record contains it.
       case stored
-      /// SQLite computes the value when it reads the row. The record does not contain the value.
+      /// SQLite computes the value when it reads the row, so the record does not contain it.
       case virtual
     }
 
-    /// The name of the column, without quotes.
+    /// Without quotes.
     package let name: String
-    /// The declared type as written; empty when no type is declared.
+    /// As written; empty when no type is declared.
     package let declaredType: String
-    /// The affinity that follows from the declared type.
     package let affinity: Affinity
-    /// The default value, with the affinity applied. It is the value in rows that are older than the column. Nil if the
-    /// default is an expression that would have to be computed.
+    /// The value in rows that are older than the column, with the affinity applied. Nil if the default is an expression
+    /// that would have to be computed.
     package let defaultValue: StoredValue?
-    /// The collating sequence; BINARY when the declaration names none.
+    /// BINARY when the declaration names none.
     package let collation: String
-    /// Whether SQLite computes the column's values and, if so, when.
     package let generation: Generation
-    /// Whether the column is declared NOT NULL.
     package let isNotNull: Bool
   }
 
-  /// A part of a key: a column, its collation and its sort order.
   package struct KeyPart: Sendable, Hashable {
     package var column: Int
     package var collation: String
@@ -55,7 +48,7 @@ package struct TableDefinition: Sendable, Hashable {
       self.isDescending = isDescending
     }
 
-    /// The column and the collation. An index stores parts that are equal in both only once.
+    /// An index stores parts with equal column and collation only once.
     package struct Stored: Hashable {
       let column: Int
       let collation: SQLName
@@ -63,48 +56,48 @@ package struct TableDefinition: Sendable, Hashable {
     package var stored: Stored { Stored(column: column, collation: SQLName(collation)) }
   }
 
-  /// An index that SQLite creates automatically for a constraint.
+  /// Created by SQLite for a constraint.
   package struct AutomaticIndex: Sendable, Hashable {
-    /// The number at the end of the index's name, for example 1 in `sqlite_autoindex_T_1`.
+    /// For example 1 in `sqlite_autoindex_T_1`.
     package var number: Int
     package var parts: [KeyPart]
   }
 
-  /// The columns in the order in which they are declared.
+  /// In the order in which they are declared.
   package let columns: [Column]
-  /// The index of the column that is an alias for the row id; nil when no column is.
+  /// The alias for the row id; nil when no column is.
   package let rowIDColumn: Int?
-  /// The indexes of the primary key's columns, in the order of the key; empty when no primary key is declared.
+  /// The indexes of the columns, in the order of the key; empty when no primary key is declared.
   package let primaryKey: [Int]
-  /// The columns of ``primaryKey`` as a set, for fast lookup: a hostile key can have hundreds of thousands.
+  /// The columns of ``primaryKey``, for fast lookup: a hostile key can have hundreds of thousands.
   let keyColumns: Set<Int>
-  /// Whether the rows are stored in the b-tree of the primary key (WITHOUT ROWID).
+  /// The rows of such a table are stored in the b-tree of the primary key.
   package let isWithoutRowID: Bool
-  /// Whether the table is STRICT, so that SQLite enforces the declared types.
+  /// SQLite enforces the declared types.
   package let isStrict: Bool
-  /// Whether row ids are never reused ("SQLite Autoincrement").
+  /// Row ids are never reused ("SQLite Autoincrement").
   package let isAutoincrement: Bool
   /// The parts of the primary key, each listed once.
   package let keyParts: [KeyPart]
-  /// The indexes that SQLite creates for constraints; nil when a constraint could not be understood.
+  /// Nil when a constraint could not be understood.
   package let automaticIndexes: [AutomaticIndex]?
-  /// Whether the table has CHECK constraints, which restrict the values further.
+  /// CHECK constraints restrict the values further.
   package let hasChecks: Bool
 
-  /// The index of the column with the given name; nil when no column has it.
+  /// Nil when no column has the name.
   package func place(of name: String) -> Int? {
     columns.firstIndex { SQLName.isSame($0.name, name) }
   }
 
-  /// The indexes of the columns in the order in which a record stores them. In a WITHOUT ROWID table, the primary key
-  /// comes first (file format, section 2.4 "Representation Of SQL Tables"). Virtual columns are left out.
+  /// The order in which a record stores the columns. In a WITHOUT ROWID table, the primary key comes first (file
+  /// format, section 2.4 "Representation Of SQL Tables"). Virtual columns are left out.
   package var storedOrder: [Int] {
     let stored = columns.indices.filter { columns[$0].generation != .virtual }
     guard isWithoutRowID else { return stored }
     return primaryKey + stored.filter { !keyColumns.contains($0) }
   }
 
-  /// Reads a CREATE TABLE statement. The result is nil when the statement is of another kind or declares no columns.
+  /// Nil when the statement is of another kind or declares no columns.
   package init?(sql: String) {
     // If a quote is not closed, the columns after it are lost. If a zero byte in a quoted name ends the statement, the
     // closing quote comes after this byte.
@@ -165,7 +158,7 @@ extension TableDefinition.Affinity {
     }
   }
 
-  /// Converts a literal to the value that a column with this affinity stores ("Datatypes In SQLite", section 3).
+  /// The value that a column with this affinity stores ("Datatypes In SQLite", section 3).
   package func applied(to value: StoredValue) -> StoredValue {
     switch (self, value) {
     case (.text, .integer(let number)):
@@ -194,8 +187,7 @@ extension TableDefinition.Affinity {
 
 /// Recognises numbers in text in the way SQLite does when it converts text.
 package enum SQLNumber {
-  /// The number that a text represents. The text must be a decimal number, optionally with white space around it; nil
-  /// for other text.
+  /// Nil unless the text is a decimal number, optionally with white space around it.
   package static func value(of text: [UInt8]) -> StoredValue? {
     var rest = text[...]
     while let last = rest.last, isSpace(last) { rest.removeLast() }

@@ -1,14 +1,13 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// A group of leaves that belong to one b-tree, or to the remains of one b-tree. It keeps only a sample of their page
-  /// numbers.
+  /// Leaves that belong to one b-tree, or to the remains of one. Only a sample of their page numbers is kept.
   struct Group {
     private(set) var sample: [UInt32] = []
     private var pageCount = 0
 
-    /// Counts a leaf of the b-tree. The sample gets the page numbers of the first 12 leaves and, after these, of the
-    /// 16th, the 32nd, the 64th leaf and so on. So the sample is spread over the whole b-tree.
+    /// The sample gets the first 12 leaves and then the 16th, the 32nd, the 64th and so on, so that it is spread over
+    /// the whole b-tree.
     mutating func add(_ page: UInt32) {
       pageCount += 1
       if sample.count < DamagedDatabase.sampleCount || pageCount.nonzeroBitCount == 1 {
@@ -17,23 +16,21 @@ extension DamagedDatabase {
     }
   }
 
-  /// The maximum number of steps on the way from a page up to its root page. SQLite itself allows a depth of 20
-  /// (BTCURSOR_MAX_DEPTH).
+  /// The maximum number of steps from a page up to its root page. SQLite allows a depth of 20 (BTCURSOR_MAX_DEPTH).
   private static let maxDepth = 24
   private static let sampleCount = 12
   private static let maxCompared = 512
-  /// Two limits: the maximum number of undecided b-trees that are compared with indexes, and the maximum number of
-  /// tables that the rows of one undecided b-tree may fit.
+  /// The maximum number of undecided b-trees that are compared with indexes, and of tables that the rows of one of them
+  /// may fit.
   private static let maxAlike = 64
-  /// The maximum number of tables in a cycle of tables that have exchanged their root pages, not counting the first
-  /// table. Longer cycles are not recognised.
+  /// The maximum number of tables, besides the first, in a cycle of tables that have exchanged their root pages. Longer
+  /// cycles are not recognised.
   private static let maxExchanged = 8
   /// The maximum number of b-trees without a known table that are assigned to tables by their row ids.
   private static let maxTrees = 1 << 14
 
-  /// Follows the parents of a page upwards. Returns the root page that is reached; if none is reached, the last page of
-  /// the way up. The attribution is `.pointerMap` if at least one parent on the way is known only from the pointer map.
-  /// Otherwise it is `.root`.
+  /// Follows the parents of a page up to its root page. If no root page is reached, returns the last page on the way.
+  /// The attribution is `.pointerMap` if a parent on the way is known only from the pointer map, otherwise `.root`.
   ///
   /// `roots`: the table of each known root page.
   func root(of page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> (
@@ -66,9 +63,9 @@ extension DamagedDatabase {
     return (current, attribution)
   }
 
-  /// Assigns each live leaf, and each page of a WITHOUT ROWID table, to a table. The root page decides; where it does
-  /// not, the rows, an index or the row ids decide. Sets ``roots``, ``owners`` and the owners in the census. Adds a
-  /// finding wherever the schema is contradicted.
+  /// Assigns each live leaf, and each page of a WITHOUT ROWID table, to a table: by the root page, otherwise by the
+  /// rows, an index or the row ids. Sets ``roots``, ``owners`` and the owners in the census. Adds a finding wherever
+  /// the schema is contradicted.
   func attribute() throws(SQLiteFileError) {
     census.forgetOwners()
     narrowed = narrowedByKeys
@@ -243,7 +240,7 @@ extension DamagedDatabase {
     return least > floor && bytes.uint32(at: 8) == page
   }
 
-  /// The index, in ``tables``, of the table that an interior page belongs to; nil if that table is not known.
+  /// An index into ``tables``; nil if the table is not known.
   func owner(ofInterior page: UInt32) throws(SQLiteFileError) -> Int? {
     let root = try root(of: page, roots).page
     return owners[root] ?? roots[root]
@@ -300,10 +297,10 @@ extension DamagedDatabase {
     return try !isRuinedInterior(page)
   }
 
-  /// Whether a page that cannot be read as a b-tree page was an interior page of a table. The header of the page may
-  /// prove this. Otherwise the page must end with a cell that names a child page, and one of two facts must confirm the
-  /// cell: the pointer map gives this page as the parent of the child, or the child is a table page without any known
-  /// parent. Rows on an interior page are left over from an earlier use of the page.
+  /// Whether a page that cannot be read as a b-tree page was an interior page of a table. The header may prove it.
+  /// Otherwise the page must end with a cell that names a child page, and the pointer map must give this page as the
+  /// child's parent, or the child must be a table page without a known parent. Rows on an interior page are left over
+  /// from an earlier use.
   private func isRuinedInterior(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     var buffer = ContiguousArray<UInt8>()
     guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
@@ -340,8 +337,7 @@ extension DamagedDatabase {
     return false
   }
 
-  /// Whether a page has the header and the cell pointers of an interior page of a table. The cells themselves are not
-  /// read.
+  /// Checks the header and the cell pointers, not the cells.
   private func isInteriorByHeader(_ page: RawSpan, _ number: UInt32) -> Bool {
     let count = Int(page.uint16(at: 3))
     let right = page.uint32(at: 8)
@@ -355,7 +351,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// How well the rows of a b-tree, whether the b-tree is complete or only its remains, match the expected tables.
+  /// How well the rows of a b-tree, or of its remains, match the expected tables.
   private struct TableMatch {
     /// The number of rows that were compared.
     var rows = 0
@@ -427,10 +423,10 @@ extension DamagedDatabase {
     return match
   }
 
-  /// Whether a b-tree belongs to `table`, although the schema assigns it to the table `named`. There are three such
-  /// cases: the schema names the same root page for both tables; the root page of `table` is unusable, and `named`
-  /// could hold fewer than half of the rows; or tables have exchanged their root pages in a cycle. In SQLite any column
-  /// can hold anything, so the schema is not overruled merely because the rows look like rows of `table`.
+  /// Whether a b-tree belongs to `table`, although the schema assigns it to the table `named`. In SQLite any column can
+  /// hold anything, so rows that look like rows of `table` are not enough. One of three facts must be added: the schema
+  /// names the same root page for both tables; the root page of `table` is unusable, and `named` could hold fewer than
+  /// half of the rows; or tables have exchanged their root pages in a cycle.
   private func owns(
     _ table: Int, _ root: UInt32, of named: Int, _ match: TableMatch, _ roots: [UInt32: Int],
     _ matches: [UInt32: TableMatch]
@@ -455,8 +451,8 @@ extension DamagedDatabase {
     return false
   }
 
-  /// Widens the shape of each table so that unusual rows of the table fit: rows that were stored before a column was
-  /// added, and rows with values of a storage class that the declaration does not suggest.
+  /// Widens the shape of each table to fit its unusual rows: those that were stored before a column was added, and
+  /// those with a storage class that the declaration does not suggest.
   ///
   /// `strictly`: whether to skip leaves on which no row fits the table.
   private func learn(
@@ -501,7 +497,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// For each table in `compared`, adds to `fits` the number of cells that look like rows of that table.
+  /// For each table in `compared`, adds to `fits` the number of cells that look like its rows.
   ///
   /// - Returns: the number of cells that are valid rows of any table.
   func tally(
@@ -523,16 +519,13 @@ extension DamagedDatabase {
     return rows
   }
 
-  /// Whether the rows of a table are stored in a table b-tree. Those of a WITHOUT ROWID table are stored in an index
-  /// b-tree.
   func hasRowIDs(_ table: Int) -> Bool { !tables[table].definition.isWithoutRowID }
 
   private func weight(_ table: Int, _ fits: [Int]) -> Int {
     fits[table] * 4 + shapes[table].weight
   }
 
-  /// Reads the serial types of a cell's record into `types`. Returns false if the record header is not valid, or if it
-  /// contradicts the payload length.
+  /// Reads the record header; false if it is not valid or contradicts the payload length.
   func parse(_ cell: LeafCell, _ page: RawSpan, _ types: inout RecordTypes) -> Bool {
     types.read(cell, page)
   }

@@ -1,16 +1,16 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Limits on the comparison of pages without a header. `maxTornTables`: such pages are not compared at all if more
-  /// than 64 tables have an incomplete b-tree. `maxHeaderless`: the maximum number of such pages that are compared.
+  /// `maxTornTables`: pages without a header are not compared at all if more tables have an incomplete b-tree.
+  /// `maxHeaderless`: the maximum number of such pages that are compared.
   private static let maxTornTables = 64
   private static let maxHeaderless = 1 << 10
 
-  /// Finds the tables of orphan leaves that have lost their first sector. A leaf fits a table under two conditions:
-  /// cells that read as rows of the table fill the leaf to its end, and the b-tree of the table lacks the row ids of
-  /// these cells. A leaf that fits several tables is not assigned.
+  /// Finds the tables of orphan leaves that have lost their first sector. Cells that read as rows of the table must
+  /// fill the leaf to its end, and the table's b-tree must lack their row ids. A leaf that fits several tables is not
+  /// assigned.
   ///
-  /// Does nothing in a file with a pointer map, because the pointer map says what such pages are.
+  /// Does nothing if there is a pointer map, because it says what such pages are.
   func claimHeaderless() throws(SQLiteFileError) {
     guard !map.isPresent else { return }
     let torn = tables.indices.filter { table in
@@ -47,9 +47,9 @@ extension DamagedDatabase {
     }
   }
 
-  /// The range of row ids of the cells on a page without a header, if the cells are read as rows of `table`. Nil in any
-  /// of these cases: the last cell does not end at the end of the page; a row id is unknown; all payloads together have
-  /// fewer than 16 bytes; the table has at most two fields.
+  /// The range of row ids on a page without a header, if its cells are read as rows of `table`. Nil if the last cell
+  /// does not end at the end of the page, a row id is unknown, all payloads together have fewer than 16 bytes, or the
+  /// table has at most two fields.
   private func rowIDs(toTheEndOf page: RawSpan, _ number: UInt32, as table: Int)
     -> ClosedRange<Int64>?
   {
@@ -64,7 +64,6 @@ extension DamagedDatabase {
     return least...most
   }
 
-  /// For each table in `wanted`, the ranges of row ids on the live leaves of that table.
   private func liveRowIDs(of wanted: [Int]) throws(SQLiteFileError) -> [Int: RowIDRanges] {
     var ranges: [Int: [ClosedRange<Int64>]] = [:]
     for table in wanted { ranges[table] = [] }

@@ -5,11 +5,10 @@ extension DamagedDatabase {
   /// The maximum number of indexes that ``tellOfForeignIndexes()`` looks at.
   private static let maxIndexes = 1_000
 
-  /// The result of comparing entries of a table's indexes with the rows of a b-tree.
   private struct Agreement {
     /// The number of index entries whose row id exists in the b-tree.
     var trials = 0
-    /// The number of index entries whose row id exists in the b-tree, in a row with the value that the entry has.
+    /// The number of index entries whose row in the b-tree has their value.
     var agreeing = 0
 
     var isFull: Bool { trials > 0 && agreeing == trials }
@@ -17,13 +16,13 @@ extension DamagedDatabase {
   }
 
   /// Uses indexes to find the table of each b-tree whose rows fit several tables. An index pairs values of its table
-  /// with row ids. So it shows which b-tree holds the rows of this table, whatever root page the schema names.
+  /// with row ids, so it shows which b-tree holds the table's rows, whatever root page the schema names.
   ///
   /// Small numbers agree by chance. So a b-tree that the schema assigns to table A is assigned to table B only if an
-  /// index of B agrees with this b-tree and contradicts the b-tree that the schema assigns to B.
+  /// index of B agrees with it and contradicts the b-tree that the schema assigns to B.
   ///
-  /// `alike`: the possible tables of each undecided b-tree, by root page. Returns: by root page, the table of each
-  /// b-tree that indexes assign to a table other than the schema does. B-trees that no index decides are left out.
+  /// `alike`: the possible tables of each undecided b-tree, by root page.
+  /// - Returns: by root page, the table of each b-tree for which indexes contradict the schema.
   func judgedByIndexes(_ alike: [UInt32: [Int]], _ roots: [UInt32: Int]) throws(SQLiteFileError)
     -> [UInt32: Int]
   {
@@ -64,10 +63,9 @@ extension DamagedDatabase {
     return found
   }
 
-  /// Adds a finding for each index if none of its checked entries matches a row of the indexed table. Does nothing in a
-  /// file without WITHOUT ROWID tables. Rows of a WITHOUT ROWID table look like index entries, so pages of such a table
-  /// and of an index may change places unnoticed. Only a comparison of the index with the rows of the indexed table
-  /// shows the exchange.
+  /// Adds a finding for each index of which no checked entry matches a row of its table. Only a file with WITHOUT ROWID
+  /// tables is searched: their rows look like index entries, so pages of such a table and of an index may change places
+  /// unnoticed.
   func tellOfForeignIndexes() throws(SQLiteFileError) {
     guard tables.contains(where: { $0.definition.isWithoutRowID }) else { return }
     let indexes = schemaEntries.lazy.filter { $0.type == "index" && $0.rootPage > 1 }
@@ -96,7 +94,6 @@ extension DamagedDatabase {
     }
   }
 
-  /// The number of the table's column that is the first column of an index; nil if ``columns(of:_:)`` returns nil.
   private func firstColumn(of index: SchemaEntry, _ table: Int) -> Int? {
     columns(of: index, table)?.first
   }
@@ -119,8 +116,8 @@ extension DamagedDatabase {
     return known.count == columns.count ? known : nil
   }
 
-  /// The first value and the row id of each of up to 32 entries on the leftmost leaf of an index. Empty if that leaf
-  /// cannot be read. Entries that continue on overflow pages are left out.
+  /// The first value and the row id of up to 32 entries on the leftmost leaf of an index, without those that continue
+  /// on overflow pages. Empty if the leaf cannot be read.
   private func entries(ofIndex root: UInt32) throws(SQLiteFileError) -> [(
     value: StoredValue, rowID: Int64
   )] {
@@ -146,14 +143,12 @@ extension DamagedDatabase {
     return found
   }
 
-  /// Whether a value in a row and a value in an index are the same. The two values may differ in storage class: a whole
-  /// number in a REAL column is an integer in the index and a real in the row.
+  /// A whole number in a REAL column is an integer in the index and a real in the row.
   private static func isSame(_ row: StoredValue, _ index: StoredValue) -> Bool {
     if case .real(let real) = row, case .integer(let whole) = index { return real == Double(whole) }
     return row == index
   }
 
-  /// The result of looking up a row id in a b-tree.
   private enum Found {
     case value(StoredValue)
     /// The row continues on overflow pages, so its value is not read.
@@ -161,7 +156,6 @@ extension DamagedDatabase {
     case noRow
   }
 
-  /// The value of a column in the row with the given row id, looked up in the b-tree with the root page `root`.
   private func value(_ column: Int, _ rowID: Int64, in root: UInt32, _ table: Int)
     throws(SQLiteFileError) -> Found
   {

@@ -2,31 +2,28 @@ import SQLiteFile
 
 /// The entries of all indexes of one table.
 private struct IndexEntries {
-  /// An index entry: a row id, and a hash of the values that the row with this row id should hold.
+  /// A row id, and a hash of the indexed values that its row should hold.
   struct Entry {
     let rowID: Int64
-    /// A hash of the indexed values.
     let hash: UInt64
-    /// The number of the index page that has the entry, counted in reading order.
+    /// The index page that has the entry, counted in reading order.
     let page: Int32
-    /// The number of the index, counted in reading order.
+    /// The index, counted in reading order.
     let index: Int32
   }
 
-  /// The maximum number of entries that are kept for one table. So many entries take 24 MiB.
+  /// The maximum number of entries for one table; they take 24 MiB.
   static let maxEntries = 1 << 20
   /// The maximum number of indexes that are read for one table.
   static let maxIndexes = 16
 
-  /// The entries of all indexes of the table. They are sorted by row id as soon as all of them have been read.
+  /// The entries, which are sorted by row id once all indexes have been read.
   var entries: [Entry] = []
   /// For each index, the fields of a row that the index stores, in the index's column order; -1 stands for the row id.
   var fields: [[Int]] = []
-  /// For each index page, whether its entries contradict most of the rows that they name. Such an index page is itself
-  /// misplaced.
+  /// For each index page, whether its entries contradict most of their rows. Then the index page itself is misplaced.
   var isRefuted: [Bool] = []
 
-  /// The entries with the given row id; at most as many as there are indexes.
   func entries(of rowID: Int64) -> ArraySlice<Entry> {
     let first = entries.firstPlace { $0.rowID >= rowID }
     var end = first
@@ -37,9 +34,9 @@ private struct IndexEntries {
 }
 
 extension DamagedDatabase {
-  /// Finds leaves with rows that the indexes of the leaf's table mostly contradict, and marks these leaves as stale.
-  /// Such a leaf has replaced the table's own leaf with the same row ids: it comes from another store of the same app,
-  /// or from an earlier state of this store.
+  /// Finds leaves whose rows the indexes of the table mostly contradict, and marks them as stale. Such a leaf has
+  /// replaced the table's own leaf with the same row ids: it comes from another store of the same app, or from an
+  /// earlier state of this one.
   ///
   /// Does nothing in a file without damaged or misplaced pages. Values that continue on overflow pages are not
   /// compared. A table is skipped if its indexes together have more than a million entries.
@@ -125,8 +122,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Appends all entries of an index to `known`. Returns false if `known` would get more than
-  /// ``IndexEntries/maxEntries`` entries.
+  /// Returns false if `known` would get more than ``IndexEntries/maxEntries`` entries.
   private func readEntries(
     _ root: UInt32, _ known: inout IndexEntries, _ met: inout PageSet
   ) throws(SQLiteFileError) -> Bool {
@@ -151,9 +147,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Compares each row of a leaf with the index entries that have its row id. Returns the number of rows that all their
-  /// entries confirm, and the number of rows that at least one entry contradicts. Entries on refuted index pages do not
-  /// count, but `hear` is called with every compared entry, including those.
+  /// Compares each row of a leaf with the index entries of its row id, and counts the rows that all entries confirm and
+  /// those that at least one contradicts. Entries on refuted index pages do not count; `hear` is called with them too.
   private func compare(
     _ page: UInt32, _ table: Int, _ known: IndexEntries,
     _ hear: (IndexEntries.Entry, _ agrees: Bool) -> Void
@@ -223,7 +218,7 @@ extension DamagedDatabase {
     return hash
   }
 
-  /// The integer in a field; nil if the field holds no integer or is not completely on the page.
+  /// Nil if the field holds no integer or is not completely on the page.
   private static func integer(
     _ field: Int, _ types: borrowing RecordTypes, _ page: RawSpan, _ cell: LeafCell
   ) -> Int64? {
@@ -238,7 +233,7 @@ extension DamagedDatabase {
     type >= 8 ? Int64(type - 8) : RecordDecoder.integer(page, range.lowerBound, range.count)
   }
 
-  /// The byte range of a field on its page; nil when the field is not completely on the page.
+  /// Nil when the field is not completely on the page.
   private static func range(
     of field: Int, _ types: borrowing RecordTypes, _ page: RawSpan, _ cell: LeafCell
   ) -> Range<Int>? {

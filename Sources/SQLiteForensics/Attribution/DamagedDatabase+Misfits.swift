@@ -1,11 +1,10 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// How well the rows of a leaf fit a table.
   private enum Fit {
     /// At least one row of the leaf looks like a row of the table.
     case own
-    /// The rows prove nothing: either no row can be read, or there is only one row, which the table could hold.
+    /// No row can be read, or there is only one row, which the table could hold.
     case unknown
     /// No row of the leaf can be a row of the table: each has too many fields, or has values that SQLite never stores
     /// in the columns of the table.
@@ -14,22 +13,20 @@ extension DamagedDatabase {
     case odd
   }
 
-  /// Two limits: the maximum number of orphan leaves that are examined, and the maximum number of leaves with an odd
-  /// first row that are examined.
+  /// The maximum number of orphan leaves that are examined, and of leaves with an odd first row.
   private static let maxOrphans = 64
   /// The maximum number of b-trees that are compared with orphan leaves.
   private static let maxRoots = 64
   /// The maximum number of leaves of one b-tree that are checked for an exchange with leaves of another b-tree.
   private static let maxExchanged = 4
 
-  /// Finds leaves that do not belong to the table of their b-tree, although the keys that lead to these leaves match
-  /// the row ids on them. Returns each such leaf with the root page of the b-tree.
+  /// Finds leaves that do not belong to the table of their b-tree, although their row ids match the keys that lead to
+  /// them. Returns each with the root page of the b-tree.
   ///
-  /// In SQLite any column can hold anything. So rows that merely look odd show that a leaf is misplaced only if other
-  /// pages of the file are misplaced too. If no other page is misplaced, two facts must come together. First, the leaf
-  /// has only rows with more fields than the table has columns, or with values that SQLite never stores in these
-  /// columns. Second, rows of the table are found on other leaves: on leaves of the same b-tree, on orphans, or on a
-  /// leaf of another table, with which the leaf has changed places.
+  /// In SQLite any column can hold anything, so rows that merely look odd count only if other pages of the file are
+  /// misplaced too. Otherwise two facts must come together. First, the leaf has only rows with too many fields, or with
+  /// values that SQLite never stores in these columns. Second, rows of the table are found on another leaf: of the same
+  /// b-tree, an orphan, or a leaf of another table that has changed places with this one.
   ///
   /// `roots`: the table of each root page.
   func misfits(_ roots: [UInt32: Int]) throws(SQLiteFileError) -> [(page: UInt32, root: UInt32)] {
@@ -97,8 +94,8 @@ extension DamagedDatabase {
     return isCertain ? sure + odd : []
   }
 
-  /// Looks in `leaves` for leaves with rows of any of the given tables. Adds each leaf that is found to ``exchanged``,
-  /// together with all pages in `others`, because the leaf may have changed places with any of these pages.
+  /// Looks in `leaves` for rows of any of the given tables. Adds each leaf that has some to ``exchanged``, and all
+  /// pages in `others`, because the leaf may have changed places with any of them.
   private func noteExchange(
     of leaves: some Sequence<UInt32>, with others: [UInt32], _ tables: [Int]
   ) throws(SQLiteFileError) {
@@ -110,8 +107,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether the first row of a leaf looks like a row of a table. Also true if the first row cannot be read. This check
-  /// is cheap and most leaves pass it, so it comes before all other checks.
+  /// Whether the first row of a leaf looks like a row of a table, or cannot be read. This check is cheap and most
+  /// leaves pass it, so it comes before all other checks.
   private static func beginsAs(
     _ shape: RowShape, _ page: UInt32, _ usable: Int, _ types: inout RecordTypes,
     _ reader: inout PageReader
@@ -131,13 +128,10 @@ extension DamagedDatabase {
     return shape.fits(types)
   }
 
-  /// Whether at least one row of a leaf looks like a row of a table.
   func holdsRows(of table: Int, _ page: UInt32) throws(SQLiteFileError) -> Bool {
     try fit(of: page, table) == .own
   }
 
-  /// Whether a leaf may belong to a table: either at least one of its rows looks like a row of the table, or its rows
-  /// prove nothing.
   func mayHoldRows(of table: Int, _ page: UInt32) throws(SQLiteFileError) -> Bool {
     let fit = try fit(of: page, table)
     return fit == .own || fit == .unknown

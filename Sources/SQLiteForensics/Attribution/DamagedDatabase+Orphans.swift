@@ -4,23 +4,21 @@ extension DamagedDatabase {
   /// A leaf that may belong to a b-tree that lacks leaves.
   private struct Candidate {
     let page: UInt32
-    /// The range of the leaf's row ids. Its two bounds are not proven: the first row id may be too low, and the last
-    /// row id may be too high.
+    /// The range of the leaf's row ids. Its bounds are not proven: the first may be too low, the last too high.
     let rowIDs: ClosedRange<Int64>
-    /// The range of the leaf's row ids without the first and the last row id. If the leaf has at most two rows, this is
-    /// the whole range.
+    /// ``rowIDs`` without the first and the last row id, or all of them if the leaf has at most two rows.
     let inner: ClosedRange<Int64>
-    /// The strength of the evidence that the leaf belongs to the b-tree. It is a sum over the kinds of evidence; a kind
-    /// that is trusted more adds a greater number.
+    /// The strength of the evidence that the leaf belongs to the b-tree: a sum, in which trusted kinds of evidence
+    /// weigh more.
     let rank: Int
-    /// The number of leaves, including this leaf, that have row ids in the range of this leaf.
+    /// The number of leaves with row ids in the range of this leaf, including itself.
     var rivalCount = 0
-    /// The number of bounds of this leaf's range, 0 to 2, that adjoin the row ids of another leaf.
+    /// The number of bounds of this leaf's range, 0 to 2, that adjoin another leaf's row ids.
     var joinCount = 0
 
-    /// Whether this leaf is kept rather than `other`, if both have some of the same row ids. A leaf from another store
-    /// overlaps several leaves and adjoins none. If the leaves are two states of one leaf, the state with fewer row ids
-    /// is newer, because rows have been deleted from it.
+    /// Whether to keep this leaf rather than `other`, with which it shares row ids. A leaf from another store overlaps
+    /// several leaves and adjoins none. Of two states of one leaf, the one with fewer row ids is newer, because rows
+    /// have been deleted from it.
     func isBetter(than other: Candidate) -> Bool {
       if rank != other.rank { return rank > other.rank }
       if rivalCount != other.rivalCount { return rivalCount < other.rivalCount }
@@ -34,8 +32,8 @@ extension DamagedDatabase {
   /// The maximum number of leaves of one table that are compared with each other.
   private static let maxCompared = 1 << 19
 
-  /// Marks leaves that no walk of a b-tree has reached as stale, if the b-tree of their table is complete or if other
-  /// pages have their row ids. ``WalkedTree`` describes which evidence outweighs which.
+  /// Marks leaves that no walk of a b-tree has reached as stale, if their table's b-tree is complete or if other pages
+  /// have their row ids. ``WalkedTree`` describes which evidence outweighs which.
   ///
   /// `unmatched`: the topmost pages of the b-trees whose rows match no table.
   func judgeOrphans(unmatched: Set<UInt32>) throws(SQLiteFileError) {
@@ -133,16 +131,15 @@ extension DamagedDatabase {
     for page in stale { census.setStale(page) }
   }
 
-  /// Whether an unreached page belongs to something other than the b-tree of a table: an index or an overflow chain
-  /// leads to the page, or a b-tree expects a different page at this page number.
+  /// Whether something other than a table's b-tree needs this page number: an index or an overflow chain leads to it,
+  /// or a b-tree expects a different page there.
   private func isClaimed(_ page: UInt32) -> Bool {
     let parent = census.parent(page)
     return census.followed.contains(page) || census.rejected.contains(page)
       || (census.reached.contains(parent) && parent != 0)
   }
 
-  /// Whether the page at the leaf's page number should be a page of another kind, according to an index, an overflow
-  /// chain or the pointer map.
+  /// Whether an index, an overflow chain or the pointer map wants a page of another kind at the leaf's page number.
   private func isOthers(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     if census.followed.contains(page) { return true }
     let kind = try map.entry(of: page, &reader)?.kind
@@ -154,8 +151,8 @@ extension DamagedDatabase {
     return children.count { census.kind($0.page).isIndex } * 2 > children.count
   }
 
-  /// The leaves among `pages` that are stale: for example, because the table's b-tree has no room for the row ids of a
-  /// leaf, or because another leaf with better evidence has these row ids.
+  /// The leaves among `pages` that are stale: for example, because the b-tree has no room for their row ids, or because
+  /// a leaf with better evidence has them.
   ///
   /// `mayBeElsewhere`: whether a misplaced leaf may belong to the b-tree.
   private func staleLeaves(
@@ -230,9 +227,9 @@ extension DamagedDatabase {
       by: rowIDs, step: step, isEmptied: free * reading.cells.count > taken)
   }
 
-  /// The pages of the candidates that are stale. Of leaves with overlapping ranges of row ids, only the leaf with the
-  /// best evidence is kept. If a leaf shares only its first or its last row id with another leaf, it keeps its
-  /// remaining rows; ``narrowed`` then excludes the shared row id.
+  /// The pages of the candidates that are stale. Of leaves with overlapping row ids, the one with the best evidence is
+  /// kept. A leaf that shares only its first or last row id with another keeps its remaining rows; ``narrowed`` then
+  /// excludes the shared row id.
   ///
   /// `own`: the ranges of row ids of the leaves that the b-tree leads to.
   private func worseCandidates(_ candidates: inout [Candidate], beside own: [ClosedRange<Int64>])

@@ -1,7 +1,7 @@
 import SQLiteFile
 
-/// Identifies a schema entry by its root page and the bytes of its texts. The texts are not compared as strings,
-/// because Swift's `==` also treats differently composed characters as equal, and SQLite does not.
+/// A root page and the bytes of an entry's texts. Swift's `==` takes differently composed characters for equal; SQLite
+/// does not.
 private struct EntryKey: Hashable {
   let rootPage: UInt32
   let texts: [[UInt8]]
@@ -13,9 +13,8 @@ private struct EntryKey: Hashable {
 }
 
 extension DamagedDatabase {
-  /// Reads the entries of the schema table: from page 1 and the leaves below page 1 if these pages are sound, otherwise
-  /// from any leaf that looks like a leaf of the schema table. Sets ``isSchemaWhole``, and adds a finding if entries
-  /// are missing.
+  /// Reads the entries of the schema table: from its b-tree if that is sound, otherwise from any leaf that looks like
+  /// one of its leaves. Sets ``isSchemaWhole``, and adds a finding if entries are missing.
   func readSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     var entries: [SchemaEntry] = []
     var rowReader = RowReader(self)
@@ -104,7 +103,7 @@ extension DamagedDatabase {
     return entries
   }
 
-  /// Whether the values of a schema row name a table that the ordinary reader does not know.
+  /// Whether a schema row names a table that the ordinary reader does not know.
   private func isUnknownTable(_ values: [StoredValue]) -> Bool {
     guard values.count == 5, values[0] == .text(StoredText("table")),
       case .text(let name) = values[1]
@@ -112,8 +111,7 @@ extension DamagedDatabase {
     return plain?.schema.table(named: name.string) == nil
   }
 
-  /// The leaves of the schema's b-tree in ascending order of page numbers; nil if page 1 or any page below it is
-  /// damaged.
+  /// The leaves of the schema's b-tree in ascending order; nil if page 1 or any page below it is damaged.
   private func soundSchemaLeaves() throws(SQLiteFileError) -> [UInt32]? {
     var buffer = ContiguousArray<UInt8>()
     var reading = newReading()
@@ -140,11 +138,10 @@ extension DamagedDatabase {
     return leaves.sorted()
   }
 
-  /// The maximum number of pages of the schema's b-tree; a schema with more pages is treated as damaged.
+  /// A schema with more pages than this is treated as damaged.
   private static let maxSchemaPages = 1 << 16
 
-  /// The page numbers of an interior page's children, the rightmost child first. Nil if a cell lies outside the page,
-  /// or if a child's page number lies outside the file.
+  /// The children, the rightmost one first. Nil if a cell lies outside the page, or a child outside the file.
   private func children(_ page: RawSpan, _ number: UInt32) -> [UInt32]? {
     let base = number == 1 ? DatabaseHeader.length : 0
     let count = Int(page.uint16(at: base + 3))
@@ -158,8 +155,8 @@ extension DamagedDatabase {
     return children.allSatisfy { $0 >= 2 && $0 <= pageCount && $0 != number } ? children : nil
   }
 
-  /// Reads entries of tables and indexes that were deleted from the schema table, from the remains on its pages. Also
-  /// returns all entries on older versions of page 1, whether deleted or not.
+  /// Reads entries that were deleted from the schema table, from the remains on its pages. Also returns all entries on
+  /// older versions of page 1, deleted or not.
   func readDroppedSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     guard let expected = Self.schemaTable else { return [] }
     var shape = RowShape(expected, table: 0)
@@ -214,8 +211,8 @@ extension DamagedDatabase {
   }
 
   /// Whether the schema was changed more often than the remaining entries and the deleted entries in `dropped` explain.
-  /// Each statement that changes the schema increments the schema cookie (file format, section 1.3.9). So if the cookie
-  /// is higher, there were more tables, and no entry names them.
+  /// Each change of the schema increments the schema cookie (file format, section 1.3.9). If it is higher, there were
+  /// tables that no entry names.
   func impliesUnknownTables(beside dropped: [SchemaEntry]) -> Bool {
     guard let header = layout.header, header.schemaCookie < 1 << 20 else { return false }
     let live = Set(schemaEntries.map { SQLName($0.name) })

@@ -3,9 +3,9 @@ import SQLiteFile
 extension DamagedDatabase {
   // MARK: - Records
 
-  /// Repairs each unreadable cell on a leaf of the schema table by flipping one bit near the start of the cell, if
-  /// exactly one such flip makes the cell a valid entry. In a valid entry the lengths add up, the first text is one of
-  /// the four types, and an entry of a table has the table's name twice.
+  /// Repairs each unreadable cell on a leaf of the schema table by flipping one bit near its start, if exactly one such
+  /// flip makes it a valid entry: the lengths add up, the first text is one of the four types, and an entry of a table
+  /// has the table's name twice.
   ///
   /// `attempts`: the number of unreadable cells that have been tried in the whole file.
   func repairCells(
@@ -42,15 +42,14 @@ extension DamagedDatabase {
     }
   }
 
-  /// The maximum number of damaged cells that are tried in one file. Pages of other tables may look like pages of the
-  /// schema table.
+  /// The limit for one file. Pages of other tables may look like pages of the schema table.
   private static let maxRepairedCells = 1 << 12
-  /// The number of bytes, from the start of a cell, in which flipped bits are looked for. The payload length, the row
-  /// id and the record header of a schema entry together take at most so many bytes.
+  /// The number of bytes, from the start of a cell, in which flipped bits are looked for. Payload length, row id and
+  /// record header take at most so many.
   private static let longestCellHead = 20
 
-  /// The end of the cell at `start`, and whether its statement is NULL or begins with CREATE. Nil if the cell is not an
-  /// entry of the schema table.
+  /// The end of the cell, and whether its statement is NULL or begins with CREATE. Nil if the cell is no entry of the
+  /// schema table.
   private func schemaCell(
     _ page: RawSpan, at start: Int, _ types: inout RecordTypes
   ) -> (end: Int, isStated: Bool)? {
@@ -62,8 +61,7 @@ extension DamagedDatabase {
     else { return nil }
     let body = cell.record + cell.payload - types.bodyLength
     let isWide = layout.textEncoding != .utf8
-    /// The number of characters, from the offset `place` on, that differ from `word`. Characters outside the part of
-    /// the record on this page count as different.
+    /// The number of characters from `place` on that differ from `word`, or are not on this page.
     func differences(_ place: Int, _ word: StaticString) -> Int {
       word.description.utf8.enumerated().count { index, character in
         let offset =
@@ -87,11 +85,10 @@ extension DamagedDatabase {
 
   // MARK: - Root pages
 
-  /// Returns the entries, with a new root page in at most one entry: the entry of a table that names no root page, or
-  /// names a page of another table or of an index. The new root page is the only page that has rows of the table and
-  /// that no page leads to. If the entry names a root page, the new page number must differ from it in one bit. If
-  /// several tables lack a root page, the entries are returned unchanged, and the tables are found later by rows and
-  /// indexes.
+  /// Returns the entries, with a new root page in at most one: the entry of a table that names no root page, or one of
+  /// another table or an index. The new root page is the only page with rows of the table that no page leads to. If the
+  /// entry names a root page, the new number must differ from it in one bit. If several tables lack a root page, none
+  /// is changed; they are found later by rows and indexes.
   func repairRoots(of entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
     var places: [UInt32: [Int]] = [:]
     for (place, entry) in entries.enumerated()
@@ -138,12 +135,10 @@ extension DamagedDatabase {
     return repaired
   }
 
-  /// If an entry names no root page: the number of pages, from the start of the file, among which a root page is
-  /// searched for.
+  /// The number of pages, from the start of the file, in which a missing root page is searched for.
   private static let maxCandidates: UInt32 = 1 << 16
 
-  /// Whether the root page that a table's entry names is outside the file, or is an index page although the table is
-  /// not a WITHOUT ROWID table.
+  /// Whether the root page is outside the file, or is an index page although the table has row ids.
   private func isNoTable(_ root: UInt32, _ entry: SchemaEntry) -> Bool {
     guard root <= pageCount else { return true }
     switch census.kind(root) {

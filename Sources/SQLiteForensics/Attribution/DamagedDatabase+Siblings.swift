@@ -4,15 +4,15 @@ extension DamagedDatabase {
   /// The maximum number of leaves that are compared by their row ids.
   private static let maxRanges = 1 << 19
 
-  /// Assigns b-trees, or the remains of b-trees, to tables by their row ids, if their rows fit several tables.
+  /// Assigns b-trees whose rows fit several tables, or their remains, by row ids.
   ///
-  /// Row ids are unique in a table, and the leaves of a table have ranges of row ids that do not overlap. So a leaf
-  /// cannot belong to a table that has another leaf in the same range. If several tables have room for the leaf, it
-  /// belongs to the table with a leaf whose row ids adjoin.
+  /// The leaves of a table have ranges of row ids that do not overlap. So a leaf cannot belong to a table that has
+  /// another leaf in the same range. If several tables have room for the leaf, it belongs to the one with a leaf whose
+  /// row ids adjoin.
   ///
   /// `undecided`: the topmost page of each undecided b-tree, with the tables that its rows fit.
   /// `owners`: the topmost page of each b-tree with a known table, with that table.
-  /// Returns: by topmost page, the table of each undecided b-tree that row ids decide.
+  /// - Returns: by topmost page, the table of each undecided b-tree that row ids decide.
   func siblings(
     of undecided: [UInt32: [Int]], _ roots: [UInt32: Int], _ owners: [UInt32: Int]
   ) throws(SQLiteFileError) -> [UInt32: Int] {
@@ -41,8 +41,8 @@ extension DamagedDatabase {
     var left = stretches.keys.sorted {
       (stretches[$0]?.first?.lowerBound ?? 0, $0) < (stretches[$1]?.first?.lowerBound ?? 0, $1)
     }
-    // Each b-tree that is decided may decide its neighbours: a neighbour with higher row ids in the same round, a
-    // neighbour with lower row ids in the next round.
+    // A decided b-tree may decide its neighbours: one with higher row ids in the same round, one with lower row ids in
+    // the next.
     for _ in 0..<4 where !left.isEmpty {
       let before = left.count
       var added: [Int: RowIDRanges] = [:]

@@ -7,26 +7,19 @@ public struct ExpectedTable: Sendable, Hashable {
   public let name: String
   /// The CREATE statement; nil when it is not known.
   public let sql: String?
-  /// What the CREATE statement declares: columns, primary key, WITHOUT ROWID and STRICT. It has no columns when the
-  /// statement cannot be read.
+  /// What the CREATE statement declares. It has no columns when the statement cannot be read.
   package let definition: TableDefinition
   /// The columns that are declared NOT NULL, as indexes into the columns of ``definition``.
   package var notNull: Set<Int> = []
-  /// The range of integers that a column can hold, by the index of the column. Only Core Data's column `Z_ENT`, which
-  /// holds entity numbers, has a known range.
+  /// The range of integers that a column can hold, by the index of the column. Only Core Data's `Z_ENT` (entity
+  /// numbers) has one.
   package var integers: [Int: ClosedRange<Int64>] = [:]
-  /// Whether the table was dropped. Then only a deleted row of the schema table names it.
+  /// Whether only a deleted row of the schema table names the table.
   package internal(set) var isDropped = false
-  /// The root page that the schema names; nil when it is not known.
+  /// The root page that the schema names; nil when it names none.
   package var rootPage: UInt32?
 
-  /// Creates a table from its CREATE statement. Returns nil if the statement cannot be read as a CREATE TABLE
-  /// statement.
-  ///
-  /// - Parameters:
-  ///   - name: the name of the table, as the schema spells it.
-  ///   - sql: the CREATE statement.
-  ///   - rootPage: the root page that the schema names; nil if it is not known.
+  /// Returns nil if `sql` cannot be read as a CREATE TABLE statement. `rootPage` is nil if it is not known.
   package init?(name: String, sql: String, rootPage: UInt32? = nil) {
     guard let definition = TableDefinition(sql: sql) else { return nil }
     self.name = name
@@ -36,8 +29,7 @@ public struct ExpectedTable: Sendable, Hashable {
     notNull = Set(definition.columns.indices.filter { definition.columns[$0].isNotNull })
   }
 
-  /// Creates a table from the name and the root page that the schema gives, because its CREATE statement cannot be
-  /// read. The fields of the table's rows are returned as stored.
+  /// Creates a table whose CREATE statement cannot be read. The fields of its rows are returned as stored.
   init(undescribed name: String, rootPage: UInt32, isWithoutRowID: Bool) {
     self.name = name
     sql = nil
@@ -47,6 +39,5 @@ public struct ExpectedTable: Sendable, Hashable {
     self.rootPage = rootPage
   }
 
-  /// Whether the columns of the table are known.
   package var isDescribed: Bool { !definition.columns.isEmpty }
 }

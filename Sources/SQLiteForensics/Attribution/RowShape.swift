@@ -1,30 +1,27 @@
 import RowText
 import SQLiteFile
 
-/// What rows of a table look like: for each stored field, the storage classes that its values may have, and the range
-/// of its integers.
+/// What rows of a table look like: the storage classes that each stored field may have, and the range of its integers.
 ///
-/// In SQLite the affinity of a column forbids no value. So a shape is only evidence: it helps to assign rows to tables
-/// and to carve rows, but it never discards a row that a b-tree leads to.
+/// In SQLite the affinity of a column forbids no value. So a shape is only evidence for assigning and carving rows; it
+/// never discards a row that a b-tree leads to.
 struct RowShape {
   struct Field: BitwiseCopyable {
     var classes: StorageClasses
-    /// The range of integers that the field can hold: from `minInteger` to `maxInteger`.
     var minInteger = Int64.min
     var maxInteger = Int64.max
   }
 
-  /// The index of the table in ``DamagedDatabase/tables``.
+  /// An index into ``DamagedDatabase/tables``.
   let table: Int
   var fields: ContiguousArray<Field>
-  /// The minimum number of fields of a row. Rows that were stored before a column was added lack that column's field.
+  /// The minimum number of fields. Rows that were stored before a column was added lack that column's field.
   var minFieldCount: Int
-  /// The index of the field that is always stored as NULL because the value of its column is the row id; nil if the
-  /// table has no such column.
+  /// The field of the column that is the row id, which is always stored as NULL; nil if there is none.
   let rowIDField: Int?
-  /// What SQLite itself requires of the values of each field.
+  /// What SQLite itself requires of each field.
   let demands: FieldDemands
-  /// Whether the table was created by Core Data, which stores in each column only values of the declared type.
+  /// Whether the table is Core Data's, which stores in each column only values of the declared type.
   private let isCoreData: Bool
 
   /// The shape of a row whose table is not known; it has no fields.
@@ -67,9 +64,8 @@ struct RowShape {
     minFieldCount = fields.count
   }
 
-  /// The storage classes that a column's values may have. Core Data stores only numbers in TIMESTAMP and DECIMAL
-  /// columns. Other programs store anything in DATE, DATETIME and BOOLEAN columns, and a column with NUMERIC affinity
-  /// keeps text that is not a number.
+  /// Core Data stores only numbers in TIMESTAMP and DECIMAL columns. Other programs store anything in DATE, DATETIME
+  /// and BOOLEAN columns, and NUMERIC affinity keeps text that is not a number.
   private static func classes(
     of column: TableDefinition.Column, isStrict: Bool, isCoreData: Bool
   ) -> StorageClasses {
@@ -84,8 +80,8 @@ struct RowShape {
     }
   }
 
-  /// Widens the shape so that a row with these serial types fits. The caller must know that the row belongs to the
-  /// table. A row with more fields than the table is ignored.
+  /// Widens the shape so that a row of the table with these serial types fits. A row with more fields than the table is
+  /// ignored.
   mutating func learn(_ types: borrowing RecordTypes) {
     let count = types.types.count
     guard count <= fields.count else { return }
@@ -95,8 +91,7 @@ struct RowShape {
     }
   }
 
-  /// Whether a row with these serial types looks like a row of the table: it has enough fields, and each field has a
-  /// storage class that the shape allows.
+  /// Whether a row with these serial types looks like a row of the table.
   @inline(__always)
   func fits(_ types: borrowing RecordTypes) -> Bool {
     let count = types.types.count
@@ -111,14 +106,14 @@ struct RowShape {
     return true
   }
 
-  /// Whether the table can hold a row with these serial types, even if the row does not look like a row of the table.
-  /// In SQLite nearly any column can hold anything, but a table of Core Data holds only rows that fit.
+  /// Whether the table can hold such a row, even if it does not look like one of its rows. In SQLite nearly any column
+  /// can hold anything, but a table of Core Data holds only rows that fit.
   func canHold(_ types: borrowing RecordTypes) -> Bool {
     fits(types) || !isCoreData && demands.allow(types)
   }
 
-  /// Compares the serial types on the page, from `offset` on, with the fields of the shape, from the field `first` on.
-  /// Returns the index of the first field that does not fit.
+  /// Compares the serial types on the page with the fields of the shape, from the field `first` on. Returns the index
+  /// of the first field that does not fit.
   func fittingCount(_ page: RawSpan, at offset: Int, end: Int, from first: Int) -> Int {
     var offset = offset
     var field = first
@@ -132,11 +127,10 @@ struct RowShape {
     return field
   }
 
-  /// Whether the values on the page can be values of a row: integers must be in the range of their field, and text must
-  /// be valid. Values beyond `end` are not checked.
+  /// Whether the values can be values of a row: integers must be in the range of their field, and text must be valid.
   ///
   /// `body`: the offset of the first value on the page.
-  /// `end`: the offset at which the part of the record on this page ends.
+  /// `end`: the offset at which the part of the record on this page ends. Values beyond it are not checked.
   func fitsValues(
     _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int,
     encoding: DatabaseHeader.TextEncoding
@@ -167,14 +161,13 @@ struct RowShape {
     return true
   }
 
-  /// Whether every field may hold values of any storage class, so that any row fits.
   var isUnconstrained: Bool { fields.allSatisfy { $0.classes == .any } }
 
   /// Whether each row carries a number that identifies its table: Core Data's `Z_ENT`.
   var hasEntityNumber: Bool { fields.contains { $0.minInteger != .min || $0.maxInteger != .max } }
 
-  /// How strongly a row that fits this shape suggests that it belongs to the table. Each field with prescribed storage
-  /// classes counts; it counts more if NULL is excluded or if integers are limited.
+  /// How strongly a row that fits suggests that it belongs to the table. Fields with prescribed storage classes count,
+  /// more so if NULL is excluded or integers are limited.
   var weight: Int {
     fields.reduce(0) { sum, field in
       sum + (field.classes == .any ? 0 : field.classes.contains(.null) ? 2 : 3)
@@ -183,10 +176,8 @@ struct RowShape {
   }
 }
 
-/// Decides whether bytes can be text.
 enum TextCheck {
-  /// Whether bytes can be text. UTF-8 must be well-formed. In any encoding, no control characters other than tab and
-  /// line ends may occur.
+  /// UTF-8 must be well-formed. In any encoding, the only control characters are tab and line ends.
   ///
   /// `whole`: false if the text continues on another page, so that its last character may be incomplete.
   static func isText(_ bytes: RawSpan, whole: Bool, _ encoding: DatabaseHeader.TextEncoding) -> Bool

@@ -20,7 +20,6 @@ public struct UncheckedPart: Sendable, Hashable, Codable {
   /// A description of the part that was left out, worded so that it can follow "not looked at:".
   public var message: String
 
-  /// Creates an unchecked part.
   package init(id: Finding.ID, message: String) {
     self.id = id
     self.message = message
@@ -36,22 +35,17 @@ public struct CheckReport: Sendable, Equatable {
   public internal(set) var pageCount = 0
   /// The number of pages that were checked, including free pages and pointer-map pages.
   public internal(set) var checkedPageCount = 0
-  /// The number of pages on the freelist.
   package internal(set) var freePageCount = 0
-  /// The number of overflow pages, on which long payloads continue.
   package internal(set) var overflowPageCount = 0
   /// The number of b-trees of tables, including the b-tree of the schema table.
   package internal(set) var tableCount = 0
-  /// The number of b-trees, and of pieces of b-trees, that the check found without the schema. The check searches for
-  /// such b-trees only if the schema is lost.
+  /// The number of b-trees, and of pieces of b-trees, that were found without the schema. They are searched for only if
+  /// the schema is lost.
   package internal(set) var unnamedTreeCount = 0
-  /// The number of b-trees of indexes.
   package internal(set) var indexCount = 0
-  /// The number of cells in all b-trees.
   package internal(set) var cellCount = 0
   /// The number of rows in all tables, without the rows of the schema table.
   public internal(set) var rowCount = 0
-  /// The number of entries in all indexes.
   package internal(set) var indexEntryCount = 0
 
   /// The number of CREATE statements with parts that only SQLite itself can judge: expressions, queries and bodies of
@@ -74,9 +68,7 @@ public struct CheckReport: Sendable, Equatable {
       UncheckedPart(id: id, message: "\(before) \(subject)\(words) (\(list))"))
   }
 
-  /// Adds a finding of a further check of the same file.
   package mutating func add(_ finding: Finding) { findings.add(finding) }
 
-  /// Adds a part that a further check of the same file left out.
   package mutating func add(_ part: UncheckedPart) { unchecked.append(part) }
 }

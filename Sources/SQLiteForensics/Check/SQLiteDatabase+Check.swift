@@ -2,9 +2,7 @@ public import SQLiteFile
 
 /// The result of a check that also compares the values of columns with demands.
 package struct DemandingCheck {
-  /// The report of the check.
   package var report: CheckReport
-  /// The demands that some values do not meet.
   package var breaches: [DemandBreach]
   /// The highest row id of each table that has row ids and at least one row.
   package var highestRowIDs: [SQLName: Int64]

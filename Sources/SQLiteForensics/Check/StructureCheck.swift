@@ -1,16 +1,15 @@
 import SQLiteFile
 import SafeText
 
-/// Checks a whole database: the header, the freelist, the b-trees and their records, the pointer map, the orphan pages,
-/// and the number of entries of each index.
+/// Checks a whole database.
 ///
-/// The check needs memory for the page map (9 bytes per page), for the key sets of tables that other tables refer to
-/// (``KeySet``), and for one payload at a time.
+/// The memory it needs is the page map (9 bytes per page), the key sets of tables that others refer to (``KeySet``),
+/// and one payload at a time.
 struct StructureCheck: ~Copyable {
   /// A b-tree that the schema names, or the b-tree of the schema table itself.
   struct Owner {
     var name: String
-    /// The name of the table that an index belongs to; for a table, the same as `name`.
+    /// The table of an index; for a table, the same as `name`.
     var table: String
     var root: UInt32
     var isIndex: Bool
@@ -21,24 +20,24 @@ struct StructureCheck: ~Copyable {
   private var reader: PageReader
   private(set) var tree: BTreeCheck
   private(set) var report = CheckReport()
-  /// The b-trees, in the order of their numbers in the page map.
+  /// The b-trees in the order of their numbers in the page map.
   private(set) var owners: [Owner] = []
   private(set) var breaches: [DemandBreach] = []
   private let demands: [ColumnDemand]
-  /// The number of the key set of each table that other tables refer to.
+  /// The key set of each table that other tables refer to.
   private var keySets: [SQLName: Int] = [:]
   private var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
-  /// The demands on the columns of each table, as indexes into ``demands``.
+  /// Indexes into ``demands``, by table.
   private var demandsByTable: [SQLName: [Int]] = [:]
-  /// `undecided`: indexes whose order is unknown because some values are too long to be compared, as numbers among the
-  /// schema's entries. `undecidedTables`: WITHOUT ROWID tables whose order is unknown for the same reason.
+  /// Indexes, by number among the schema's entries, and WITHOUT ROWID tables, whose order is unknown because some
+  /// values are too long to be compared.
   private var undecided: Set<Int> = []
   private var undecidedTables: Set<SQLName> = []
-  /// Indexes with entries that differ from the rows byte by byte, but may be equal to them under a collation. They are
-  /// given as numbers among the schema's entries.
+  /// Indexes, by number among the schema's entries, with entries that differ from the rows byte by byte, but may be
+  /// equal to them under a collation.
   private var unsettled: Set<Int> = []
   private let pageLimit: UInt32
-  /// Whether the schema is damaged and no entry of it can be read, so that nothing names the tables.
+  /// Whether the schema is damaged and none of its entries can be read.
   private let isSchemaLost: Bool
 
   init(
@@ -68,12 +67,10 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Runs all parts of the check.
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
   mutating func run() throws(SQLiteFileError) {
     report.pageCount = Int(database.pageCount)
-    // Opening the database has already found some faults of pages and rows, but the walk of the b-trees finds these
-    // again.
+    // The walk of the b-trees finds again what opening the database has found in pages and rows.
     let families = ["file.", "header.", "wal.", "journal."]
     for finding in database.findings.kept
     where finding.id != .headerBadCount
@@ -112,8 +109,8 @@ struct StructureCheck: ~Copyable {
   /// The highest row id of each table that has row ids and at least one row.
   var highestRowIDs: [SQLName: Int64] { rowCounts.compactMapValues(\.highestRowID) }
 
-  /// Ends the check. Returns the page map, and the b-trees in the order of their numbers in the page map; a listing of
-  /// pages needs both.
+  /// Ends the check, and returns what a listing of pages needs. The owners are in the order of their numbers in the
+  /// page map.
   consuming func finished() -> (map: PageMap, owners: [Owner]) { (tree.map, owners) }
 
   private mutating func claimFixedPages() {
@@ -143,7 +140,7 @@ struct StructureCheck: ~Copyable {
       // The b-trees share pages, so all b-trees are walked again, one after the other.
       if results == nil { try startAgain() }
     }
-    // The results are gathered in one value with a single owner, so that they are not copied for each b-tree.
+    // One value with a single owner, so that the results are not copied for each b-tree.
     var gathered = Gathered()
     for (number, job) in jobs.enumerated() {
       if let results, number < results.count {
@@ -165,8 +162,8 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// The b-trees to walk: first the b-tree of the schema table, then those of the tables, then those of the indexes.
-  /// Also plans the sums of hashes by which `plan` compares indexes with tables.
+  /// The b-trees to walk: the schema table, then the tables, then the indexes. Also plans the sums by which `plan`
+  /// compares indexes with tables.
   private mutating func jobs(_ plan: inout IndexPlan) -> [TreeJob] {
     var rules = RecordRules(Schema.definition)
     rules.maxFields = .max
@@ -216,7 +213,7 @@ struct StructureCheck: ~Copyable {
       isTable: false, rules: rules)
   }
 
-  /// Discards all claims of an abandoned walk, and then claims the fixed pages and the freelist pages again.
+  /// Discards all claims of an abandoned walk, and claims the fixed pages and the freelist again.
   private mutating func startAgain() throws(SQLiteFileError) {
     let onPages = tree.onPages
     var fresh = tree.another()
@@ -242,8 +239,8 @@ struct StructureCheck: ~Copyable {
     report.indexEntryCount = gathered.indexEntries
   }
 
-  /// Compares the number of entries of an index with the number of rows of its table. If `plan` has sums for the index,
-  /// also compares the two sums. `number`: the number of the index among the schema's entries.
+  /// Compares the number of entries with the number of rows and, if `plan` has them, the sums of both. `number`: the
+  /// index's number among the schema's entries.
   private mutating func checkIndex(_ number: Int, _ plan: IndexPlan, _ gathered: inout Gathered) {
     let entry = database.schema.entries[number]
     let isPartial = entry.sql.flatMap { IndexDefinition(sql: $0) }?.isPartial ?? false
@@ -273,8 +270,8 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Checks the order of index entries, and the order of rows in WITHOUT ROWID tables. SQLite searches by this order,
-  /// so it does not find an entry or a row that is out of order. This check reads the b-trees a second time.
+  /// Checks the order of index entries, and of rows in WITHOUT ROWID tables. SQLite searches by this order, so it does
+  /// not find what is out of order. The b-trees are read a second time.
   private mutating func checkOrders(
     _ jobs: [TreeJob], _ plan: IndexPlan, _ gathered: inout Gathered
   ) throws(SQLiteFileError) {
@@ -402,8 +399,7 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Reports a schema entry without a root page, unless it is the entry of a view, a trigger or a virtual table (file
-  /// format, section 2.6).
+  /// Only views, triggers and virtual tables have no root page (file format, section 2.6).
   private mutating func checkRootless(_ entry: SchemaEntry) {
     let isVirtual =
       entry.sql.map {
@@ -419,8 +415,8 @@ struct StructureCheck: ~Copyable {
 
   // MARK: - The whole
 
-  /// If the header is lost, which names the first freelist trunk, searches for free pages. If the schema is lost,
-  /// searches for b-trees.
+  /// Searches for free pages if the header, which names the first freelist trunk, is lost; and for b-trees if the
+  /// schema is lost.
   private mutating func checkUnreachedPages() throws(SQLiteFileError) {
     guard database.isHeaderLost || isSchemaLost else { return }
     var unreached = UnreachedPages(upTo: pageLimit)
@@ -446,8 +442,7 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Reports pages that are in use although their page numbers are higher than the page count of the database. SQLite
-  /// does not read such pages.
+  /// Reports pages in use with numbers above the page count of the database. SQLite does not read such pages.
   private mutating func checkCount() {
     // Frames of an unfinished transaction may lead past the pages of the last commit.
     guard database.votedLayout == nil, !database.isHeaderLost, database.logView != .all,
@@ -501,8 +496,8 @@ struct StructureCheck: ~Copyable {
     return "nothing leads to \(subject)\(free)"
   }
 
-  /// Finds values that refer to missing rows. The key sets show whether such values exist. The tables are read a second
-  /// time only if they do.
+  /// Finds values that refer to missing rows. The tables are read a second time only if the key sets show that there
+  /// are such values.
   private mutating func checkReferences() throws(SQLiteFileError) {
     var broken: Set<Int> = []
     for (target, set) in keySets.sorted(by: { $0.value < $1.value }) {

@@ -1,15 +1,14 @@
 import SQLiteFile
 
-/// A list of carved rows that needs 48 bytes for each row. An entry is enough to find out whether its row equals a live
-/// row or a row that was found earlier, and to read the row again if it does not.
+/// A list of carved rows, 48 bytes each: enough to compare a row with live rows and earlier finds, and to read it
+/// again.
 struct CarvedIndex {
   struct Entry: BitwiseCopyable {
-    /// The hash of the record's content. The first field is left out if its serial type is doubtful, or if its value is
-    /// the row id.
+    /// The hash of the record's content, without the first field if its serial type is doubtful or its value is the row
+    /// id.
     var content: UInt64
     var rowID: Int64
-    /// The page number; for a row on an older version of a page, the index of that version in the list of page
-    /// versions. ``source`` tells which of the two this is.
+    /// The page number or, as ``source`` tells, an index into the list of page versions.
     var page: UInt32
     var start: UInt16
     var record: UInt16
@@ -22,10 +21,9 @@ struct CarvedIndex {
     var headerLength: UInt8
     var source: UInt8
     var place: UInt8
-    /// The offset on the page at which a newer cell overwrites this cell; 0 if no newer cell does.
+    /// The page offset at which a newer cell overwrites this cell; 0 if none does.
     var newer: UInt16
-    /// The first page of the cell's overflow chain; 0 if the cell has no chain, or if the page number may have been
-    /// overwritten.
+    /// The first page of the overflow chain; 0 if there is none, or if the number may have been overwritten.
     var overflow: UInt32
   }
 
@@ -41,14 +39,14 @@ struct CarvedIndex {
   static let isPointed: UInt8 = 128
 
   private(set) var entries: ContiguousArray<Entry> = []
-  /// Bitmaps that rule out most live rows without a search in ``entries``. The index into `filter` is the highest bits
-  /// of the content hash. The index into `lengths` is the total length of all values except the first.
+  /// Bitmaps that rule out most live rows without a search in ``entries``: by the highest bits of the content hash, and
+  /// by the total length of all values except the first.
   private var filter = ContiguousArray<UInt64>(repeating: 0, count: 1 << 14)
   private var lengths = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
 
   var isFull: Bool { entries.count >= Self.limit }
 
-  /// Adds an entry. `length`: the total length, in bytes, of all values of the entry's row except the first.
+  /// `length`: the total length of all values except the first, in bytes.
   mutating func append(_ entry: Entry, length: Int) {
     entries.append(entry)
     lengths[length >> 6 & 0x3ff] |= 1 << UInt64(length & 63)
@@ -60,9 +58,9 @@ struct CarvedIndex {
     for index in lengths.indices { lengths[index] = 0 }
   }
 
-  /// Sorts the entries by content and row id, drops entries of rows that are in `seen`, and drops duplicates. Of
-  /// several entries with the same content and row id, only the entry with the highest confidence is kept. An entry
-  /// without a row id is dropped if an entry with a row id has the same content.
+  /// Sorts the entries by content and row id, and drops those that are in `seen`. Of several equal entries, only the
+  /// one with the highest confidence is kept. An entry without a row id is dropped if one with a row id has the same
+  /// content.
   mutating func settle(_ seen: inout SeenRows) {
     entries.sort { one, two in
       if one.content != two.content { return one.content < two.content }
@@ -92,15 +90,14 @@ struct CarvedIndex {
   @inline(__always)
   private static func bit(_ content: UInt64) -> Int { Int(content >> 44) }
 
-  /// Whether any entry may have values with this total length, in bytes, not counting the first value. Also true for
-  /// some lengths that no entry has.
+  /// Whether an entry may have this total length of all values except the first, in bytes. Also true for some lengths
+  /// that no entry has.
   @inline(__always)
   func mayHold(length: Int) -> Bool {
     lengths[length >> 6 & 0x3ff] & 1 << UInt64(length & 63) != 0
   }
 
-  /// Marks in `live` each entry that equals a live row. An entry equals the row if it has the same content and, if the
-  /// row id of the entry is known, the same row id.
+  /// Marks in `live` each entry with the same content and, if its row id is known, the same row id.
   @inline(__always)
   func meet(_ content: UInt64, rowID: Int64, _ live: inout LiveEntries) {
     let bit = Self.bit(content)
@@ -126,7 +123,7 @@ struct CarvedIndex {
     live.bits[low >> 6] |= 1 << UInt64(low & 63)
   }
 
-  /// A bit for each entry of an index, set if a live row equals the entry.
+  /// A bit for each entry of an index, set if a live row equals it.
   struct LiveEntries {
     fileprivate var bits: ContiguousArray<UInt64>
 
@@ -135,7 +132,7 @@ struct CarvedIndex {
     }
   }
 
-  /// The entries that equal no live row. `live`: the marked entries, one value for each part of the search.
+  /// `live`: one value for each part of the search.
   func entries(without live: [LiveEntries]) -> ContiguousArray<Entry> {
     var kept: ContiguousArray<Entry> = []
     for index in entries.indices
@@ -146,8 +143,8 @@ struct CarvedIndex {
   }
 }
 
-/// Hashes of the rows that were already sent to the sink. They prevent a row from being sent twice if the rows do not
-/// fit into one batch. At most 500,000 different contents are stored.
+/// Hashes of the rows that were sent to the sink, so that none is sent twice if they do not fit into one batch. At most
+/// 500,000 different contents are stored.
 struct SeenRows {
   private var withRowID: Set<UInt64> = []
   private var withoutRowID: Set<UInt64> = []
@@ -174,11 +171,8 @@ struct SeenRows {
   }
 }
 
-/// Computes a hash of the content of a record. The hash of a complete cell equals the hash of the remains of that cell
-/// after it was freed.
+/// Hashes the content of a record. The remains of a freed cell have the hash of the complete cell.
 enum ContentHash {
-  /// The hash of a record's serial types and values.
-  ///
   /// `skipsFirst`: whether to leave out the first field, because a freed cell may have lost its type.
   /// `body`: the offset at which the values begin.
   /// `end`: the offset at which the cell ends on the page, after the number of the first overflow page.

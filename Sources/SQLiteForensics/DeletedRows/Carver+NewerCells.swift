@@ -1,21 +1,18 @@
 import SQLiteFile
 
-/// The search for newer cells that overwrite a part of an older cell.
 extension Carver {
-  /// Searches for a newer cell of the same table that was written over a part of `cell` and was itself freed later.
-  /// Returns the offset on the page of the newer cell; nil if there is no such cell. `limit`: the end of the free
-  /// space.
+  /// Searches for a newer cell of the same table that was written over a part of `cell` and later freed. Returns its
+  /// page offset; nil if there is none. `limit`: the end of the free space.
   ///
-  /// SQLite takes the space for a new cell from the end of a freeblock (`pageFindSlot`). So the new cell overwrites the
-  /// end of an older cell and leaves the start of the older cell unchanged. The newer cell may in turn have lost its
-  /// end in this way, and its first four bytes to the header of a freeblock. Any bytes may look like the serial types
-  /// of a record. So a newer cell is accepted only if its lengths lead to the end of the older cell.
+  /// SQLite takes the space for a new cell from the end of a freeblock (`pageFindSlot`), so the new cell overwrites the
+  /// end of an older one. The newer cell may have lost its own end in this way, and its first four bytes to the header
+  /// of a freeblock. Any bytes may look like the serial types of a record, so a newer cell is accepted only if its
+  /// lengths lead to the end of the older cell.
   mutating func newer(
     in cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape
   ) -> Int? {
     guard !shape.isUnconstrained else { return nil }
-    // If a newer cell begins in the last bytes of the older cell, the record of the newer cell lies after the older
-    // cell.
+    // If a newer cell begins in the last bytes of the older one, its record lies after the older cell.
     for offset in cell.start + 5..<max(cell.start + 5, min(cell.end + Self.longestPrefix, limit)) {
       if let whole = newerWhole(page, record: offset, cell, limit, shape) { return whole }
       guard offset < cell.end else { continue }
@@ -29,9 +26,9 @@ extension Carver {
     return nil
   }
 
-  /// Looks for a newer cell that has its record header at `record`, inside the older cell. Returns the approximate
-  /// offset on the page of this newer cell; nil if no plausible record begins at `record`. The bytes before the record
-  /// header belong to a third cell: if SQLite moved cells within the page, cells of several states overlap.
+  /// The approximate page offset of a newer cell with its record header at `record`, inside the older cell; nil if no
+  /// plausible record begins there. The bytes before the header belong to a third cell: if SQLite moved cells within
+  /// the page, cells of several states overlap.
   private mutating func strayRecord(
     _ page: RawSpan, at record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
@@ -57,7 +54,7 @@ extension Carver {
     return max(older.start + 5, record - lead)
   }
 
-  /// The offset of a complete newer cell with its record at `record`; nil if there is no such cell.
+  /// The offset of a complete newer cell with its record at `record`; nil if there is none.
   private mutating func newerWhole(
     _ page: RawSpan, record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
@@ -90,8 +87,7 @@ extension Carver {
   /// The maximum number of bytes of a cell before its record: four for the payload length and nine for the row id.
   private static let longestPrefix = 13
 
-  /// The newer cell at `start` that has lost its first four bytes to the header of a freeblock; nil if there is no such
-  /// cell. `goal`: the end of the older cell.
+  /// A newer cell that has lost its first four bytes to the header of a freeblock. `goal`: the end of the older cell.
   private mutating func newerCellWithoutStart(
     _ page: RawSpan, _ start: Int, _ goal: Int, _ limit: Int, _ shape: RowShape
   ) -> LeafCell? {
@@ -116,8 +112,8 @@ extension Carver {
     return nil
   }
 
-  /// Whether the record at `header` belongs to a complete cell that begins at `end` or up to three bytes later. If so,
-  /// the bytes before the record are not the header of a freeblock.
+  /// Whether a complete cell that begins at `end`, or up to three bytes later, has its record at `header`. Then the
+  /// bytes before the record are not the header of a freeblock.
   private mutating func isRecord(_ page: RawSpan, at header: Int, ofCellBehind end: Int) -> Bool {
     (end...end + 3).contains { start in
       LeafCell.parse(
@@ -126,8 +122,7 @@ extension Carver {
     }
   }
 
-  /// Whether the values of the record in ``types`` can be values of a row. Only values on the page before `limit` are
-  /// checked. `body`: the offset of the first value.
+  /// Whether the values before `limit` can be values of a row. `body`: the offset of the first value.
   private mutating func holds(
     _ page: RawSpan, _ body: Int, _ cell: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Bool {
@@ -136,8 +131,7 @@ extension Carver {
     return shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
   }
 
-  /// Whether cells fill the space from `end` to `goal` without gaps of more than three bytes. `goal`: the end of the
-  /// older cell.
+  /// Whether cells fill the space from `end` to `goal`, the end of the older cell, with gaps of at most three bytes.
   private mutating func leads(
     _ page: RawSpan, from end: Int, to goal: Int, _ limit: Int, _ shape: RowShape
   ) -> Bool {
@@ -162,6 +156,6 @@ extension Carver {
     return false
   }
 
-  /// The maximum number of newer cells that may follow each other in the space of one older cell.
+  /// The maximum number of newer cells that follow each other in the space of one older cell.
   private static let maxSteps = 64
 }

@@ -1,37 +1,35 @@
 import SQLiteFile
 
-/// Finds cells in space that no live cell uses: in freeblocks, in gaps, on trunk pages, and on pages that no page leads
-/// to.
+/// Finds cells in space that no live cell uses: freeblocks, gaps, trunk pages, and pages that no page leads to.
 ///
 /// When SQLite frees a cell, it overwrites only the first four bytes, with the header of a freeblock (file format,
-/// section 1.6). When SQLite joins freeblocks, the headers of all but the first remain as bytes inside the joined
-/// freeblock. So a freeblock contains complete cells and cells without their start, one after the other without gaps.
+/// section 1.6). When it joins freeblocks, the headers of all but the first remain inside. So a freeblock contains
+/// complete cells and cells without their start, one after the other without gaps.
 struct Carver {
   /// A cell found in free space.
   struct Find {
     var cell: LeafCell
-    /// The index of the shape that the cell fits best. Each table has one shape.
+    /// The shape, one for each table, that the cell fits best.
     var shape: Int
-    /// Whether the cell may instead be a row of another table.
+    /// Whether the cell fits another table as well.
     var isAmbiguous = false
     /// How certain it is that the cell was a row, from 0 to 100.
     var confidence: Int
-    /// The offset on the page at which a newer cell overwrites this cell; nil if no newer cell does. The newer cell was
-    /// itself freed later.
+    /// The page offset at which a newer cell, which was itself freed later, overwrites this cell; nil if none does.
     var newer: Int?
   }
 
   let usableSize: Int
   let maxPayload: Int
   let encoding: DatabaseHeader.TextEncoding
-  /// For each table, the serial types that the first field of its rows has, in order of falling frequency.
+  /// For each table, the serial types of the first field of its rows, the most frequent first.
   var firstTypes: [[UInt64]] = []
   var types = RecordTypes()
-  /// The serial types that the search for newer cells reads. The search for newer cells has its own budget, so that it
-  /// does not use up the budget of the search for rows.
+  /// The types that the search for newer cells reads. It has its own budget, so that it does not use up that of the
+  /// search for rows.
   private var newerTypes = RecordTypes()
-  /// The maximum number of fields of a cell without its start, for each possible start of the record header: 2 to 7
-  /// bytes after the start of the cell.
+  /// The maximum number of fields of a cell that has lost its start, for each possible start of its record header: 2 to
+  /// 7 bytes after the start of the cell.
   private var maxFieldCounts = ContiguousArray<Int>(repeating: 0, count: 6)
   private(set) var finds: [Find] = []
 
@@ -41,12 +39,13 @@ struct Carver {
     self.encoding = encoding
   }
 
-  /// Searches a region of a page for cells, and appends them to ``finds`` in the order of their offsets.
+  /// Appends the cells in a region of a page to ``finds``, in the order of their offsets.
   ///
-  /// `freeBlocks`: the freeblocks inside the region, in the order of their offsets. `shapes`: what the rows of each
-  /// table look like. `own`: the index of the table that the page belongs to; nil if that table is not known. Rows of
-  /// this table are searched for first, and small rows are accepted only for this table. `wholeOnly`: whether to skip
-  /// cells without their start, for pages that were not leaves.
+  /// `freeBlocks`: the freeblocks inside the region, in the order of their offsets.
+  /// `shapes`: what the rows of each table look like.
+  /// `own`: the page's own table; nil if it is not known. Its rows are searched for first, and small rows are accepted
+  /// only for it.
+  /// `wholeOnly`: whether to skip cells without their start, for pages that were not leaves.
   mutating func carve(
     _ page: RawSpan, _ region: Range<Int>, freeBlocks: [Range<Int>], shapes: [RowShape], own: Int?,
     wholeOnly: Bool = false
@@ -56,7 +55,7 @@ struct Carver {
     newerTypes.renewBudget(usableSize: usableSize)
     var offset = region.lowerBound
     var block = 0
-    // Whether a cell must begin at `offset`, if the cells have no gaps between them.
+    // Whether a cell must begin at `offset`, if cells have no gaps between them.
     var isBoundary = false
     let firstFind = finds.count
     while offset + 4 <= region.upperBound {
@@ -95,11 +94,10 @@ struct Carver {
     confirm(page, region, freeBlocks, from: firstFind)
   }
 
-  /// Decides for each new find whether its doubtful end and its doubtful first type are confirmed. An end is confirmed
-  /// if a find, a freeblock or the header of a former freeblock begins there, or if the region ends there.
+  /// Decides whether the doubtful ends and first types of new finds are confirmed. An end is confirmed by a find, a
+  /// freeblock or the header of a former freeblock that begins there, or by the end of the region.
   ///
-  /// Bytes that look like the header of a freeblock may be anywhere. So the header of a former freeblock counts only if
-  /// the end of that freeblock is confirmed too.
+  /// Any bytes may look like the header of a former freeblock, so it counts only if its end is confirmed too.
   private mutating func confirm(
     _ page: RawSpan, _ region: Range<Int>, _ freeBlocks: [Range<Int>], from first: Int
   ) {
@@ -131,8 +129,7 @@ struct Carver {
     }
   }
 
-  /// Whether the header of a former freeblock may begin in the last bytes of a cell. Only a header that ends its chain
-  /// of freeblocks counts.
+  /// Whether the header of a former freeblock, the last of its chain, may begin in the last bytes of a cell.
   private func mayEndInBlock(_ page: RawSpan, _ cell: LeafCell, _ limit: Int) -> Bool {
     (max(cell.record, cell.end - 3)..<max(cell.record, cell.end)).contains { start in
       start + 4 <= limit && page.uint16(at: start) == 0
@@ -140,8 +137,8 @@ struct Carver {
     }
   }
 
-  /// Whether an integer of a cell has more bytes than its value needs. SQLite writes the shortest form
-  /// (`sqlite3VdbeSerialType`), so a part of such an integer has been overwritten.
+  /// Whether an integer has more bytes than its value needs. SQLite writes the shortest form (`sqlite3VdbeSerialType`),
+  /// so a part of such an integer has been overwritten.
   private mutating func hasWideInteger(_ page: RawSpan, _ cell: LeafCell) -> Bool {
     guard !cell.spills, cell.end <= page.byteCount else { return false }
     var offset: Int
@@ -168,8 +165,7 @@ struct Carver {
   }
 
   /// Searches for a newer cell inside a find, and appends the find to ``finds``.
-  /// - Returns: the offset at which the next cell may begin: the end of this find, or the start of the newer cell that
-  ///   overwrites it.
+  /// - Returns: where the next cell may begin: the end of this find, or the start of the newer cell.
   private mutating func keep(
     _ find: Find, _ page: RawSpan, _ limit: Int, _ exact: Int?, _ shapes: [RowShape]
   ) -> Int {
@@ -186,8 +182,8 @@ struct Carver {
     return find.newer ?? find.cell.end
   }
 
-  /// The size, in bytes, of a former freeblock whose header is at `offset`, in space that is now entirely free. Nil if
-  /// the bytes at `offset` are not the header of a freeblock, or if they state a size below `least`.
+  /// The size of a former freeblock whose header is at `offset`, in space that is now entirely free. Nil if the bytes
+  /// are no such header, or state a size below `least`.
   func staleBlock(_ page: RawSpan, _ offset: Int, least: Int = 8) -> Int? {
     let next = Int(page.uint16(at: offset))
     let size = Int(page.uint16(at: offset + 2))
@@ -213,8 +209,7 @@ struct Carver {
     let body = cell.record + cell.payload - bodyLength
     let end = min(cell.record + cell.local, limit)
     guard let (shape, count) = best(page, body, end, shapes, own) else { return nil }
-    // A few small integers or NULLs prove nothing if they fit only a table other than the page's own, or if no cell is
-    // expected at this offset.
+    // A few small integers or NULLs prove nothing if they fit only another table, or where no cell is expected.
     guard
       shape == own
         ? atBoundary || types.types.contains(where: { $0 != 0 })
@@ -225,8 +220,8 @@ struct Carver {
       confidence: (atBoundary ? 95 : 85) - (shape == own ? 0 : 10))
   }
 
-  /// Whether enough of the current ``types`` are not NULL: at least `count` types, or every column's type if the table
-  /// has fewer columns than that. NULLs prove nothing, because zero bytes look like NULLs.
+  /// Whether at least `count` of the current ``types``, or all columns of a smaller table, are not NULL. NULLs prove
+  /// nothing, because zero bytes look like NULLs.
   func areTelling(_ count: Int, _ shape: RowShape) -> Bool {
     let columns = shape.fields.count - (shape.rowIDField == nil ? 0 : 1)
     return types.types.count(where: { $0 != 0 }) >= min(count, columns)
@@ -234,8 +229,8 @@ struct Carver {
 
   // MARK: - Tables
 
-  /// The index of the shape that the current ``types`` fit best, and the number of shapes that fit equally well; nil if
-  /// no shape fits. The shape of the page's own table comes first, then the shape with the greatest weight.
+  /// The shape that the current ``types`` fit best, and how many fit equally well; nil if none fits. The page's own
+  /// table comes first, then the shape with the greatest weight.
   private mutating func best(
     _ page: RawSpan, _ body: Int, _ end: Int, _ shapes: [RowShape], _ own: Int?
   ) -> (shape: Int, count: Int)? {
@@ -265,22 +260,21 @@ struct Carver {
 
   // MARK: - Cells without their start
 
-  /// Returns a cell at `start` that has lost its first four bytes; nil if the bytes fit no shape.
+  /// A cell at `start` that has lost its first four bytes; nil if the bytes fit no shape.
   ///
-  /// `exact`: the size of the freeblock that starts at `start`; nil if no freeblock starts there. The cell has this
-  /// size, unless the freeblock was joined with other freeblocks.
+  /// `exact`: the size of the freeblock that starts there; nil if none does. The cell has this size, unless the
+  /// freeblock was joined with others.
   private mutating func findWithoutStart(
     _ page: RawSpan, _ start: Int, _ limit: Int, _ exact: Int?, isStale: Bool = false,
     _ shapes: [RowShape], _ own: Int?
   ) -> Find? {
     var fallback: Find?
-    // If the page's own table is not known, only shapes with several columns are distinctive enough.
+    // If the page's own table is not known, only shapes with several columns prove anything.
     let order = own.map { [$0] } ?? shapes.indices.filter { shapes[$0].fields.count > 2 }
     for index in order {
       let shape = shapes[index]
       let space = Space(start: start, limit: limit, exact: exact, shape: shape)
-      // The record header follows the payload length and the row id, so it begins 2 to 7 bytes after the start of the
-      // cell.
+      // Payload length and row id take 2 to 7 bytes before the record header.
       for place in 0..<6 {
         maxFieldCounts[place] = fieldCount(page, start, start + 2 + place, limit, shape)
       }
@@ -295,8 +289,8 @@ struct Carver {
           {
             continue
           }
-          // Zeros look like a row of NULLs, and any bytes look like rows of a table whose columns accept anything. In
-          // both cases only a freeblock of exactly this length proves that there was a cell.
+          // Zeros look like NULLs, and any bytes look like rows of a table whose columns accept anything. In both cases
+          // only a freeblock of exactly this length proves that there was a cell.
           if Self.isBlank(page, start + 4..<cell.end)
             || (shape.isUnconstrained && exact.map { cell.end != start + $0 } ?? true)
           {
@@ -326,7 +320,7 @@ struct Carver {
 
   /// The number of leading fields of a shape that fit the serial types of a cell without its start.
   ///
-  /// `start`: the offset at which the cell begins. `header`: the offset at which the record header of the cell began.
+  /// `header`: the offset at which the record header of the cell began.
   func fieldCount(
     _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ shape: RowShape
   ) -> Int {
@@ -336,22 +330,18 @@ struct Carver {
       page, at: max(start + 4, header + 1), end: limit, from: header == start + 2 ? 1 : 0)
   }
 
-  /// The space in which a cell without its start is searched for.
   struct Space {
-    /// The offset on the page at which the cell begins.
     let start: Int
     /// The highest offset at which the cell can end.
     let limit: Int
-    /// The size of the freeblock that starts at `start`; nil if no freeblock starts there, or if the freeblock may have
-    /// been joined with other freeblocks.
+    /// The size of the freeblock that starts at `start`; nil if none does, or if it may have been joined with others.
     let exact: Int?
     let shape: RowShape
   }
 
-  /// Whether a cell's end at the offset `end` is confirmed: another cell or a freeblock begins there, or the cell's own
-  /// freeblock or the free space ends there.
+  /// Whether another cell or a freeblock begins at `end`, or the cell's own freeblock or the free space ends there.
   ///
-  /// `mayBeCut`: whether the cell or freeblock that begins at `end` may have lost its later bytes.
+  /// `mayBeCut`: whether what begins at `end` may have lost its later bytes.
   mutating func lands(
     _ page: RawSpan, _ end: Int, _ space: borrowing Space, mayBeCut: Bool = false
   ) -> Bool {
@@ -364,18 +354,17 @@ struct Carver {
       maxPayload: maxPayload, &types) != nil && space.shape.fits(types)
   }
 
-  /// Whether a cell or a freeblock begins at `end` or up to three bytes later, or whether the space ends there. After a
-  /// cell, up to three bytes may belong to no freeblock (file format, section 1.6).
+  /// Whether a cell or a freeblock begins at `end` or up to three bytes later, or the space ends there. Up to three
+  /// bytes after a cell may belong to no freeblock (file format, section 1.6).
   mutating func isFollowed(_ page: RawSpan, _ end: Int, _ space: borrowing Space) -> Bool {
     for left in 0...3 where lands(page, end + left, space, mayBeCut: true) { return true }
     return false
   }
 
-  /// Reads the cell in `space` that has lost its start, on the assumption that its record has `fieldCount` fields and
-  /// that its record header began at the offset `header`. Returns nil if the bytes contradict the assumption.
-  /// Afterwards ``types`` has the serial types of the cell.
+  /// Reads a cell that has lost its start as if it had `fieldCount` fields and a record header at `header`. Returns nil
+  /// if the bytes contradict this. Afterwards ``types`` has its serial types.
   ///
-  /// `mayBeCut`: whether the end of the cell may lie outside the space. If so, the values are not checked.
+  /// `mayBeCut`: whether the cell may end outside the space. If so, the values are not checked.
   mutating func cellWithoutStart(
     _ page: RawSpan, _ header: Int, _ space: borrowing Space, fieldCount: Int,
     mayBeCut: Bool = false
@@ -441,8 +430,8 @@ struct Carver {
     }
   }
 
-  /// Returns a cell that has lost its start but none of its serial types; nil if the lengths of the cell do not fit the
-  /// space. `header`: the offset at which the record header began. `body`: the offset at which the values begin.
+  /// A cell that has lost its start but no serial type; nil if its lengths do not fit the space. `header` and `body`:
+  /// where record header and values begin.
   private mutating func sized(
     _ page: RawSpan, _ header: Int, _ body: Int, types typesStart: Int, _ space: borrowing Space,
     mayBeCut: Bool
@@ -472,10 +461,10 @@ struct Carver {
       hasRowID: false, lostTypes: 0, isStartLost: true, headerLength: body - header)
   }
 
-  /// The possible serial types of a first field whose type is lost, in the order in which they are tried.
+  /// The possible types of a first field whose type is lost, in the order in which they are tried.
   ///
-  /// `rest`: the total length, in bytes, of all values except the first.
-  /// `header`: the length, in bytes, of the record header.
+  /// `rest`: the total length of all values except the first, in bytes.
+  /// `header`: the length of the record header, in bytes.
   private func firstCandidates(_ space: borrowing Space, rest: Int, header: Int) -> [UInt64] {
     guard let field = space.shape.fields.first else { return [] }
     if field.classes == .null { return [0] }

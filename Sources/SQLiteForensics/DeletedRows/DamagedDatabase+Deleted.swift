@@ -1,14 +1,13 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// The source of a page that is searched for deleted rows.
   private enum Source: UInt8 {
     case live = 0
     case version = 1
     case shadowed = 2
   }
 
-  /// The deleted rows that have been found and not yet sent, and the working data of the search.
+  /// The deleted rows that have not been sent, and the working data of the search.
   private struct Collection {
     var index = CarvedIndex()
     var seen = SeenRows()
@@ -17,10 +16,10 @@ extension DamagedDatabase {
     var types = RecordTypes()
   }
 
-  /// Searches free space, free pages and older versions of pages for deleted rows, and sends them to the sink. Each row
-  /// is sent once. Rows that equal a live row are not sent.
+  /// Sends the deleted rows in free space, on free pages and on older versions of pages, each once. Rows that equal a
+  /// live row are not sent.
   ///
-  /// `wanted`: the indexes of the tables whose rows are sent; nil for all rows, including rows of no known table.
+  /// `wanted`: the indexes of the tables; nil for all rows, including those of no known table.
   /// `withContradicted`: whether to send rows that SQLite reads although their row ids belong to another page.
   func emitDeleted<Sink: RecoverySink & ~Copyable>(
     _ wanted: Set<Int>?, withContradicted: Bool, _ sink: inout Sink
@@ -51,8 +50,7 @@ extension DamagedDatabase {
     try flush(&collection, wanted, withContradicted, &sink)
   }
 
-  /// Reads the bytes of a page version into `buffer`. Returns false if the file with the version does not exist, or if
-  /// this file ends inside the page.
+  /// Reads a page version. Returns false if its file does not exist, or ends inside the page.
   func load(_ version: PageVersion, _ buffer: inout ContiguousArray<UInt8>)
     throws(SQLiteFileError) -> Bool
   {
@@ -63,8 +61,8 @@ extension DamagedDatabase {
     return buffer.count == layout.pageSize
   }
 
-  /// Widens the shape of each table so that the table's live rows fit. Returns, for each table, up to six serial types
-  /// below 128 that the first field of its rows has, in order of falling frequency.
+  /// Widens the shape of each table to fit its live rows. Returns, for each table, up to six serial types below 128 of
+  /// the first field, the most frequent first.
   func learn() throws(SQLiteFileError) -> [[UInt64]] {
     // For each table, the number of its rows that begin with each serial type below 128.
     var counts = [Int](repeating: 0, count: tables.count * 128)
@@ -195,24 +193,21 @@ extension DamagedDatabase {
     }
   }
 
-  /// The index of the dropped table that once had this page as its root page; nil if there is no such table.
   private func formerOwner(_ page: UInt32) -> Int? {
     tables.firstIndex { $0.isDropped && $0.rootPage == page }
   }
 
-  /// Whether rows that look like rows of `table` may instead belong to a dropped table that no remaining schema entry
-  /// names.
+  /// Whether rows that look like rows of `table` may belong to a dropped table that no remaining schema entry names.
   private func mayBeUnknown(_ table: Int) -> Bool {
     hasUnknownTables && !shapes[table].hasEntityNumber
   }
 
-  /// Whether the rows that were found at lower offsets than the live cells of a page may belong to a table that used
-  /// the page earlier.
+  /// Whether the rows at lower offsets than the live cells may belong to a table that used the page earlier.
   ///
-  /// SQLite does not clear a page when another table reuses it. New rows fill the page from its end, so the row that
-  /// was written last begins in the middle of an older row of the other table. Deleted rows of the page's own table
-  /// look different: they end where the live rows begin, or they have left freeblocks between live rows. If SQLite has
-  /// rearranged the cells of a page, copies of these cells remain at lower offsets.
+  /// SQLite does not clear a page that another table reuses. New rows fill it from its end, so the last one begins in
+  /// the middle of an older row of the other table. Deleted rows of the page's own table end where the live rows begin,
+  /// or leave freeblocks between live rows. If SQLite has rearranged the cells of a page, copies of them remain at
+  /// lower offsets.
   private func mayBeFormer(
     _ gap: Range<Int>, _ finds: [Carver.Find], _ page: RawSpan, _ reading: borrowing LeafReading
   ) -> Bool {
@@ -236,7 +231,6 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a complete cell looks like a row of a table with row ids. `types`: the serial types of the cell.
   private func fits(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
   ) -> Bool {
@@ -246,12 +240,10 @@ extension DamagedDatabase {
         end: cell.record + cell.local, encoding: layout.textEncoding)
   }
 
-  /// Reads a leaf that belongs to no b-tree, and finds out from its rows which table the leaf belonged to. Returns the
-  /// index of the table that at least 90% of the rows fit. If several tables fit, the table whose shape proves most is
-  /// chosen. Nil if no table fits, or if several such shapes prove equally much.
+  /// Finds out from its rows which table a leaf belonged to that is in no b-tree: the table that at least 90% of the
+  /// rows fit, and of several the one whose shape proves most. Nil if none fits, or if several prove equally much.
   ///
-  /// `former`: the table that the current version of the page belongs to; nil if it belongs to no table. If the rows
-  /// fit this table, it is chosen.
+  /// `former`: the table that the current version of the page belongs to, if any. If the rows fit it, it is chosen.
   private func vote(
     _ page: RawSpan, _ number: UInt32, _ available: Int, former: Int? = nil,
     _ collection: inout Collection
@@ -289,28 +281,25 @@ extension DamagedDatabase {
     }
   }
 
-  /// The page on which a cell was found, and the kind of space there.
   private struct Site {
-    /// The page number; for an older version of a page, the index of this version in the list of page versions.
+    /// The page number or, for an older version of a page, its index in the list of page versions.
     let number: UInt32
     var source = Source.live
     let place: RowOrigin.Place
-    /// Whether the space is the gap between pointers and cells, on a page without any other free space.
+    /// Whether the space is the gap between pointers and cells of a page without other free space.
     var isTight = false
     /// Whether cells without their start are left out.
     var takesWholeOnly = false
   }
 
-  /// The cell of a deleted row, and what is known about it.
   private struct Found {
     let cell: LeafCell
     let table: Int?
     let confidence: Int
     var isAmbiguous = false
-    /// Whether a cell pointer of a page in use leads to the cell. SQLite reads the row of such a cell, so the row was
-    /// not deleted.
+    /// Whether a cell pointer of a page in use leads to the cell. SQLite reads such a row, so it was not deleted.
     var isPointed = false
-    /// The offset on the page at which a newer cell overwrites this cell; nil if no newer cell does.
+    /// The page offset at which a newer cell overwrites this cell; nil if none does.
     var newer: Int?
   }
 
@@ -347,8 +336,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a cell on a page of one table also fits another table whose shape proves at least as much. Always false if
-  /// the rows of `table` have an entity number. `types`: the serial types of the cell.
+  /// Whether another table, whose shape proves at least as much, fits a cell too. Always false if the rows of `table`
+  /// have an entity number. `types`: the serial types of the cell.
   private func fitsOtherTable(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
   ) -> Bool {
@@ -394,7 +383,7 @@ extension DamagedDatabase {
     .cell, .freeBlock, .gap, .freePage, .trunk, .orphan,
   ]
 
-  /// The hash of a cell's content; nil if the cell cannot be read. Afterwards `types` has the serial types of the cell.
+  /// The hash of a cell's content; nil if the cell cannot be read. Afterwards `types` has its serial types.
   private func hash(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ types: inout RecordTypes
   ) -> UInt64? {
@@ -523,7 +512,6 @@ extension DamagedDatabase {
 }
 
 extension RecordTypes {
-  /// The total length, in bytes, of all values except the first.
   fileprivate var lengthWithoutFirst: Int {
     bodyLength - (types.first.map(RecordDecoder.length(ofType:)) ?? 0)
   }

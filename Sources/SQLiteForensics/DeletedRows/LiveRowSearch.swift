@@ -1,7 +1,7 @@
 import SQLiteFile
 import Dispatch
 
-/// Compares live rows with the entries of a ``CarvedIndex``, and marks each entry that equals a live row.
+/// Marks each entry of a ``CarvedIndex`` that equals a live row.
 private struct LiveContent {
   let index: CarvedIndex
   var live: CarvedIndex.LiveEntries
@@ -14,10 +14,11 @@ private struct LiveContent {
 
   /// Compares one live row with the entries of the index.
   ///
-  /// `record`: the offset on the page at which the record of the row begins. `limit`: the offset at which the part of
-  /// the record on this page ends. `end`: the offset at which the cell ends, after the number of the first overflow
-  /// page. `payload`: the length of the whole payload, in bytes. `skipsFirst`: whether to leave out the first field,
-  /// because it stands for the row id and is lost in freed cells.
+  /// `record`: the page offset of the record.
+  /// `limit`: the end of the part of the record on this page.
+  /// `end`: the end of the cell, after the number of the first overflow page.
+  /// `payload`: the length of the whole payload, in bytes.
+  /// `skipsFirst`: whether to leave out the first field, because it stands for the row id and is lost in freed cells.
   @inline(__always)
   mutating func look(
     at page: RawSpan, _ record: Int, _ limit: Int, _ end: Int, _ payload: Int, _ rowID: Int64,
@@ -42,9 +43,8 @@ private struct LiveContent {
   }
 }
 
-/// Searches live rows for the content of carved rows. A carved row that equals a live row is not a deleted row.
-///
-/// Each thread uses its own object for its part of the file.
+/// Searches live rows for the content of carved rows: a carved row that equals a live row is not deleted. Each thread
+/// uses its own object for its part of the file.
 private final class LiveRowSearch: @unchecked Sendable {
   private let census: PageCensus
   private let concerned: Set<Int>?
@@ -57,8 +57,7 @@ private final class LiveRowSearch: @unchecked Sendable {
   private(set) var content: LiveContent
   private(set) var failure: SQLiteFileError?
 
-  /// `concerned`: the indexes of the tables with rows that are compared; nil for all tables. Rows of no known table are
-  /// always compared.
+  /// `concerned`: the tables whose rows are compared; nil for all. Rows of no known table are always compared.
   init(_ database: DamagedDatabase, _ index: CarvedIndex, _ concerned: Set<Int>?) {
     census = database.census
     shapes = database.shapes
@@ -70,8 +69,7 @@ private final class LiveRowSearch: @unchecked Sendable {
     self.concerned = concerned
   }
 
-  /// Compares the rows in every `step`th block of 256 pages, starting with the block `first`; blocks are counted from
-  /// 0.
+  /// Compares the rows in every `step`th block of 256 pages, from block `first` on, counted from 0.
   func look(from first: Int, step: Int) {
     let length = 256
     let end = Int(census.pageCount) + 1
@@ -105,7 +103,7 @@ private final class LiveRowSearch: @unchecked Sendable {
     }
   }
 
-  /// Compares the rows of a leaf. If the leaf contradicts itself, returns false and compares nothing.
+  /// Compares the rows of a leaf. Returns false, and compares nothing, if the leaf contradicts itself.
   private static func look(
     at page: UInt32, _ skipsFirst: Bool, _ reader: inout PageReader, _ leaf: inout SoundLeaf,
     _ content: inout LiveContent
@@ -124,12 +122,10 @@ private final class LiveRowSearch: @unchecked Sendable {
 }
 
 extension DamagedDatabase {
-  /// The entries of a carved index that equal no live row.
   func entriesWithoutLiveRow(_ index: CarvedIndex) throws(SQLiteFileError) -> ContiguousArray<
     CarvedIndex.Entry
   > {
-    // If a carved row can belong to only one table, an equal live row can be only in that table, or on a page of no
-    // known table.
+    // If a carved row can belong to only one table, an equal live row is in that table or on a page of no known table.
     var concerned: Set<Int>? = []
     for entry in index.entries {
       guard entry.table > 0, entry.flags & CarvedIndex.isAmbiguous == 0 else {

@@ -2,32 +2,28 @@ import SQLiteFile
 
 /// A version of a page that is not the live version, and the location of its bytes.
 struct PageVersion: Equatable {
-  /// Why a version of a page is not the live version.
   enum Origin: Equatable {
-    /// A committed version that a later commit in the log replaced. Commits in the log are counted from 1; 0 stands for
-    /// the page in the main file, which a page in the log replaced.
+    /// A committed version that a later commit in the log replaced. Commits are counted from 1; 0 stands for the page
+    /// in the main file, which a page in the log replaced.
     case superseded(commit: Int)
     /// A version from a transaction in the log that was never committed.
     case uncommitted
-    /// A version in a frame that remains from an earlier generation of the log, or that follows the last valid frame.
+    /// A version in a frame of an earlier generation of the log, or after the last valid frame.
     case stale
-    /// A version that a rollback journal has stored: the page as it was before a transaction.
+    /// The page as it was before a transaction, stored in a rollback journal.
     case beforeImage
   }
 
-  /// The page number, from 1 on.
   let page: UInt32
-  /// The file that holds the bytes of this version.
   let member: Finding.Member
-  /// The offset at which the bytes of this version start, in bytes from the start of ``member``.
+  /// The offset in bytes from the start of ``member``.
   let offset: Int64
-  /// Why this version is not the live one.
   package let origin: Origin
-  /// Whether this version agrees with its checksum. Always false for a page of the main file, which has no checksum.
+  /// Whether it agrees with its checksum. Always false for a page of the main file, which has none.
   package let isVerified: Bool
 }
 
-/// A list of page versions that needs 16 bytes for each version.
+/// A list of page versions, 16 bytes each.
 struct PageVersions: RandomAccessCollection, Equatable {
   private struct Packed: BitwiseCopyable, Equatable {
     let page: UInt32

@@ -3,8 +3,8 @@ import SQLiteFile
 extension FileSurvey {
   private static let maxSamples: UInt32 = 4096
 
-  /// Whether the file is certainly a database. The proof is at least two records on leaves on which every cell is a
-  /// complete record. In text, images or noise, the chance of finding such leaves is one in many millions.
+  /// The proof is at least two records on leaves on which every cell is a complete record. In text, images or noise,
+  /// the chance of that is one in many millions.
   func isProven() throws(SQLiteFileError) -> Bool {
     var reader = reader()
     var types = RecordTypes()
@@ -24,8 +24,7 @@ extension FileSurvey {
     return false
   }
 
-  /// The number of records on a leaf. It is 0 for a page that is not a leaf, and for a leaf on which any cell is not a
-  /// complete record.
+  /// The number of records of a leaf; 0 for any other page, and if any cell is not a complete record.
   private static func wholeRecords(
     _ page: RawSpan, _ number: UInt32, _ usableSize: Int, _ types: inout RecordTypes
   ) -> Int {

@@ -1,20 +1,19 @@
 import SafeText
 import SQLiteFile
 
-/// The files of a database, and the file layout (page size, encoding, offset of page 1) that they show together.
+/// The files of a database, and the layout (page size, encoding, offset of page 1) that they show together.
 struct FileSurvey {
   let main: ByteFile
   let layout: FileLayout
-  /// The log and the journal beside the main file; nil if they are to be ignored.
+  /// The log and the journal; nil if they are to be ignored.
   let sides: SideFiles?
-  /// The number of pages of the main file, including pages that were lost before the file's first byte and an
-  /// incomplete last page.
+  /// The pages of the main file, including those that were lost before its first byte, and an incomplete last page.
   let mainPageCount: UInt32
-  /// The highest page number in the main file, the log and the journal.
+  /// The highest page number in main file, log and journal.
   let pageCount: UInt32
 
-  /// Opens the log and the journal, and decides the layout of the file by a vote of the file's pages. Returns nil if
-  /// nothing in the file looks like a database.
+  /// Opens the log and the journal, and lets the pages vote on the layout. Returns nil if nothing looks like a
+  /// database.
   ///
   /// - Throws: ``SQLiteFileError`` when the main file, the log or the journal cannot be read.
   init?(_ main: ByteFile, _ logView: SQLiteDatabase.LogView) throws(SQLiteFileError) {
@@ -53,8 +52,8 @@ struct FileSurvey {
     pageCount = overlays.reduce(mainPageCount) { max($0, $1.highestPage) }
   }
 
-  /// Makes a new reader of all pages. If the log or the journal has a version of a page, that version is read instead
-  /// of the version in the main file.
+  /// A reader of all pages. A version of a page in the log or the journal takes precedence over the one in the main
+  /// file.
   func reader() -> PageReader {
     PageReader(
       main: main, pageSize: layout.pageSize, usableSize: layout.usableSize, pageLimit: pageCount,
@@ -63,7 +62,7 @@ struct FileSurvey {
 
   // MARK: - Findings
 
-  /// The number in decimal digits, with commas between groups of three digits, in the way the commands print numbers.
+  /// The number with commas between groups of three digits.
   private static func grouped(_ number: some BinaryInteger) -> String {
     let digits = Array(String(number))
     return digits.indices.reduce(into: "") { text, index in
@@ -72,13 +71,11 @@ struct FileSurvey {
     }
   }
 
-  /// The finding that the schema table cannot be read, so that nothing names the tables.
   static var schemaLost: Finding {
     Finding(
       .schemaLost, "the schema table cannot be read; tables are recognised by their rows", page: 1)
   }
 
-  /// The finding that bytes were lost or inserted. It states the number of bytes, their offset, and the affected pages.
   private static func shifted(_ shift: PageShift) -> Finding {
     let isOne = abs(shift.distance) == 1
     let bytes = isOne ? "1 byte" : "\(grouped(abs(shift.distance))) bytes"

@@ -9,9 +9,9 @@ struct LayoutVote {
 
   init(_ file: ByteFile) { self.file = file }
 
-  /// The layout of the file; nil if nothing in the file looks like a database.
+  /// Decides the layout. Nil if nothing in the file looks like a database.
   ///
-  /// `sidePageSize`: the page size that the log or the journal states; nil if neither states a page size.
+  /// `sidePageSize`: the page size that the log or the journal states, if any.
   func decide(sidePageSize: Int?) throws(SQLiteFileError) -> FileLayout? {
     let first = ContiguousArray(try file.bytes(at: 0, count: DatabaseHeader.length))
     let header = try? DatabaseHeader(parsing: first.rawSpan)
@@ -96,19 +96,16 @@ struct LayoutVote {
 
   private struct Score {
     var size: Int
-    /// The proportion, from 0 to 1, of the sampled pages that are complete b-tree pages of this size and leave
-    /// ``reserved`` bytes free at their end.
+    /// The proportion, from 0 to 1, of sampled pages that are complete b-tree pages of this size with ``reserved``
+    /// bytes free at their end.
     var score = 0.0
-    /// `reserved`: the number of bytes that most of the complete pages leave free at their end. `ends`: the number of
-    /// pages that leave a certain number of bytes free at their end, by that number of bytes.
+    /// `ends`: how many complete pages leave how many bytes free at their end. `reserved`: the most frequent of these.
     var reserved = 0
     var ends: [Int: Int] = [:]
-    /// The number of pages that leave `reserved` bytes free at their end.
     var count = 0
   }
 
-  /// The better of two scores for a page size: one score for pages without reserved bytes, the other for pages with the
-  /// number of reserved bytes that the header states.
+  /// The better of two scores: for pages without reserved bytes, and for pages with those that the header states.
   private func score(_ size: Int, _ base: Int64, orReserved reserved: Int) throws(SQLiteFileError)
     -> Score
   {
@@ -150,12 +147,10 @@ struct LayoutVote {
       count: most.value)
   }
 
-  /// The number of bytes of a block that are read first. Most blocks that are not pages can be ruled out by these
-  /// bytes.
+  /// The number of bytes of a block that are read first. They rule out most blocks that are not pages.
   private static let headLength = 4096
 
-  /// Whether a block of `size` bytes may be a page that ``contentEnd(_:_:reserved:)`` accepts, as far as the first
-  /// bytes of the block show.
+  /// Whether ``contentEnd(_:_:reserved:)`` may accept the block, as far as its first bytes show.
   private static func mayBePage(_ head: RawSpan, _ base: Int, _ size: Int, reserved: Int) -> Bool {
     guard base + 12 <= size, let kind = BTreePage.Kind(rawValue: head.byte(at: base)) else {
       return false
@@ -180,8 +175,8 @@ struct LayoutVote {
     BTreePage.Kind(rawValue: page.byte(at: 0)) == nil
   }
 
-  /// The offset at which the content of a b-tree page ends, in bytes from the start of the page; nil if `page` is not a
-  /// b-tree page. Of all cells, only the last is measured, unless fragments may follow the last cell.
+  /// The page offset at which the content of a b-tree page ends; nil if it is no b-tree page. Only the last cell is
+  /// measured, unless fragments may follow it.
   ///
   /// `base`: the offset of the b-tree header: 100 on page 1, otherwise 0.
   /// `reserved`: the number of reserved bytes at the end of the page.
@@ -226,8 +221,8 @@ struct LayoutVote {
     return end
   }
 
-  /// The offset at which the cell at `start` ends; nil if no cell begins at `start`. `page` holds the whole page of
-  /// `size` bytes, or only its first bytes.
+  /// The end of the cell at `start`; nil if no cell begins there. `page` holds the whole page of `size` bytes, or only
+  /// its first bytes.
   private static func cellEnd(
     _ page: RawSpan, at start: Int, _ kind: BTreePage.Kind, _ size: Int, reserved: Int
   ) -> Int? {
@@ -254,8 +249,7 @@ struct LayoutVote {
     }
   }
 
-  /// Searches the first 4 MiB of the file, at every offset, for a database header that is followed by a b-tree header.
-  /// Returns the first such header with its offset; nil if there is no such header.
+  /// The first database header, at any offset in the first 4 MiB, that is followed by a b-tree header.
   private func findHeader() throws(SQLiteFileError) -> (offset: Int64, header: DatabaseHeader)? {
     let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
     let bytes = block.rawSpan
@@ -271,8 +265,7 @@ struct LayoutVote {
     return nil
   }
 
-  /// The total length of all cells of a table leaf, in bytes. Nil if any cell continues on overflow pages or is not
-  /// valid.
+  /// The total length of the cells in bytes. Nil if any cell is not valid or continues on overflow pages.
   private static func cellsLength(_ page: RawSpan, _ pointers: Int, _ count: Int) -> Int? {
     let size = page.byteCount
     var sum = 0
@@ -289,8 +282,8 @@ struct LayoutVote {
     return sum
   }
 
-  /// Searches the first 4 MiB of the file, at every offset, for places at which pages begin. Returns the offset of the
-  /// first page, and the best score of any page size; nil if no page size has at least three pages.
+  /// Searches the first 4 MiB, at every offset, for places at which pages begin. Returns the first page's offset and
+  /// the best score of any page size; nil if no page size has at least three pages.
   private func findBase() throws(SQLiteFileError) -> (base: Int64, score: Score)? {
     let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
     let bytes = block.rawSpan
@@ -317,8 +310,7 @@ struct LayoutVote {
 
   // MARK: - Encoding
 
-  /// The encoding of the text on the sampled table leaves; nil if these leaves have no text, or if their text fits
-  /// several encodings.
+  /// The encoding of the text on sampled table leaves; nil if they have no text, or if it fits several encodings.
   private func votedEncoding(_ layout: FileLayout) throws(SQLiteFileError)
     -> DatabaseHeader.TextEncoding?
   {
@@ -327,12 +319,11 @@ struct LayoutVote {
     let count = (file.size - base) / size
     let step = max(1, count / Int64(Self.sampleCount))
     var types = RecordTypes()
-    // The number of zero bytes at even offsets of texts, the same number for odd offsets, and the number of all bytes
-    // of texts.
+    // Zero bytes at even and at odd offsets of texts, and all bytes of texts.
     var even = 0
     var odd = 0
     var total = 0
-    // The number of texts, the number of texts that are valid UTF-8, and whether any text has an odd number of bytes.
+    // All texts, those that are valid UTF-8, and whether any has an odd number of bytes.
     var texts = 0
     var valid = 0
     var hasOddLength = false
@@ -376,26 +367,24 @@ struct LayoutVote {
     guard (even + odd) * 10 > total else {
       return valid * 2 > texts && hasOddLength ? .utf8 : nil
     }
-    // If there are zeros at even and odd offsets alike, the zeros are characters (U+0000), and a header that states
-    // UTF-8 is right.
+    // Zeros at even and odd offsets alike are characters (U+0000), and a header that states UTF-8 is right.
     if layout.header?.textEncoding == .utf8, max(even, odd) <= 4 * min(even, odd) { return nil }
     return odd > even ? .utf16LittleEndian : .utf16BigEndian
   }
 
   // MARK: - Position of page 1
 
-  /// In a file that has `count` pages, the maximum number of pages that may be missing before them.
+  /// How many pages may be missing before a file of `count` pages.
   private static func maxLostPages(_ count: Int64) -> Int64 { 16 * count + 1024 }
 
-  /// Sets the origin of a layout, which is the offset of page 1. The origin is negative if pages are missing at the
-  /// beginning of the file, and greater than 0 if other bytes come before page 1. The page numbers in the file decide
-  /// by vote. If there are too few votes, the origin does not change.
+  /// Sets the origin of a layout, the offset of page 1, by a vote of the page numbers in the file. It is negative if
+  /// pages are missing at the beginning, and greater than 0 if other bytes come first. Too few votes change nothing.
   private func placeHead(_ layout: inout FileLayout) throws(SQLiteFileError) {
     let size = Int64(layout.pageSize)
     let base = layout.origin
     let count = (file.size - base) / size
-    // The numbers of missing pages that are accepted. Each missing page costs time and memory, so page numbers in the
-    // file are believed only up to a limit that depends on the size of the file.
+    // The numbers of missing pages that are accepted. Each costs time and memory, so the limit depends on the file's
+    // size.
     let believed = -count...Self.maxLostPages(count)
     var votes: [Int64: Int] = [:]
     var keys: [Int64: Int64] = [:]
@@ -452,8 +441,7 @@ struct LayoutVote {
     if votes.values.allSatisfy({ $0 < 8 }), let found = overflow.distance() {
       votes[found.distance, default: 0] += found.count
     }
-    // If two distances differ only in sign and have the same number of votes, missing pages are more likely than
-    // foreign bytes before the database.
+    // If two distances differ only in sign, missing pages are more likely than foreign bytes before the database.
     guard
       let winner = votes.max(by: {
         ($0.value, -abs($0.key), $0.key) < ($1.value, -abs($1.key), $1.key)
@@ -466,8 +454,8 @@ struct LayoutVote {
 
   // MARK: - Pointer map
 
-  /// Whether the file has pointer-map pages. Of the first 50 pages at the positions of pointer-map pages, most must
-  /// look like pointer-map pages.
+  /// Whether the file has a pointer map. Most of the first 50 pages at the positions of pointer-map pages must look
+  /// like such pages.
   private func votedPointerMap(_ layout: FileLayout) throws(SQLiteFileError) -> Bool {
     let stride = Int64(layout.usableSize / 5 + 1)
     let most = (file.size - layout.origin) / Int64(layout.pageSize)

@@ -1,20 +1,19 @@
 import SQLiteFile
 
-/// The positions, in the file, of pages on which overflow chains end, and the page numbers that cells give for such
-/// pages. The difference between the two shows the number of pages that are missing at the start of a file that has
-/// lost all interior pages.
+/// Where overflow chains end in the file, and which page numbers cells give for such pages. The difference shows how
+/// many pages are missing at the start of a file that has lost all interior pages.
 struct OverflowPlaces {
-  /// The page numbers of overflow chains that consist of a single page, as the cells give them.
+  /// The page numbers that cells give for overflow chains of a single page.
   private var numbers: [Int64] = []
-  /// For each page of the file, whether an overflow chain can end on it. Such a page begins with 0; other overflow
-  /// pages begin with the number of the next page (file format, section 1.7).
+  /// For each page of the file, whether an overflow chain can end on it: such a page begins with 0, others with the
+  /// number of the next page (file format, section 1.7).
   private var areEnds: [Bool] = []
 
   private static let maxPages = 1 << 16
   private static let maxNumbers = 1 << 10
   private static let minNumbers = 8
 
-  /// Adds the next page of the file. Pages must be added in file order.
+  /// Pages must be added in file order.
   mutating func add(_ page: RawSpan, _ usableSize: Int) {
     guard areEnds.count <= Self.maxPages else { return }
     areEnds.append(page.uint32(at: 0) == 0)
@@ -34,9 +33,8 @@ struct OverflowPlaces {
     }
   }
 
-  /// The number of pages that are missing at the start of the file, and the number of cells that agree with this
-  /// number. The number of pages is negative if foreign pages come before the database. Nil if no number, or more than
-  /// one, agrees with most cells.
+  /// How many pages are missing at the start of the file, and how many cells agree. Negative if foreign pages come
+  /// first. Nil if no number, or more than one, agrees with most cells.
   func distance() -> (distance: Int64, count: Int)? {
     guard areEnds.count <= Self.maxPages else { return nil }
     let pageCount = Int64(areEnds.count)

@@ -1,10 +1,10 @@
 import SQLiteFile
 
-/// Compares root pages with the schema, to find out at which offsets pages are. For each root page, the schema states
-/// its page number and its kind, and the declaration of its table limits what its rows may be. In a small database
-/// hardly any page leads to another page, so only root pages can show the offsets.
+/// Compares root pages with the schema, to find out at which offsets pages are. The schema states number and kind of
+/// each root page, and the declaration limits its rows. In a small database hardly any page leads to another, so only
+/// root pages can show the offsets.
 struct RootWitnesses {
-  /// A root page, with the points for its bytes at the old and at the new offset; see ``Agreement``.
+  /// A root page, with the points (``Agreement``) for its bytes at the old and at the new offset.
   private struct Root {
     let page: UInt32
     let old: Int
@@ -13,20 +13,19 @@ struct RootWitnesses {
 
   private let roots: [Root]
 
-  /// The points for a page that contradicts the schema, agrees with it in kind, or agrees in its rows. The points of
-  /// all root pages are added up.
+  /// Points for a page that contradicts the schema, agrees with it in kind, or agrees in its rows. They are added up
+  /// over all root pages.
   private enum Agreement {
     static let against = -2
     static let kind = 1
     static let row = 2
   }
 
-  /// The minimum number of points by which the total with a shift must exceed the total without a shift.
+  /// The number of points by which the total with a shift must exceed the total without one.
   private static let minGain = 4
   private static let maxRoots = 4096
 
-  /// Compares the bytes at the old and at the new offset of each root page with the schema. Returns nil if the file
-  /// cannot be opened by its header.
+  /// Nil if the file cannot be opened by its header.
   ///
   /// `distance`: the number of bytes by which later pages have moved; a multiple of the page size.
   init?(_ file: ByteFile, _ layout: FileLayout, _ distance: Int64) throws(SQLiteFileError) {
@@ -45,7 +44,7 @@ struct RootWitnesses {
       }
       let place = Int64(entry.rootPage - 1) * Int64(layout.pageSize)
       let new = try Self.agreement(file, layout, at: place + distance, demands)
-      // If a page lies past the end of the file, this says nothing about the pages before it.
+      // A page past the end of the file says nothing about the pages before it.
       let isThere = place + Int64(layout.pageSize) <= file.size
       let old = isThere ? try Self.agreement(file, layout, at: place, demands) : new
       roots.append(Root(page: entry.rootPage, old: old, new: new))
@@ -53,8 +52,8 @@ struct RootWitnesses {
     self.roots = roots.sorted { $0.page < $1.page }
   }
 
-  /// The points for the bytes at an offset, compared with what the schema states about a root page; see ``Agreement``.
-  /// `demands`: what SQLite requires of the table's fields; nil for the b-tree of an index or a WITHOUT ROWID table.
+  /// The points for a page at `offset`. `demands`: what SQLite requires of the table's fields; nil for the b-tree of an
+  /// index or a WITHOUT ROWID table.
   private static func agreement(
     _ file: ByteFile, _ layout: FileLayout, at offset: Int64, _ demands: FieldDemands?
   ) throws(SQLiteFileError) -> Int {
@@ -73,11 +72,10 @@ struct RootWitnesses {
     return types.types.count == demands.fields.count ? Agreement.row : 0
   }
 
-  /// The last root page that is at its old offset, and the first root page that is at its new offset; nil if the root
-  /// pages do not show a shift.
+  /// The last root page at its old offset, and the first at its new offset; nil if the root pages show no shift.
   func bounds() -> (lastOld: UInt32, firstNew: UInt32)? {
-    // The totals: first with all root pages at their old offsets, then with the last root page at its new offset, then
-    // with the last two, and so on.
+    // First with all root pages at their old offsets, then with the last one at its new offset, the last two, and so
+    // on.
     var sum = roots.reduce(0) { $0 + $1.old }
     let unshifted = sum
     var sums = [sum]

@@ -1,13 +1,13 @@
 package import SQLiteFile
 
 extension SQLiteDatabase {
-  /// Opens a database as its header describes it. If the header is lost, or if it contradicts the pages, opens the
-  /// database as a vote of its pages describes it.
+  /// Opens a database as its header describes it or, if the header is lost or contradicts the pages, as a vote of its
+  /// pages does.
   ///
-  /// If the header was used, ``votedLayout`` is nil. The faults of the header are in ``findings``.
+  /// If the header was used, ``votedLayout`` is nil. Its faults are in ``findings``.
   ///
-  /// - Throws: ``SQLiteFileError`` when the file cannot be opened, or when none of its pages is certainly a database
-  ///   page. In the second case, the error is the error that ``init(path:logView:)`` throws.
+  /// - Throws: ``SQLiteFileError`` when the file cannot be opened. If none of its pages is certainly a database page,
+  ///   the error is that of ``init(path:logView:)``.
   package static func surveyed(path: String, logView: LogView = .committed) throws(SQLiteFileError)
     -> SQLiteDatabase
   {
@@ -28,8 +28,8 @@ extension SQLiteDatabase {
     return voted
   }
 
-  /// Whether anything contradicts the page size, the number of reserved bytes or the encoding that the header states.
-  /// This test is cheap enough for every file; a vote must read pages from all over the file.
+  /// Whether anything contradicts the header's page size, reserved bytes or encoding. This is cheap enough for every
+  /// file; a vote must read pages from all over the file.
   private func isLayoutDoubtful() throws(SQLiteFileError) -> Bool {
     var reader = anotherReader()
     guard try reader.kind(of: 1) != nil, header.reservedBytes == 0, try !hasOddEncoding(&reader)
@@ -63,12 +63,12 @@ extension SQLiteDatabase {
     return header.cellCount
   }
 
-  /// Whether the pages of a file show that it is a database, although the file cannot be opened by its header.
+  /// Whether a file that cannot be opened by its header is a database, according to its pages.
   package static func isRuinedDatabase(path: String) -> Bool {
     ((try? voted(path, .committed)) ?? nil) != nil
   }
 
-  /// Opens the database as a vote of its pages describes it. Returns nil if nothing proves that the file is a database.
+  /// Opens the database as a vote of its pages describes it. Nil if nothing proves that the file is a database.
   private static func voted(_ path: String, _ logView: LogView) throws(SQLiteFileError)
     -> SQLiteDatabase?
   {
@@ -98,9 +98,8 @@ extension SQLiteDatabase {
 }
 
 extension FileSurvey {
-  /// The bytes of the header, if the header as a whole is not valid but its fields can be trusted; otherwise nil.
-  /// Fields that have the same value in every database must have this value (file format, sections 1.3.5 and 1.3.17),
-  /// and the freelist that the header describes must fit into the file.
+  /// The bytes of a header that is not valid, if its fields can still be trusted; otherwise nil. Constant fields must
+  /// have their value (file format, sections 1.3.5 and 1.3.17), and the freelist must fit into the file.
   fileprivate func headerRemains() throws(SQLiteFileError) -> ContiguousArray<UInt8>? {
     var place = (file: main, offset: layout.origin)
     for overlay in sides?.overlays ?? [] {

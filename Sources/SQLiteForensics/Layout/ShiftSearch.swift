@@ -2,12 +2,11 @@ import SQLiteFile
 
 /// Finds out whether bytes were lost from the middle of a file, or were inserted there.
 ///
-/// A file is examined only if its length does not match the page count of the header, or is not a multiple of the page
-/// size. The row ids of a leaf show its page number, because the keys on interior pages tell which row ids each page
-/// has. A shift is accepted under three conditions: the leaves before some offset are where they should be, the leaves
-/// after it have all moved by the same distance, and hardly any leaf contradicts this. If the leaves do not decide, but
-/// the number of missing or additional bytes is a multiple of the page size, then the root pages that the schema names
-/// decide.
+/// A file is examined only if its length does not match the page count of the header, or is no multiple of the page
+/// size. The keys on interior pages tell which row ids each page has, so the row ids of a leaf show its page number. A
+/// shift is accepted if the leaves before some offset are where they should be, those after it have all moved by the
+/// same distance, and hardly any leaf contradicts this. If the leaves do not decide, and the number of missing or
+/// additional bytes is a multiple of the page size, the root pages that the schema names decide.
 struct ShiftSearch {
   private let file: ByteFile
   private let layout: FileLayout
@@ -19,12 +18,11 @@ struct ShiftSearch {
     size = Int64(layout.pageSize)
   }
 
-  /// The minimum number of leaves that must have moved, if the file's length differs from the expected length by
-  /// exactly the distance that they moved.
+  /// How many leaves must have moved if the file's length confirms the distance.
   private static let minProofs = 3
-  /// The minimum number of leaves that must have moved, if the length of the file does not confirm the distance.
+  /// How many leaves must have moved if the length does not confirm it.
   private static let minProofsAlone = 12
-  /// The minimum number of leaves that must agree with the shift for each leaf that contradicts it.
+  /// How many leaves must agree for each leaf that contradicts.
   private static let majority = 8
   private static let maxDistances = 4
 
@@ -55,17 +53,17 @@ struct ShiftSearch {
       doubtful: bounds.lastOld + 1..<bounds.firstNew, torn: [:])
   }
 
-  /// The last page that is known to be at its old offset, and the first page that is known to be at its new offset; nil
-  /// if the leaves do not agree on these pages. `distance`: the number of bytes by which the later pages have moved.
-  /// `minimum`: the minimum number of leaves that must have moved.
+  /// The last page at its old offset and the first at its new one, as far as known; nil if the leaves do not agree.
+  ///
+  /// `distance`: the number of bytes by which the later pages have moved.
+  /// `minimum`: the number of leaves that must have moved.
   private func split(by distance: Int64, _ witnesses: ShiftWitnesses, minimum: Int) -> (
     lastOld: UInt32, firstNew: UInt32
   )? {
     let leaves = witnesses.leaves
     let old = leaves.map { witnesses.confirms($0, at: 0) }
     let new = leaves.map { witnesses.confirms($0, at: distance) }
-    // The split that most leaves agree with: leaves before the split are at their old offsets, and leaves after the
-    // split are at their new offsets.
+    // The split that most leaves agree with: old offsets before it, new ones after it.
     var agreeing = new.count { $0 }
     var best = (agreeing: agreeing, first: 0)
     for index in leaves.indices {
@@ -78,8 +76,7 @@ struct ShiftSearch {
     guard proofs >= minimum, proofs >= Self.majority * contrary,
       old[..<best.first].count(where: { $0 }) >= Self.majority * early
     else { return nil }
-    // Interior pages give the last row ids of some pages after the split. About half of these pages must have been
-    // found at their new offsets.
+    // About half of the pages after the split whose last row ids are known must be at their new offsets.
     guard let first = new[best.first...].firstIndex(of: true),
       let firstNew = UInt32(exactly: (leaves[first].offset - distance) / size + 1)
     else { return nil }

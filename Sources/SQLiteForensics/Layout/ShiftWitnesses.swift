@@ -1,17 +1,17 @@
 import SQLiteFile
 
-/// The row ids of leaves and the keys on interior pages, which together show the offsets of pages. A leaf at some
-/// offset has a last row id, and a key on an interior page gives the number of the page with this last row id.
+/// The row ids of leaves and the keys on interior pages. A leaf at some offset has a last row id, and a key gives the
+/// number of the page with this last row id: together they show the offsets of pages.
 struct ShiftWitnesses {
-  /// A child of an interior page, and the row ids that the child may have.
+  /// A child of an interior page, and the row ids it may have.
   struct Link {
     let page: UInt32
     let rowIDs: ClosedRange<Int64>
-    /// Whether the page is the rightmost child of its parent. If it is, no key gives the page's last row id.
+    /// Whether it is the rightmost child of its parent, so that no key gives its last row id.
     let isLast: Bool
   }
 
-  /// A complete table leaf: its offset in the file and the range of its row ids.
+  /// A complete table leaf at an offset in the file.
   struct Leaf {
     let offset: Int64
     let rowIDs: ClosedRange<Int64>
@@ -20,7 +20,7 @@ struct ShiftWitnesses {
   private(set) var links: [UInt32: Link] = [:]
   /// The leaves in file order.
   private(set) var leaves: [Leaf] = []
-  /// The numbers of the pages that have a certain last row id according to an interior page, by this row id.
+  /// The pages that should have a last row id, according to interior pages, by that row id.
   private var pages: [Int64: [UInt32]] = [:]
   private let size: Int64
 
@@ -71,9 +71,8 @@ struct ShiftWitnesses {
     links[interior.right] = Link(page: interior.right, rowIDs: least ... .max, isLast: true)
   }
 
-  /// The distances, in bytes, by which leaves may have moved, with the number of leaves for each distance. Each leaf is
-  /// compared with the pages that should have its last row id. The distance is the offset of the leaf minus the old
-  /// offset of such a page.
+  /// The distances, in bytes, by which leaves may have moved, with the number of leaves for each: the offset of a leaf
+  /// minus the old offset of each page that should have its last row id.
   func distances() -> [Int64: Int] {
     var votes: [Int64: Int] = [:]
     for leaf in leaves {
@@ -84,13 +83,12 @@ struct ShiftWitnesses {
     return votes
   }
 
-  /// Whether a leaf has the last row id that is expected at the leaf's offset, if pages have moved by `distance` bytes.
+  /// Whether a leaf has the last row id that is expected at its offset, if pages have moved by `distance` bytes.
   func confirms(_ leaf: Leaf, at distance: Int64) -> Bool {
     guard let link = link(to: leaf.offset, distance) else { return false }
     return link.rowIDs.upperBound == leaf.rowIDs.upperBound
   }
 
-  /// Whether a leaf with these row ids can be the page with the number `page`.
   func allows(_ rowIDs: ClosedRange<Int64>, on page: UInt32) -> Bool {
     guard let link = links[page] else { return false }
     return link.rowIDs.contains(rowIDs.lowerBound) && link.rowIDs.contains(rowIDs.upperBound)

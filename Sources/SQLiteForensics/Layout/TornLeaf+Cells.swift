@@ -3,9 +3,8 @@ import SQLiteFile
 extension TornLeaf {
   /// An intact cell of a torn page, and the location of its bytes in the file.
   struct Cell: Equatable {
-    /// The byte range of the cell on its page.
     let place: Range<Int>
-    /// The offset of the cell in the file.
+    /// The offset in the file.
     let offset: Int64
     let rowID: Int64
     let columnCount: Int
@@ -13,9 +12,8 @@ extension TornLeaf {
     var end: Int64 { offset + Int64(place.count) }
   }
 
-  /// Creates a table leaf that has only the given cells, each at its own offset on the page. The rest of the page is
-  /// free space. Returns nil if `cells` is empty, or if the cells do not fit on one page. `content` returns the bytes
-  /// of a cell.
+  /// A table leaf with only the given cells, each at its own offset on the page; the rest is free space. Nil if there
+  /// are no cells, or if they do not fit. `content` returns the bytes of a cell.
   init?(
     _ cells: [Cell], pageSize: Int, usableSize: Int,
     content: (Cell) throws(SQLiteFileError) -> ContiguousArray<UInt8>
@@ -31,8 +29,7 @@ extension TornLeaf {
     }
     var last = first.place.lowerBound
     var fragments = 0
-    // The offset at which the offset of the next freeblock is written: first in the page header, then in the previous
-    // freeblock.
+    // Where the offset of the next freeblock is written: in the page header, then in the previous freeblock.
     var link = 1
     for index in 0...placed.count {
       let next = index < placed.count ? placed[index].place.lowerBound : usableSize

@@ -2,10 +2,10 @@ import SQLiteFile
 
 /// Decides which pages near lost or inserted bytes are complete, and which cells remain of the torn pages.
 ///
-/// If bytes were lost or inserted inside a page, the first part of the page is at the page's old offset, and its last
-/// part is at the page's new offset. Nothing marks the end of the first part. So cells are read from both ends of the
-/// page, towards the middle, as long as they are valid. Bytes that belong to cells from both ends are not trusted. The
-/// last cell of the first part may have lost its end, and its lengths do not show that.
+/// The first part of a torn page is at the page's old offset, its last part at the new one. Nothing marks the end of
+/// the first part. So cells are read from both ends towards the middle, as long as they are valid. Bytes that belong to
+/// cells from both ends are not trusted. The last cell of the first part may have lost its end, which its lengths do
+/// not show.
 struct TornPages {
   private let file: ByteFile
   private let layout: FileLayout
@@ -25,7 +25,7 @@ struct TornPages {
 
   // MARK: - Which pages are whole
 
-  /// The content that is found at one of the two possible offsets of a page.
+  /// What is at one of the two possible offsets of a page.
   private enum Standing {
     case none
     /// The first bytes are the first bytes of the expected page; the rest is unknown.
@@ -33,8 +33,8 @@ struct TornPages {
     case whole
   }
 
-  /// Returns the shift, after examining the pages between `lastKnown`, which is the last page known to be at its old
-  /// offset, and `firstKnown`, which is the first page known to be at its new offset.
+  /// Examines the pages between `lastKnown`, the last page known to be at its old offset, and `firstKnown`, the first
+  /// one known to be at its new offset.
   func shift(between lastKnown: UInt32, and firstKnown: UInt32) throws(SQLiteFileError)
     -> PageShift
   {
@@ -50,7 +50,7 @@ struct TornPages {
       page -= 1
     }
     if start(of: first, distance) <= start(of: last.page, 0) {
-      // The two pages overlap in the file, so one of them is wrong, and the known bounds are kept.
+      // The two pages overlap in the file, so one is wrong, and the known bounds are kept.
       last = (lastKnown, .whole)
       first = firstKnown
     }
@@ -73,8 +73,8 @@ struct TornPages {
     }
     let rowIDs = Self.rowIDs(ofWhole: bytes.rawSpan, layout)
     if kind == .leafTable, rowIDs == nil { return .none }
-    // If the distance is not a multiple of the page size, no offset is both an old and a new offset, so it is enough
-    // that the page is complete. Otherwise only the interior page that leads to a page shows which page it is.
+    // If the distance is no multiple of the page size, no offset is both an old and a new one, so a complete page
+    // suffices. Otherwise only the interior page that leads to a page shows which page it is.
     if self.distance % size != 0 { return .whole }
     guard let rowIDs else { return .none }
     return witnesses.allows(rowIDs, on: page) ? .whole : .none
@@ -88,8 +88,7 @@ struct TornPages {
     return ContiguousArray(try file.bytes(at: offset, count: layout.pageSize))
   }
 
-  /// The range of row ids on a table leaf, if every cell of the leaf is a complete record and the row ids ascend; nil
-  /// for any other page.
+  /// The row ids of a table leaf if every cell is a complete record and they ascend; nil for any other page.
   static func rowIDs(ofWhole page: RawSpan, _ layout: FileLayout) -> ClosedRange<Int64>? {
     guard page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue,
       LayoutVote.contentEnd(page, 0, reserved: layout.reservedBytes) != nil
@@ -172,16 +171,15 @@ struct TornPages {
   /// The valid cells at one of the two possible offsets of a page, in file order.
   private struct TornRun {
     var cells: [TornLeaf.Cell] = []
-    /// The cell pointers of the page, in the order of row ids.
+    /// The cell pointers in the order of row ids.
     var pointers: [Int] = []
-    /// Whether another cell begins after the last of ``cells``, so that the last cell is complete.
+    /// Whether another cell begins after the last of ``cells``, so that this one is complete.
     var isEndKnown = false
 
     var knowsPointers: Bool { !pointers.isEmpty }
   }
 
-  /// Reads the cells of a page whose start is at the page's old offset, from the first cell up to the first invalid
-  /// cell.
+  /// Reads a page whose start is at its old offset, up to the first invalid cell.
   private func run(of page: UInt32, before end: Int64) throws(SQLiteFileError) -> TornRun {
     var run = TornRun()
     let bytes = try self.bytes(of: page, 0)
@@ -209,11 +207,10 @@ struct TornPages {
     return run
   }
 
-  /// Reads the cells of a page whose end is at the page's new offset, from the last cell backwards up to the first
-  /// invalid cell.
+  /// Reads a page whose end is at its new offset, from the last cell backwards up to the first invalid cell.
   ///
   /// `begin`: the lowest offset in the file at which these cells may be.
-  /// `pointers`: the offsets of the cells on the page; empty if the cell pointers are lost.
+  /// `pointers`: the offsets of the cells on the page; empty if they are lost.
   private func run(upTo page: UInt32, behind begin: Int64, pointers: [Int])
     throws(SQLiteFileError) -> TornRun
   {
@@ -246,11 +243,11 @@ struct TornPages {
     return run
   }
 
-  /// For a page that has lost its header: the longest sequence of adjoining cells that ends at the end of the page.
+  /// For a page without header: the longest sequence of adjoining cells that ends at the end of the page.
   private func cellsInARow(
     _ page: RawSpan, _ floor: Int, _ number: UInt32, _ types: inout RecordTypes
   ) -> [TornLeaf.Cell] {
-    // For each offset, the number of adjoining cells from that offset to the end of the page.
+    // For each offset, the number of adjoining cells from there to the end of the page.
     var counts: [Int: Int] = [layout.usableSize: 0]
     var best = layout.usableSize
     for start in stride(from: layout.usableSize - 4, through: floor, by: -1) {
@@ -274,8 +271,8 @@ struct TornPages {
     return cells
   }
 
-  /// The cell pointers of a table leaf; nil if they are not valid. `limit`: the offset at or before which the cell
-  /// pointer array must end.
+  /// The cell pointers of the page; nil if they are not valid. `limit`: the cell pointer array must end at or before
+  /// it.
   private func pointers(_ page: RawSpan, _ limit: Int) -> [Int]? {
     guard limit > 12, page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue else { return nil }
     let count = Int(page.uint16(at: 3))
@@ -291,7 +288,7 @@ struct TornPages {
     return starts
   }
 
-  /// The complete cell with valid text at `start`; nil if there is no such cell.
+  /// The cell at `start`; nil if there is no complete cell with valid text.
   private func cell(_ page: RawSpan, at start: Int, _ limit: Int, _ types: inout RecordTypes)
     -> LeafCell?
   {
@@ -309,8 +306,7 @@ struct TornPages {
     witnesses.links[page]?.rowIDs.contains(rowID) ?? true
   }
 
-  /// Whether the row id of a cell is in order among the row ids of the known cells: row ids must ascend in the order of
-  /// the cell pointers.
+  /// Whether a row id fits the known cells: row ids must ascend in the order of the cell pointers.
   private func isInOrder(
     _ rowID: Int64, at index: Int, _ cells: [TornLeaf.Cell], _ pointers: [Int], _ page: UInt32
   ) -> Bool {
@@ -323,8 +319,7 @@ struct TornPages {
     }
   }
 
-  /// Whether an invalid cell begins with a plausible payload length and row id. If it does, the cell before it is
-  /// complete.
+  /// Whether an invalid cell begins with a plausible payload length and row id. Then the cell before it is complete.
   private func isHead(
     _ page: RawSpan, at start: Int, _ limit: Int, _ index: Int, _ cells: [TornLeaf.Cell],
     _ pointers: [Int], _ number: UInt32

@@ -1,13 +1,11 @@
 import SQLiteFile
 
-/// When several links lead to the same overflow page, decides which of these links is right. Used for files without a
-/// pointer map.
+/// Decides which of several links to the same overflow page is right, in a file without a pointer map.
 ///
-/// In a sound file exactly one link leads to each overflow page. When several links lead to a page, the page belongs to
-/// the row whose chain ends exactly where the row's payload ends. If this is true of two rows, the page belongs to the
-/// row whose link follows SQLite's allocation order. If that order does not decide either, the page belongs to no row.
+/// The page belongs to the row whose chain ends exactly where its payload ends. If this is true of two rows, the link
+/// that follows SQLite's allocation order wins. If that order does not decide either, the page belongs to no row.
 struct ChainClaims {
-  /// A link to an overflow page. The link is stored in the previous page of the overflow chain, or in a cell.
+  /// A link to an overflow page, in a cell or in the previous page of the chain.
   struct Link: Hashable {
     private let page: UInt32
     /// The offset of the cell; 0 for a link from an overflow page.
@@ -23,48 +21,48 @@ struct ChainClaims {
       self.cell = Int32(cell.start)
     }
 
-    /// The number of the page directly after the linking page; nil for a link from a cell. SQLite continues a chain on
-    /// that page if it can.
+    /// The page directly after the linking page, on which SQLite continues a chain if it can; nil for a link from a
+    /// cell.
     var behind: UInt32? { cell == 0 ? page &+ 1 : nil }
 
     func isInOrder(_ next: UInt32) -> Bool { next == behind }
 
-    /// How credible the link to page `next` is: 2 when `next` is directly after the linking page, which damage hardly
-    /// ever causes; 1 for a link from a cell; 0 for a link from an overflow page to any other page.
+    /// How credible the link is: 2 to the page directly after the linking page, which damage hardly ever causes; 1 from
+    /// a cell; 0 otherwise.
     func order(_ next: UInt32) -> Int { isInOrder(next) ? 2 : behind == nil ? 1 : 0 }
   }
 
-  /// How well a chain ends. The cases are in ascending order of credibility.
+  /// How well a chain ends, in ascending order of credibility.
   private enum Ending: Int {
-    /// The link in question, or an earlier link of its chain, skips a page that no other link leads to. SQLite does not
-    /// write such a link.
+    /// This link, or an earlier one of its chain, skips a page that no other link leads to. SQLite does not write such
+    /// a link.
     case astray
-    /// The chain ends before the end of the payload, a later link of the chain is wrong, or the last page links to a
-    /// further page that may be an overflow page and that no other chain contains.
+    /// The chain ends before its payload, a later link is wrong, or the last page links to a page that may be an
+    /// overflow page and is in no other chain.
     case wrong
-    /// The chain ends where the payload ends, but the link of its last page is not 0.
+    /// The chain ends with its payload, but the last page's link is not 0.
     case full
-    /// The chain ends where the payload ends, and the link of its last page is 0.
+    /// The chain ends with its payload, and the last page's link is 0.
     case exact
   }
 
   private struct Claim {
-    /// The most credible link to the page so far; nil when two links are equally credible.
+    /// The most credible link so far; nil when two are equally credible.
     var link: Link?
     var ending: Ending
     var order: Int
   }
 
   private var claims: [UInt32: Claim] = [:]
-  /// The overflow pages that cells of indexes link to directly.
+  /// The overflow pages that index cells link to.
   private var indexed: PageSet
   private let knowsFree: Bool
 
-  /// Walks the overflow chains of all live rows and all index entries. The walk is only needed when two links lead to
-  /// the same page, or when a chain skips a page although no other link leads to the skipped page.
+  /// Walks the overflow chains of all live rows and index entries. Needed only when two links lead to the same page, or
+  /// when a chain skips a page that no other link leads to.
   ///
-  /// `shapes`: what rows of each table look like. They must be the shapes that are used to read the rows, so that the
-  /// walk finds the same cells. `knowsFree`: whether the freelist is reliable, so that every page outside it is in use.
+  /// `shapes`: must be those that are used to read the rows, so that the walk finds the same cells.
+  /// `knowsFree`: whether every page outside the freelist is in use.
   init(
     _ census: borrowing PageCensus, _ shapes: [RowShape], encoding: DatabaseHeader.TextEncoding,
     maxPayload: Int, knowsFree: Bool, _ reader: inout PageReader
@@ -81,7 +79,6 @@ struct ChainClaims {
     }
   }
 
-  /// Walks the overflow chains of all index cells if `ofIndexes` is true, or else of all table cells.
   private mutating func walkCells(
     _ ofIndexes: Bool, _ shapes: [RowShape], _ reading: LeafReading, _ allowance: inout Int,
     _ census: borrowing PageCensus, _ reader: inout PageReader
@@ -110,11 +107,10 @@ struct ChainClaims {
     }
   }
 
-  /// The right link to a page that several links lead to; nil when the chains do not decide which link is right, or
-  /// when only one link leads to the page.
+  /// The right one of several links to a page; nil when the chains do not decide, or when only one link leads to it.
   func holder(of page: UInt32) -> Link? { claims[page]?.link }
 
-  /// Whether no link leads to a page, not even one from an index entry.
+  /// Whether no link leads to a page, not even from an index entry.
   func isLost(_ page: UInt32, _ census: borrowing PageCensus) -> Bool {
     census.isOrphan(page) && !indexed.contains(page)
   }
@@ -125,7 +121,7 @@ struct ChainClaims {
   ) throws(SQLiteFileError) {
     let piece = reader.usableSize - 4
     var met: [(page: UInt32, link: Link)] = []
-    // The number of entries of `met` that come before the first wrong link; nil when no link is wrong.
+    // The entries of `met` before the first wrong link; nil when no link is wrong.
     var sureCount: Int?
     var own: Set<UInt32> = []
     var link = cell
@@ -148,8 +144,8 @@ struct ChainClaims {
       left -= piece
     }
     let goesOn = census.canBeOverflow(next) && !census.contested.contains(next)
-    // The payload ends on this page, but the page links to a page that no other link leads to. The chain may then
-    // belong to a longer row.
+    // If the payload ends here but the page links to one that no other link leads to, the chain may belong to a longer
+    // row.
     let ending: Ending =
       left > 0 || goesOn || sureCount != nil ? .wrong : next == 0 ? .exact : .full
     for (index, (page, link)) in met.enumerated() {
@@ -170,7 +166,7 @@ struct ChainClaims {
     if ending >= 0, order >= 0, ending + order > 0 {
       claims[page] = claim
     } else if ending > 0 || order > 0 || ending == 0 && order == 0 {
-      // Each of the two links is better than the other in one respect, or both are equal.
+      // Each link is better in one respect, or both are equal.
       claims[page]?.link = nil
       claims[page]?.ending = ending > 0 ? claim.ending : other.ending
       claims[page]?.order = max(claim.order, other.order)
@@ -179,14 +175,13 @@ struct ChainClaims {
 }
 
 extension PageCensus {
-  /// Whether a page is neither a b-tree page nor free, and is in no overflow chain that the census has followed. In a
-  /// sound file, this is true only of the first overflow pages of index entries, because the census does not record
-  /// them.
+  /// Whether a page is neither a b-tree page nor free, and in no overflow chain that the census has followed. In a
+  /// sound file, this is true only of the first overflow pages of index entries, which the census does not record.
   func isOrphan(_ page: UInt32) -> Bool {
     kind(page) == .other && !followed.contains(page) && !free.contains(page)
   }
 
-  /// Whether a page can be an overflow page, judged by its page number and its kind in the census.
+  /// Whether a page can be an overflow page, judged by its number and its kind in the census.
   func canBeOverflow(_ page: UInt32) -> Bool {
     guard page >= 2 else { return false }
     switch kind(page) {

@@ -1,11 +1,10 @@
 import SQLiteFile
 
-/// The rows of one page that ``RowReader`` has already sent. When `SQLiteDatabase` returns a row of the page, this list
-/// tells whether the row was sent before. Complete rows are recognised by their content, rows with values in doubt by
-/// their offset.
+/// The rows of one page that ``RowReader`` has sent, to recognise them when `SQLiteDatabase` returns them: complete
+/// rows by their content, rows with values in doubt by their offset.
 private final class GivenRows {
   private var contents: [Int: Int] = [:]
-  /// For each row with values in doubt, by the file offset of its cell: the columns in doubt, and the hash of all other
+  /// The rows with values in doubt, by the file offset of the cell: the columns in doubt, and the hash of all other
   /// values.
   private var doubtful: [Int64: (hasRowID: Bool, columns: Set<Int>, content: Int)] = [:]
   private var read: Set<Int64> = []
@@ -16,8 +15,8 @@ private final class GivenRows {
     read.removeAll(keepingCapacity: true)
   }
 
-  /// Notes a cell that `SQLiteDatabase` has read. Returns false if `SQLiteDatabase` has read this cell before, which
-  /// happens when two cell pointers lead to the cell.
+  /// Notes a cell that `SQLiteDatabase` has read. Returns false if it was read before, because two cell pointers lead
+  /// to it.
   func begin(at offset: Int64) -> Bool { read.insert(offset).inserted }
 
   func add(_ row: borrowing RecoveredRowBuffer) {
@@ -32,8 +31,8 @@ private final class GivenRows {
     }
   }
 
-  /// Whether the row at `offset` was sent before. If the row is complete and was sent, it is removed from the list, so
-  /// that each sent row matches only one row of `SQLiteDatabase`.
+  /// Whether the row at `offset` was sent before. A complete row is then removed, so that it matches only one row of
+  /// `SQLiteDatabase`.
   func take(_ row: borrowing RecoveredRowBuffer, at offset: Int64) -> Bool {
     if let other = doubtful[offset] {
       return row.contentHash(without: other.columns, hasRowID: other.hasRowID) == other.content
@@ -45,7 +44,7 @@ private final class GivenRows {
   }
 }
 
-/// Receives rows from `SQLiteDatabase`, each with the page offset at which the row's cell starts.
+/// Receives rows from `SQLiteDatabase`, each with the page offset of its cell.
 private struct PlainRowSink: RowGathering, ~Copyable {
   private let receive: (_ row: borrowing RecoveredRowBuffer, _ cellStart: Int) -> Bool
   var row = RecoveredRowBuffer()
@@ -59,23 +58,23 @@ private struct PlainRowSink: RowGathering, ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// Reads a second time the pages on which anything was in doubt. This time `SQLiteDatabase` reads them, as SQLite
-  /// does. Sends the rows that only `SQLiteDatabase` finds, and adds the findings of `SQLiteDatabase` to ``findings``.
+  /// Reads the pages on which anything was in doubt a second time, with `SQLiteDatabase`, as SQLite does. Sends the
+  /// rows that only `SQLiteDatabase` finds, and adds its findings to ``findings``.
   ///
-  /// `wanted`: the indexes of the wanted tables; nil for all tables. `comparesRows`: false if only the findings are
-  /// wanted, not the rows. `isForFreshFile`: whether the rows go into a new file. If so, rows from an earlier state of
-  /// a page are sent too; they otherwise come with the deleted rows. Rows that are already sent as rows of another
-  /// table are left out. `give`: receives each row of `SQLiteDatabase` that ``RowReader`` did not send because the rest
-  /// of the file contradicts the row. `lost` lists the values of the row that are in a lost sector or may be wrong.
-  /// `give` returns false to stop.
+  /// `wanted`: the indexes of the wanted tables; nil for all tables.
+  /// `comparesRows`: false if only the findings are wanted, not the rows.
+  /// `isForFreshFile`: whether the rows go into a new file. Then rows from an earlier state of a page are sent too,
+  /// which otherwise come with the deleted rows. Rows that are sent as rows of another table are left out.
+  /// `give`: receives each row that ``RowReader`` did not send because the rest of the file contradicts it, and returns
+  /// false to stop. `lost` lists the values that are in a lost sector or may be wrong.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func readPlainly(
     _ wanted: Set<Int>?, comparesRows: Bool = true, isForFreshFile: Bool = false,
     give: (_ row: borrowing RecoveredRowBuffer, _ origin: RowOrigin, _ lost: [PartialValue]) -> Bool
   ) throws(SQLiteFileError) {
     guard let plain else { return }
-    // If only one of the two readers applies the log, their rows belong to different states of the database. In that
-    // case only findings are compared.
+    // If only one of the two readers applies the log, their rows are of different states, and only findings are
+    // compared.
     let isSameState = plain.hasOverlays == (sides?.overlays.isEmpty == false)
     let comparesRows = comparesRows && isSameState
     let isSameLayout =
@@ -179,8 +178,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// The page number under which ``RowReader`` reads the bytes that `SQLiteDatabase` reads as page `page`; nil when
-  /// ``RowReader`` skips these bytes. The two numbers differ only in a shifted file.
+  /// The number under which ``RowReader`` reads what `SQLiteDatabase` reads as page `page`; nil when it skips these
+  /// bytes. The numbers differ only in a shifted file.
   private func numberHere(of page: UInt32) -> UInt32? {
     guard let shift = layout.shift, reader.location(of: page).member == .main else { return page }
     // A damaged cell may lead to page 0, which does not exist.
@@ -193,12 +192,11 @@ extension DamagedDatabase {
     }
   }
 
-  /// If a cell starts at most this number of bytes after ``PageShift/place``, the shift may have cut the cell. The
-  /// distance is needed because ``PageShift/place`` is approximate.
+  /// The maximum distance in bytes from ``PageShift/place``, which is approximate, to the start of a cell that the
+  /// shift may have cut.
   private static let maxDistance: Int64 = 1024
 
-  /// The texts and blobs of a row of a shifted file that may contain wrong bytes. Empty for a row that has no overflow
-  /// pages and is not near the offset where bytes are missing.
+  /// The texts and blobs of a row of a shifted file that may contain wrong bytes.
   ///
   /// `SQLiteDatabase` continues a value with wrong bytes in two cases: on overflow pages, because page numbers no
   /// longer match the shifted pages; and in a cell in which bytes are missing.
@@ -217,8 +215,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// The values of a cell that are in doubt because some of their bytes, or some bytes of the record header, are in a
-  /// lost sector.
+  /// The values of a cell that are in doubt, because bytes of them or of the record header are in a lost sector.
   ///
   /// `rowLayout`: the layout of the table's rows.
   private static func lostValues(

@@ -1,25 +1,23 @@
 import RowText
 import SQLiteFile
 
-/// Statistics about the sound rows of a page. For each field they contain the serial types, the text and blob lengths,
-/// the first and last characters of texts, and the ranges of integers and reals.
+/// Statistics about the sound rows of a page, field by field: serial types, lengths, first and last characters of
+/// texts, and ranges of numbers.
 ///
-/// From the statistics follows the surprise of a value in another row, in sixteenths of a bit. A value like those of
-/// most rows has a surprise of 0.
+/// From them follows the surprise of a value in another row, in sixteenths of a bit. A value like those of most rows
+/// has a surprise of 0.
 struct FieldHabits {
-  /// One bit of surprise, expressed in sixteenths of a bit.
+  /// One bit, in sixteenths.
   static let bit = 16
-  /// A cost that is higher than the cost of every reading that ``HeaderDeduction`` accepts, in sixteenths of a bit.
+  /// Higher than the cost of every reading that ``HeaderDeduction`` accepts, in sixteenths of a bit.
   static let impossible = 1 << 20
 
   /// A summary of the characters of a text.
   struct Look: BitwiseCopyable {
-    /// The class of the text's first character, and the class of its last one, for example ``capital``. Both are 0 for
-    /// an empty text.
+    /// The class of the first and of the last character, for example ``capital``; 0 for an empty text.
     var first: UInt8 = 0
     var last: UInt8 = 0
-    /// A bit mask: 1 when a capital letter follows a small letter, 2 when there are digits, 4 when there are spaces, 8
-    /// when there are characters beyond ASCII.
+    /// A bit mask: 1 for a capital letter after a small one, 2 for digits, 4 for spaces, 8 for characters beyond ASCII.
     var marks: UInt8 = 0
 
     static let capital: UInt8 = 1
@@ -29,7 +27,7 @@ struct FieldHabits {
     private static let sign: UInt8 = 5
     private static let other: UInt8 = 6
 
-    /// Adds the next character of the text. Any number above 127 stands for a character beyond ASCII.
+    /// Adds a character. Any number above 127 stands for a character beyond ASCII.
     mutating func append(_ scalar: UInt16) {
       let kind: UInt8 =
         switch scalar {
@@ -49,10 +47,8 @@ struct FieldHabits {
     }
   }
 
-  /// The statistics about one field.
   private struct Field: BitwiseCopyable {
-    /// The number of rows with each serial type. The index is the serial type itself for 0 to 9; it is 10 for all texts
-    /// and 11 for all blobs.
+    /// The number of rows by serial type: the type itself for 0 to 9, 10 for all texts, 11 for all blobs.
     var types = SIMD16<UInt32>()
     var commonest: UInt32 = 0
     var lengths = (least: Int.max, most: 0)
@@ -61,7 +57,7 @@ struct FieldHabits {
     var exponents = (least: Int.max, most: 0)
     var firsts = SIMD8<UInt32>()
     var lasts = SIMD8<UInt32>()
-    /// For each bit of ``Look/marks``, the number of texts in which the bit is set.
+    /// For each bit of ``Look/marks``, the number of texts with this bit.
     var marks = SIMD4<UInt32>()
   }
 
@@ -76,12 +72,12 @@ struct FieldHabits {
     fields = ContiguousArray(repeating: Field(), count: shape.fields.count)
   }
 
-  /// The storage classes that the table's shape allows in a field; `.any` for a field that the shape does not contain.
+  /// The allowed classes; `.any` for a field that the table's shape does not contain.
   func classes(_ field: Int) -> StorageClasses {
     field < shape.fields.count ? shape.fields[field].classes : .any
   }
 
-  /// When the length of a text or blob in a field is deduced, the maximum length that is tried, in bytes.
+  /// The longest text or blob, in bytes, that is tried when its length is deduced.
   func maxLength(_ field: Int) -> Int {
     max(64, 4 * max(fields[field].lengths.most, fields[field].blobLengths.most))
   }
@@ -90,8 +86,8 @@ struct FieldHabits {
 
   /// Adds the values of a sound row to the statistics.
   ///
-  /// `types`: the serial types of the row. `body`: the page offset of the row's first value. `end`: the page offset at
-  /// which the row's bytes on the page end.
+  /// `body`: the page offset of the row's first value.
+  /// `end`: the page offset at which the row's bytes on the page end.
   mutating func learn(_ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int) {
     rowCount += 1
     var offset = body
@@ -144,7 +140,7 @@ struct FieldHabits {
 
   // MARK: - Surprise
 
-  /// The surprise of a value, in sixteenths of a bit. For a text, its characters are taken into account.
+  /// The surprise of a value, in sixteenths of a bit. The characters of a text count.
   func surprise(
     _ field: Int, _ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int
   ) -> Int {
@@ -164,8 +160,7 @@ struct FieldHabits {
     return surprise(field, length, look)
   }
 
-  /// The surprise of a text whose length is `length` bytes and whose characters are summarised in `look`, in sixteenths
-  /// of a bit.
+  /// The surprise of a text of `length` bytes with the characters `look`, in sixteenths of a bit.
   func surprise(_ field: Int, _ length: Int, _ look: Look) -> Int {
     let habits = fields[field]
     var cost = Self.surprise(habits.types[10], habits.commonest) + forbidden(field, .text)
@@ -251,8 +246,7 @@ struct FieldHabits {
     return logarithm(count &+ 1) / 2 + min(6 * bit, logarithm(UInt32(clamping: away)))
   }
 
-  /// The base-2 logarithm of a count, in sixteenths. Between powers of two the result is interpolated linearly. For a
-  /// count of 0 the result is 0.
+  /// The base-2 logarithm, in sixteenths, interpolated linearly between powers of two. 0 for a count of 0.
   static func logarithm(_ count: UInt32) -> Int {
     guard count > 1 else { return 0 }
     let whole = 31 - count.leadingZeroBitCount
@@ -287,9 +281,9 @@ struct FieldHabits {
     return value < least || value > -(least + 1)
   }
 
-  /// The character at an offset, and its length in bytes; nil for an invalid sequence and for control characters other
-  /// than tab and line ends. `scalar` is the code unit in UTF-16. In UTF-8 it is the character's code for ASCII, and
-  /// 0x80 for every other character.
+  /// The next character and its length in bytes; nil for an invalid sequence and for control characters other than tab
+  /// and line ends. `scalar` is the code unit in UTF-16. In UTF-8 it is the code of an ASCII character, and 0x80 for
+  /// every other.
   @inline(__always)
   func next(_ page: RawSpan, _ offset: Int, _ end: Int) -> (scalar: UInt16, length: Int)? {
     guard encoding == .utf8 else {

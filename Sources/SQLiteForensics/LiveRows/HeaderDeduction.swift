@@ -2,21 +2,19 @@ import SQLiteFile
 
 /// Deduces the values of a record whose header is wrong or not credible.
 ///
-/// A reading is one way to cut the record's body into values. The deduction computes the cost of all readings. Each
-/// serial type of the header that a reading rejects adds to the reading's cost, and so does each value that is unlike
-/// the values of sound rows. A value is certain when all readings with a cost near the lowest agree on it, and in doubt
-/// otherwise.
+/// A reading is one way to cut the record's body into values. Each serial type of the header that a reading rejects
+/// adds to its cost, and so does each value that is unlike the values of sound rows. A value is certain when all
+/// readings with a cost near the lowest agree on it, and in doubt otherwise.
 struct HeaderDeduction {
-  /// A reading is likely if its cost exceeds the cost of the best reading by at most this, in sixteenths of a bit.
+  /// A reading is likely if it costs at most this more than the best one, in sixteenths of a bit.
   static let margin = 13 * FieldHabits.bit / 2
-  /// The maximum number of fields in a record whose values can be deduced.
+  /// The maximum number of fields of a record whose values are deduced.
   static let maxFields = 64
 
-  /// One possible value of one field, as part of a reading.
   private struct Step: BitwiseCopyable {
     var field: Int32
     var cost: Int32
-    /// The offsets at which the value begins and ends, in bytes from the start of the body.
+    /// The offsets of the value in bytes from the start of the body.
     var start: Int32
     var end: Int32
     var type: UInt64
@@ -25,28 +23,26 @@ struct HeaderDeduction {
 
   /// What the likely readings say about one field.
   struct Field: BitwiseCopyable {
-    /// The serial type that all likely readings give the field; nil when likely readings disagree.
+    /// The serial type; nil when likely readings disagree.
     var type: UInt64?
-    /// The offsets at which the field begins and ends, in bytes from the start of the body. Each is nil when likely
-    /// readings disagree about it.
+    /// The offsets of the field in bytes from the start of the body. Each is nil when likely readings disagree about
+    /// it.
     var start: Int?
     var end: Int?
-    /// Whether the best reading, or another reading of about the same cost, rejects the header's serial type for this
-    /// field.
+    /// Whether the best reading, or one of about the same cost, rejects the header's serial type.
     var isDistrusted = false
   }
 
-  /// The input of the deduction: the serial types of a record header, and the position of the body that follows the
-  /// header.
+  /// The serial types of a record header, and the body after it.
   struct Question {
     var types: ContiguousArray<UInt64>
-    /// The page offset at which the body starts, and the length of the body in bytes.
+    /// The page offset of the body, and its length in bytes.
     var body: Int
     var length: Int
-    /// For each field, the cost of rejecting the serial type in the header, in sixteenths of a bit.
+    /// For each field, the cost of rejecting the header's serial type, in sixteenths of a bit.
     var distrust: ContiguousArray<Int>
-    /// For each field, the extra cost when the serial type that replaces the header's type has the same length, in
-    /// sixteenths of a bit. A wrong type rarely has the right length.
+    /// For each field, the extra cost of a replacement of the same length, in sixteenths of a bit. A wrong type rarely
+    /// has the right length.
     var exchange: ContiguousArray<Int>
   }
 
@@ -57,27 +53,26 @@ struct HeaderDeduction {
   private var steps: ContiguousArray<Step> = []
   private var forward: ContiguousArray<Int32> = []
   private var backward: ContiguousArray<Int32> = []
-  /// For each field, the total length that the header gives to this field and all later fields, in bytes.
+  /// For each field, the length that the header gives to it and all later fields, in bytes.
   private var rest: ContiguousArray<Int> = []
-  /// For each field, the lowest value of ``Question/distrust`` among this field and all later fields.
+  /// For each field, the lowest ``Question/distrust`` of it and all later fields.
   private var cheapest: ContiguousArray<Int> = []
   private var work = 0
-  /// The number of positions in the body, including the position at its end.
+  /// The number of positions in the body, including its end.
   private var width = 0
-  /// The cost above which the current search ignores readings.
+  /// The current search ignores readings that cost more than this.
   private var bound = 0
 
-  /// A position in the body at which the value of a field may begin. `spent` is the lowest cost of the values before
-  /// that position.
+  /// A position at which the value of a field may begin. `spent`: the lowest cost of the values before it.
   private struct Start {
     let field: Int
     let offset: Int
     let spent: Int
   }
 
-  /// The maximum value of ``bound``. Readings with a higher cost are never considered.
+  /// The maximum of ``bound``. Costlier readings are never considered.
   private static let maxCost = 60 * FieldHabits.bit
-  /// The maximum amount of work for one record: approximately the number of values and bytes that are examined.
+  /// The maximum amount of work for one record: about the number of values and bytes that are examined.
   private static let maxWork = 1 << 17
   private static let maxSteps = 1 << 15
   private static let maxStates = 1 << 16
@@ -85,9 +80,8 @@ struct HeaderDeduction {
 
   /// Computes the costs of a record's readings, and sets ``fields`` and ``cost``.
   ///
-  /// `budget`: the amount of work that is still allowed; the work of this call is subtracted.
-  /// - Returns: true when ``fields`` and ``cost`` are set; false when every reading costs too much, or when there are
-  ///   too many readings.
+  /// `budget`: the work that is still allowed; that of this call is subtracted.
+  /// - Returns: false when every reading costs too much, or when there are too many.
   mutating func weigh(
     _ question: Question, _ page: RawSpan, _ habits: FieldHabits, _ budget: inout Int
   ) -> Bool {
@@ -130,8 +124,8 @@ struct HeaderDeduction {
 
   // MARK: - Readings
 
-  /// Collects in ``steps`` all values that belong to readings with a cost of at most ``bound``. Returns false when the
-  /// work exceeds its limit.
+  /// Collects in ``steps`` the values of all readings that cost at most ``bound``. Returns false when the work exceeds
+  /// its limit.
   private mutating func gather(
     _ question: Question, _ page: RawSpan, _ habits: FieldHabits
   ) -> Bool {
@@ -161,10 +155,9 @@ struct HeaderDeduction {
     return true
   }
 
-  /// Adds the possible values of a field that differ in type or length from what the header says.
+  /// Adds the possible values of a field that differ in type or length from the header.
   ///
-  /// `length`: the length of the value according to the header; negative when the serial type in the header is
-  /// reserved.
+  /// `length`: the value's length in the header; negative for a reserved serial type.
   private mutating func addOthers(
     _ place: Start, _ length: Int, _ question: Question, _ page: RawSpan, _ habits: FieldHabits
   ) {
@@ -173,8 +166,7 @@ struct HeaderDeduction {
     let left = question.length - place.offset
     let body = question.body + place.offset
     let classes = habits.classes(field)
-    // If the lengths in the header add up to the length of the body, a value can have another length only if two types
-    // are wrong and their lengths add up to the same total by chance.
+    // If the lengths in the header add up, another length needs two wrong types whose lengths add up by chance.
     let chance = rest[0] == question.length ? 2 * FieldHabits.bit : 0
     func price(_ other: Int) -> Int {
       question.distrust[field]
@@ -221,8 +213,7 @@ struct HeaderDeduction {
   ) {
     let total = place.spent + cost
     let end = place.offset + length
-    // If the header's types of the later fields do not exactly fill the rest of the body, at least one of them is
-    // wrong.
+    // If the header's types of later fields do not exactly fill the rest, at least one is wrong.
     let ahead = end + rest[place.field + 1] == width - 1 ? 0 : cheapest[place.field + 1]
     guard total + ahead <= bound else { return }
     steps.append(
@@ -235,7 +226,7 @@ struct HeaderDeduction {
 
   // MARK: - Agreement
 
-  /// Sets ``fields``, by comparing the best reading with all readings that cost at most ``margin`` more.
+  /// Sets ``fields`` from the best reading and all that cost at most ``margin`` more.
   private mutating func judge(_ question: Question, _ best: Int) {
     let count = question.types.count
     backward.removeAll(keepingCapacity: true)

@@ -1,11 +1,11 @@
 import SQLiteFile
 
 extension LeafCell {
-  /// Parses a cell whose record header contradicts the cell's payload length or does not match the table's rows.
-  /// Returns nil when the cell cannot end where the payload length says, when the payload continues on overflow pages,
-  /// or when the length of the header is not possible for the table.
+  /// Parses a cell whose record header contradicts its payload length, or is unlike those of the table's rows. Nil when
+  /// the cell cannot end where the payload length says, when it continues on overflow pages, or when the header cannot
+  /// be that long in this table.
   ///
-  /// The result gives the end of the cell. The cell's values must be deduced from other rows.
+  /// The result only gives the end of the cell; its values must be deduced from other rows.
   ///
   /// `room`: the highest page offset at which the cell may end.
   static func parseMisfit(
@@ -30,9 +30,8 @@ extension LeafCell {
     return cell
   }
 
-  /// The serial types in a record header that may contain wrong bytes; nil when the length of the header is not
-  /// possible for the table. If the header cannot contain the number of types that its bytes give, each byte counts as
-  /// one type.
+  /// The serial types in a record header that may contain wrong bytes; nil when the header cannot be that long in this
+  /// table. If it cannot contain as many types as its bytes give, each byte counts as one type.
   static func fieldTypes(_ page: RawSpan, _ cell: LeafCell, _ shape: RowShape)
     -> ContiguousArray<UInt64>?
   {

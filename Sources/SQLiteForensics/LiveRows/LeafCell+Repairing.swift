@@ -1,15 +1,15 @@
 import SQLiteFile
 
 extension LeafCell {
-  /// For a cell that has lost its start: the first bytes of the payload, as they were deduced. These bytes were
-  /// overwritten; ``record`` is the page offset of the bytes that follow them. Empty for all other cells.
+  /// The first bytes of the payload, as deduced, of a cell that has lost its start. They were overwritten; ``record``
+  /// is the page offset after them. Empty for all other cells.
   var lostHeader: [UInt8] {
     guard isStartLost else { return [] }
     return lostTypes == 0 ? [UInt8(headerLength)] : [UInt8(headerLength), UInt8(firstType)]
   }
 
-  /// Parses a cell of an index b-tree, or of the b-tree of a WITHOUT ROWID table (file format, section 2.4). Returns
-  /// nil when the lengths in the cell do not agree.
+  /// Parses a cell of an index or of a WITHOUT ROWID table (file format, section 2.4). Nil when its lengths do not
+  /// agree.
   static func parseIndex(
     _ page: RawSpan, at start: Int, isInterior: Bool, usableSize: Int, maxPayload: Int,
     longestHeader: Int = 0, _ types: inout RecordTypes
@@ -39,8 +39,8 @@ extension LeafCell {
     return cell
   }
 
-  /// Parses a cell whose payload length is wrong. The right length is computed from the serial types in the record
-  /// header. Returns nil when the record header is not valid, or when the cell would end after `limit`.
+  /// Parses a cell with a wrong payload length: the record's serial types give the right one. Nil when the record
+  /// header is not valid, or when the cell would end after `limit`.
   static func parseRepairing(
     _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, maxPayload: Int,
     _ types: inout RecordTypes

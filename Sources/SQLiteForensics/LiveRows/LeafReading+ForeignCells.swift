@@ -2,9 +2,9 @@ import SQLiteFile
 
 /// The search for cells that do not belong to their page. Only pages that contradict themselves are searched.
 extension LeafReading {
-  /// The indexes of the cells whose rows belong to another table; empty for a page that does not contradict itself. A
-  /// row belongs to another table if it has more fields than this table has columns. If most rows of the page do not
-  /// fit the table, a row with wrong storage classes counts as well.
+  /// The cells, by index, whose rows belong to another table: they have more fields than this table has columns or, if
+  /// most rows of the page do not fit the table, wrong storage classes. Empty for a page that does not contradict
+  /// itself.
   func cellsOfOtherTables(_ page: RawSpan, _ shape: RowShape) -> Set<Int> {
     guard method != .pointers, !shape.isUnconstrained else { return [] }
     var types = RecordTypes()
@@ -25,18 +25,16 @@ extension LeafReading {
       ? others.union(longer) : longer
   }
 
-  /// The indexes of the cells in a part of the page that was overwritten with bytes of another page; empty for a page
-  /// that does not contradict itself. Such a part is recognised by two signs. The page's cell pointers lead into the
-  /// part, but to few of its cells. At the start of the part, its end, or both, there are bytes that are neither a cell
-  /// nor free space.
+  /// The cells, by index, in a part of the page that was overwritten with bytes of another page; empty for a page that
+  /// does not contradict itself. Such a part has two signs: the page's cell pointers lead to few of its cells, and at
+  /// one of its ends there are bytes that are neither a cell nor free space.
   func displaced(_ page: RawSpan) -> Set<Int> {
     guard method == .mended, pointerCount > 0 else { return [] }
     let pointers = contentFloor - 2 * pointerCount
     let targets = (0..<pointerCount).map { Int(page.uint16(at: pointers + 2 * $0)) }.sorted()
     let order = cells.indices.sorted { cells[$0].start < cells[$1].start }
     let pointed = order.map { targets.hasSorted(cells[$0].start) }
-    /// Whether the bytes between a cell and the next cell are neither a freeblock nor a fragment. `place` is an index
-    /// in `order`.
+    /// Whether the bytes after a cell are neither a freeblock nor a fragment. `place` is an index in `order`.
     func isBroken(behind place: Int) -> Bool {
       guard place >= 0 else { return false }
       let end = cells[order[place]].end
@@ -58,7 +56,7 @@ extension LeafReading {
         let end = (first...last).last(where: { !pointed[$0] })
       else { continue }
       let missed = (begin...end).count { !pointed[$0] }
-      // Near the boundary of the overwritten part, a few pointers may lead to cells of this part by chance.
+      // Near the boundary, a few pointers may lead to cells of this part by chance.
       guard
         4 * (begin - first) <= missed && isBroken(behind: first - 1)
           || 4 * (last - end) <= missed && isBroken(behind: last)

@@ -1,13 +1,12 @@
 import SQLiteFile
 
-/// The search for the cells of a page with a damaged header or damaged cell pointers.
 extension LeafReading {
   // MARK: - Mended
 
-  /// The cells that follow each other from offset `start` to the end of the page, with only freeblocks and up to
-  /// `fragments` other bytes between them. Nil when the last cell does not end exactly at the end of the page.
+  /// The cells from offset `start` to the end of the page, with only freeblocks and up to `fragments` other bytes
+  /// between them. Nil when the last cell does not end exactly at the end of the page.
   ///
-  /// Each cell's length gives the start of the next cell, so no cell pointers are needed. Bytes that only look like
+  /// Each cell's length gives the start of the next one, so no cell pointers are needed. Bytes that only look like
   /// cells hardly ever end exactly at the end of the page.
   mutating func cellsInARow(
     _ page: RawSpan, from start: Int, fragments: Int, _ shape: RowShape?
@@ -39,7 +38,7 @@ extension LeafReading {
     return row
   }
 
-  /// Whether ``cells``, which were found by cell pointers, start at the same offsets as the cells of `row`.
+  /// Whether `row` has the same cells as ``cells``, which must have been found by cell pointers.
   func isSame(as row: ContiguousArray<LeafCell>) -> Bool {
     row.count == cells.count && row.map(\.start) == cells.map(\.start).sorted()
   }
@@ -101,8 +100,7 @@ extension LeafReading {
     markUnordered()
   }
 
-  /// Searches the space that neither cells nor freeblocks cover, and adds up to `most` of the complete cells found
-  /// there.
+  /// Adds up to `most` of the complete cells in space that neither cells nor freeblocks cover.
   ///
   /// - Returns: `most` minus the number of added cells.
   private mutating func takeUnpointed(
@@ -148,8 +146,8 @@ extension LeafReading {
   mutating func readWithoutHeader(
     _ page: RawSpan, _ base: Int, _ limit: Int, _ shape: RowShape?
   ) {
-    // If the cell count in the header agrees with the pointers, the pointer array has that number of entries. Otherwise
-    // the array ends at the first entry that leads to no complete cell, or to a cell that overlaps another cell.
+    // A cell count that agrees with the pointers gives the length of the array. Otherwise the array ends at the first
+    // entry that leads to no complete cell, or to one that overlaps another cell.
     let count = agreeingCount(page, base, limit)
     let end = count.map { base + 8 + 2 * $0 } ?? limit
     var offset = base + 8
@@ -181,9 +179,9 @@ extension LeafReading {
     markUnordered()
   }
 
-  /// The cell count in the page header if the count agrees with the cell pointers; otherwise nil. The page type is not
-  /// checked. The count agrees when every pointer leads past the pointer array, no two pointers lead to the same
-  /// offset, and the lowest pointer leads to the offset that the header gives as the start of the cell content area.
+  /// The cell count in the page header if it agrees with the cell pointers; otherwise nil. It agrees when all pointers
+  /// lead past the pointer array and to different offsets, the lowest of which is the start of the cell content area.
+  /// The page type is not checked.
   private func agreeingCount(_ page: RawSpan, _ base: Int, _ limit: Int) -> Int? {
     let count = Int(page.uint16(at: base + 3))
     let floor = base + 8 + 2 * count
@@ -195,9 +193,8 @@ extension LeafReading {
     return isInOrder ? count : nil
   }
 
-  /// Adds the cells that fill the page without gaps up to its end, the first of them at `floor` or later. Without a
-  /// shape, at least two such cells are required. With a shape, distinctive cells at lower offsets are added too; there
-  /// may be gaps between those.
+  /// Adds the cells, from `floor` on, that fill the page without gaps up to its end. Without a shape, there must be at
+  /// least two. With a shape, distinctive cells at lower offsets are added too, even after gaps.
   private mutating func readTiles(_ page: RawSpan, _ floor: Int, _ limit: Int, _ shape: RowShape?) {
     guard limit - floor >= 4 else { return }
     // reaches[o]: whether cells from offset o on fill the page to its end, with freeblocks between them.
@@ -252,8 +249,8 @@ extension LeafReading {
     }
   }
 
-  /// Drops one cell of every two that overlap, because only one of them can be right. The cell with the lower offset is
-  /// kept, unless only the other cell can be a row of the table. ``cells`` must be sorted by offset.
+  /// Drops one of every two cells that overlap: the one with the higher offset, unless only that one can be a row of
+  /// the table. ``cells`` must be sorted by offset.
   private mutating func dropOverlaps(_ page: RawSpan, _ shape: RowShape?) {
     var kept: ContiguousArray<LeafCell> = []
     for cell in cells {

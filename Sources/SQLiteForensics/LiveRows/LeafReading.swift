@@ -2,20 +2,18 @@ import SQLiteFile
 
 /// Reads the cells of one table leaf, whether or not its header and cell pointers are damaged.
 ///
-/// A sound page is read by its cell pointers. If the pointers or the header are damaged, the cells are found by their
-/// content: cells fill the page from its end without gaps, and the lengths within each cell must agree.
+/// A sound page is read by its cell pointers. Otherwise the cells are found by their content: they fill the page from
+/// its end without gaps, and the lengths within each cell must agree.
 struct LeafReading {
-  /// The way in which the cells of a page were found.
   enum Method {
-    /// By the page's header and its cell pointers, which do not contradict each other.
+    /// The header and the cell pointers lead to the cells, and do not contradict each other.
     case pointers
-    /// The cells were found by the valid cell pointers and, where pointers are wrong, by the content of the cells.
+    /// Valid cell pointers lead to the cells. Where others are wrong, cells are found by their content.
     case mended
-    /// The cells were found by the cell pointers alone, because the page's header is damaged.
+    /// The cell pointers alone lead to the cells, because the header is damaged.
     case pointersAlone
-    /// The cells were found by their content alone.
+    /// The cells are found by their content alone.
     case cells
-    /// No cells were found.
     case nothing
   }
 
@@ -23,21 +21,20 @@ struct LeafReading {
   let maxPayload: Int
   let encoding: DatabaseHeader.TextEncoding
   var method = Method.nothing
-  /// The cells of the page, in the order of the cell pointer array. If that array is not used, the cells are in the
-  /// order of their offsets.
+  /// The cells in the order of the cell pointer array or, if that is not used, of their offsets.
   var cells: ContiguousArray<LeafCell> = []
-  /// The ranges of page offsets that the page's freeblocks cover (file format, section 1.6 "freeblock").
+  /// The freeblocks as ranges of page offsets.
   private(set) var freeBlocks: [Range<Int>] = []
-  /// The cell count in the page's header minus the number of cells found.
+  /// The number of cells in the page's header minus the number of cells found.
   var lostCount = 0
-  /// Whether ``cells`` includes a cell whose record header contradicts its payload length.
+  /// Whether the record header of any of ``cells`` contradicts its payload length.
   var hasMisfits = false
-  /// Whether the lengths of the cells and of the free space add up to the size of the page. Only
-  /// ``readIndex(_:isInterior:shape:)`` sets this property.
+  /// Whether the lengths of cells and free space add up to the size of the page. Only
+  /// ``readIndex(_:isInterior:shape:)`` sets this.
   private(set) var addsUp = true
   /// The page offset at which the cell pointer array ends.
   var contentFloor = 8
-  /// The number of cell pointers. Set only if the page's header is trusted.
+  /// The number of cell pointers, which is set only if the page's header is trusted.
   private(set) var pointerCount = 0
   var types = RecordTypes()
 
@@ -47,10 +44,11 @@ struct LeafReading {
     self.encoding = encoding
   }
 
-  /// Reads a table leaf and sets all properties of this reading. The results for the previous page are discarded.
+  /// Reads a table leaf. The results for the previous page are discarded.
   ///
-  /// `number`: the page number, which matters only for page 1. `available`: the number of bytes of the page that the
-  /// file contains. `shape`: what rows of the page's table look like; nil when the table is not known.
+  /// `number`: the page number, which matters only for page 1.
+  /// `available`: how many bytes of the page the file contains.
+  /// `shape`: what rows of the page's table look like; nil when the table is not known.
   mutating func read(
     _ page: RawSpan, number: UInt32, available: Int, shape: RowShape?
   ) {
@@ -111,11 +109,10 @@ struct LeafReading {
     mend(page, base + 8, count, limit, chainHolds ? contentStart : pointersEnd, shape)
   }
 
-  /// Whether the page is sound and has no free space except the gap between its cell pointers and its cells.
+  /// Whether the page is sound and its only free space is the gap between cell pointers and cells.
   var isTight: Bool { method == .pointers && freeBlocks.isEmpty }
 
-  /// For a page without other free space (``isTight``): the part of the gap between cell pointers and cells that has
-  /// been written to before, as a range of page offsets; nil when nothing was written there.
+  /// The part of a ``isTight`` page's gap that has been written to before, as page offsets; nil if there is none.
   ///
   /// `limit`: the end of the gap if the page has no cells.
   func usedGap(_ page: RawSpan, _ limit: Int) -> Range<Int>? {
@@ -124,9 +121,9 @@ struct LeafReading {
     return Self.usedGap(page, from: contentFloor, to: content)
   }
 
-  /// The part of the gap from `floor` to `content` that has been written to before, as a range of page offsets. The
-  /// range begins four bytes before the first byte that is not zero, and ends at `content`. Nil when all bytes of the
-  /// gap are zeros, or when the range would contain at most four bytes.
+  /// The part of the gap from `floor` to `content` that has been written to before, as page offsets. It begins four
+  /// bytes before the first byte that is not zero. Nil when all bytes are zeros, or when it would have at most four
+  /// bytes.
   static func usedGap(_ page: RawSpan, from floor: Int, to content: Int) -> Range<Int>? {
     var offset = floor
     while offset &+ 8 <= content, page.word(at: offset) == 0 { offset &+= 8 }
@@ -139,7 +136,7 @@ struct LeafReading {
     return from + 4 < content ? from..<content : nil
   }
 
-  /// Reads a page of an index, or of the b-tree of a WITHOUT ROWID table, by its cell pointers.
+  /// Reads a page of an index or of a WITHOUT ROWID table by its cell pointers.
   ///
   /// `shape`: what rows of the WITHOUT ROWID table look like; nil for an index, and when the table is not known.
   mutating func readIndex(_ page: RawSpan, isInterior: Bool, shape: RowShape? = nil) {
@@ -174,8 +171,8 @@ struct LeafReading {
 
   /// Whether the cell pointers are in row id order except for two that have been exchanged.
   ///
-  /// Two neighbouring pointers that are out of order may be caused by one wrong row id. So neighbours count as
-  /// exchanged only when the row ids before and after them leave no room for another row id.
+  /// One wrong row id may put two neighbours out of order, too. So neighbours count as exchanged only when the row ids
+  /// around them leave no room for another row id.
   private var isTwoExchanged: Bool {
     let keys = cells.map(\.rowID)
     let order = keys.sorted()
@@ -188,13 +185,12 @@ struct LeafReading {
       && order[second + 1] &- order[second] == 1
   }
 
-  /// If cells are out of order, marks their row ids as not known. Cell pointers are sorted by row id, so a row id is
-  /// only trusted if every longest ascending subsequence contains it.
+  /// Cell pointers are sorted by row id. So a row id that is not in every longest ascending subsequence is marked as
+  /// not known.
   private mutating func doubtOutOfOrder() {
     let keys = cells.map(\.rowID)
     let before = Self.runLengths(keys)
-    // If the keys are reversed and inverted, the longest subsequence that begins at a cell becomes one that ends at
-    // this cell.
+    // In the reversed and inverted keys, the longest subsequence that begins at a cell ends at it.
     let after = Array(Self.runLengths(keys.reversed().map { ~$0 }).reversed())
     guard let most = before.max(), most < cells.count else { return }
     var level = [Int](repeating: 0, count: most + 1)
@@ -207,7 +203,7 @@ struct LeafReading {
     }
   }
 
-  /// For each key, the length of the longest ascending subsequence that ends at this key, computed by patience sorting.
+  /// For each key, the length of the longest ascending subsequence that ends there, by patience sorting.
   private static func runLengths(_ keys: [Int64]) -> [Int] {
     var tails: [Int64] = []
     return keys.map { key in
@@ -224,8 +220,8 @@ struct LeafReading {
 
   // MARK: - By pointers
 
-  /// The maximum length of a record header that continues on overflow pages, in bytes; 0 without a shape. The types in
-  /// such a header are not checked. A serial type takes at most nine bytes, usually one or two.
+  /// How long a record header may be, in bytes, that continues on overflow pages, so that its types are not checked; 0
+  /// without a shape. A serial type takes at most nine bytes, usually one or two.
   static func longestHeader(_ shape: RowShape?) -> Int {
     shape.map { $0.fields.count * 5 + 9 } ?? 0
   }
@@ -248,9 +244,8 @@ struct LeafReading {
     }
   }
 
-  /// The number of cells according to the cell pointers, whatever the page header says: the smallest number of leading
-  /// pointers whose cells, together with the freeblocks, exactly fill the page. Nil when no number of cells fills the
-  /// page, or when the row ids of the cells do not ascend.
+  /// The smallest number of leading pointers whose cells, with the freeblocks, exactly fill the page, whatever the
+  /// header says. Nil when there is none, or when the row ids do not ascend.
   private mutating func trueCount(
     _ page: RawSpan, _ base: Int, _ contentStart: Int, _ limit: Int
   ) -> Int? {
@@ -281,16 +276,14 @@ struct LeafReading {
     return true
   }
 
-  /// Follows the chain of freeblocks from offset `first`, and appends them to ``freeBlocks``. Returns false when the
-  /// chain is broken.
+  /// Appends the freeblocks. Returns false when their chain is broken.
   private mutating func readFreeBlocks(_ page: RawSpan, _ first: Int, _ floor: Int) -> Bool {
     FreeblockChain.walk(
       page, first: first, floor: floor, usableSize: usableSize,
       { freeBlocks.append($0.offset..<$0.end) })
   }
 
-  /// Whether the lengths of the cells, the freeblocks, the fragments and the part before the cells add up to the size
-  /// of the page.
+  /// Whether cells, freeblocks, fragments and the part before the cells add up to the size of the page.
   private func adds(up page: RawSpan, _ base: Int, _ floor: Int, _ contentStart: Int) -> Bool {
     guard contentStart >= floor, contentStart <= usableSize else { return cells.isEmpty }
     var sum = contentStart + Int(page.byte(at: base + 7))
@@ -304,15 +297,13 @@ struct LeafReading {
 
   // MARK: - Common
 
-  /// Whether the serial types in ``types`` are distinctive: the table has more than two columns, and the values take at
-  /// least eight bytes. Less distinctive rows, for example two small numbers in a join table, can be found by chance in
-  /// any bytes.
+  /// Whether ``types`` are distinctive: the table has more than two columns, and the values take at least eight bytes.
+  /// Other rows, for example two small numbers in a join table, can be found by chance in any bytes.
   func isTelling(_ shape: RowShape) -> Bool {
     shape.fields.count > 2 && types.bodyLength >= 8
   }
 
-  /// Whether a cell can be a row of a table with the given shape or, if `shape` is nil, of any table. ``types`` must
-  /// contain the serial types of the cell.
+  /// Whether a cell can be a row of the table or, if `shape` is nil, of any table. ``types`` must be those of the cell.
   func isPlausible(_ cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape?)
     -> Bool
   {
@@ -325,7 +316,7 @@ struct LeafReading {
       && shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
   }
 
-  /// The index of the first cell that begins after an offset; the cells must be sorted by offset.
+  /// The index of the first cell that begins after an offset. The cells must be sorted by offset.
   private func place(behind offset: Int) -> Int {
     var low = 0
     var high = cells.count
@@ -346,16 +337,15 @@ struct LeafReading {
     return next < cells.count && cells[next].start < range.upperBound
   }
 
-  /// The maximum offset at which a cell that starts at `start` may end: the start of the next cell, or `limit` when no
-  /// cell follows. Nil when that offset is not greater than `start`.
+  /// Where a cell at `start` must end at the latest: at the next cell, or at `limit`. Nil when nothing is left for it.
   func room(at start: Int, limit: Int) -> Int? {
     let next = place(behind: start)
     let end = next < cells.count ? cells[next].start : limit
     return end > start ? end : nil
   }
 
-  /// If several cells have the same row id, marks the row ids of all these cells as not known, because only one of the
-  /// cells can have this row id. Nothing else is checked: cells that were found by offset need not be in row id order.
+  /// Marks row ids that several cells have as not known, because only one of the cells can have it. The order is not
+  /// checked: cells that were found by offset need not be in row id order.
   mutating func markUnordered() {
     var met: [Int64: Int] = [:]
     for index in cells.indices {
@@ -366,8 +356,8 @@ struct LeafReading {
     }
   }
 
-  /// Whether the cell at index `place` ends where the next cell, a freeblock or `limit` begins, or ends up to three
-  /// bytes before the next cell or `limit`. ``cells`` must be sorted by offset.
+  /// Whether a cell ends where a freeblock begins, or at most three bytes before the next cell or `limit`. ``cells``
+  /// must be sorted by offset.
   func isBordered(_ place: Int, limit: Int) -> Bool {
     let end = cells[place].end
     let next = place + 1 < cells.count ? cells[place + 1].start : limit
@@ -375,7 +365,7 @@ struct LeafReading {
     return next >= end && next - end < 4 || freeBlocks.contains { $0.lowerBound == end }
   }
 
-  /// The ranges of offsets between `floor` and `limit` that neither the cells nor `others` cover, in ascending order.
+  /// The ranges that neither the cells nor `others` cover, in ascending order.
   func gaps(from floor: Int, to limit: Int, without others: [Range<Int>]) -> [Range<Int>] {
     var taken = cells.map { $0.start..<$0.end } + others
     taken.sort { $0.lowerBound < $1.lowerBound }

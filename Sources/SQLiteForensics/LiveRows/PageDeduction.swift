@@ -1,46 +1,44 @@
 import SQLiteFile
 
-/// Deduces rows whose record headers are wrong, by comparing them with the sound rows of the same page.
+/// Deduces rows whose record headers are wrong, by comparison with the sound rows of the same page.
 ///
-/// A deliberate change to headers affects the same columns in many rows, while damage to a disk affects few headers. So
-/// a column's types are trusted less if more headers of the page are wrong in that column.
+/// A deliberate change affects the same columns in many headers, damage to a disk only a few headers. So a column's
+/// types are trusted less if more headers of the page are wrong there.
 struct PageDeduction {
-  /// A deduced row. Some of its values may remain in doubt.
   struct Row {
-    /// A record that contains the certain values, and NULL in place of the values in doubt.
+    /// A record with the certain values, and NULL in place of the values in doubt.
     var record: ContiguousArray<UInt8>
     /// The values in doubt, by field.
     var partial: [PartialValue]
     /// The number of fields of the row, whether certain or in doubt.
     var count: Int
-    /// Whether the lengths in the original header add up to the payload length. Such a header is unlikely but possible.
+    /// Whether the lengths in the original header add up to the payload length. Then the header is unlikely but
+    /// possible.
     var addsUp: Bool
   }
 
-  /// `maxNeighbours`: the maximum number of other leaves of the table that are read for comparison. `maxDistance`: the
-  /// maximum difference between the page number of such a leaf and the page number of the leaf in question.
+  /// The maximum number of other leaves of the table that are read for comparison, and the maximum distance of their
+  /// page numbers from this page's.
   static let maxNeighbours = 4
   static let maxDistance: UInt32 = 64
-  /// Limits of work, counted in values and bytes of text. `maxFileWork` limits the work for all pages of a file
-  /// together (some seconds). All pages have equal shares of it, so the order of the pages does not change the result.
-  /// `maxPageWork` and `minPageWork` are the bounds of each share.
+  /// Limits of work, counted in values and bytes of text. `maxFileWork` limits all pages of a file together (some
+  /// seconds). The pages have equal shares of it, so their order does not change the result. `maxPageWork` and
+  /// `minPageWork` bound each share.
   private static let maxFileWork = 1 << 31
   private static let maxPageWork = 1 << 19
   private static let minPageWork = 1 << 14
   /// The maximum number of failing cells that are examined to find the wrong columns.
   private static let witnessCount = 48
-  /// If any row of the page fails, sound rows whose surprise is at least this are checked too. In sixteenths of a bit.
+  /// If any row of the page fails, sound rows with at least this surprise are checked too. In sixteenths of a bit.
   private static let usual = 5 * FieldHabits.bit
   /// The minimum number of sound rows. With fewer, the statistics cannot show what the values of a wrong column should
   /// be.
   private static let minSoundRows = 4
-  /// The number of sound rows that suffices for the statistics.
   private static let enoughSoundRows = 16
-  /// If a page has too few sound rows, the minimum number of failing rows that is needed to draw conclusions from these
-  /// alone.
+  /// The minimum number of failing rows that permits conclusions if a page has too few sound rows.
   private static let minWitnesses = 8
-  /// The maximum cost of rejecting a serial type, in sixteenths of a bit. It is low enough that a reading with two
-  /// rejected types can be considered.
+  /// The maximum cost of rejecting a serial type, in sixteenths of a bit. It is so low that a reading can reject two
+  /// types.
   private static let maxDistrust = 11 * FieldHabits.bit / 2
 
   private let shape: RowShape
@@ -49,17 +47,16 @@ struct PageDeduction {
   private var types = RecordTypes()
   private var deduction = HeaderDeduction()
   private var budget: Int
-  /// The failing cells: their headers contradict the payload or give unusual values. For each cell, its index in the
-  /// reading, and whether the lengths in its header add up to the payload length.
+  /// Cells whose header contradicts the payload or gives unusual values: the index in the reading, and whether the
+  /// lengths in the header add up to the payload length.
   private var failing: [(place: Int, addsUp: Bool)] = []
-  /// Whether the only fault in the headers of all failing rows is that they contain reserved serial types. The lengths
-  /// in all these headers add up.
+  /// Whether reserved serial types are the only fault in the headers of all failing rows, so that all lengths add up.
   private var isReservedAlone = false
-  /// The indexes, in the reading, of the cells that do not fail.
+  /// The cells, by index in the reading, that do not fail.
   private var sound: [Int] = []
   private var distrust: ContiguousArray<Int>
   private var exchange: ContiguousArray<Int>
-  /// For each column, whether the headers of many failing rows give it a wrong type.
+  /// For each column, whether many failing headers give it a wrong type.
   private var isSuspect: ContiguousArray<Bool>
 
   init(
@@ -75,9 +72,9 @@ struct PageDeduction {
     isSuspect = ContiguousArray(repeating: false, count: shape.fields.count)
   }
 
-  /// Sorts the cells of the page into failing and sound cells, and adds the sound ones to the statistics.
+  /// Sorts the cells of the page into failing and sound ones, and learns from the sound ones.
   ///
-  /// - Returns: the number of further sound rows that the statistics need.
+  /// - Returns: how many more sound rows the statistics need.
   mutating func look(at reading: borrowing LeafReading, _ page: RawSpan, limit: Int) -> Int {
     guard shape.fields.count <= HeaderDeduction.maxFields else { return 0 }
     for (place, cell) in reading.cells.enumerated() {
@@ -102,9 +99,9 @@ struct PageDeduction {
     return max(0, Self.enoughSoundRows - habits.rowCount)
   }
 
-  /// Adds the rows of another leaf of the table to the statistics. A leaf with damaged cell pointers is ignored.
+  /// Learns from another leaf of the table, unless its cell pointers are damaged.
   ///
-  /// - Returns: the number of further sound rows that the statistics need.
+  /// - Returns: how many more sound rows the statistics need.
   mutating func learn(from reading: borrowing LeafReading, _ page: RawSpan) -> Int {
     guard reading.method == .pointers else { return Self.enoughSoundRows - habits.rowCount }
     for cell in reading.cells
@@ -112,8 +109,8 @@ struct PageDeduction {
     return max(0, Self.enoughSoundRows - habits.rowCount)
   }
 
-  /// The deduced rows of the page, by the index of the cell in the reading. A failing row is left out if none of its
-  /// values can be deduced.
+  /// The deduced rows, by the index of the cell in the reading. A failing row is left out if none of its values can be
+  /// deduced.
   mutating func rows(_ reading: borrowing LeafReading, _ page: RawSpan) -> [Int: Row] {
     guard !failing.isEmpty else { return [:] }
     if isBlind {
@@ -137,8 +134,8 @@ struct PageDeduction {
 
   // MARK: - Cells
 
-  /// Reads the serial types of a sound cell into ``types``. Returns false when the record header is not valid, or has
-  /// more fields than the table has columns.
+  /// Reads the types of a sound cell into ``types``. Returns false when the record header is not valid, or has more
+  /// fields than the table has columns.
   private mutating func read(_ cell: LeafCell, _ page: RawSpan) -> Bool {
     guard !cell.isStartLost,
       let header = Varint.read(page, at: cell.record, end: cell.record + cell.local),
@@ -153,7 +150,7 @@ struct PageDeduction {
     habits.learn(types, page, body: body(of: cell), end: cell.record + cell.local)
   }
 
-  /// The page offset at which the body of a cell begins. ``types`` must contain the serial types of the cell.
+  /// The page offset of the cell's values. ``types`` must be those of the cell.
   private func body(of cell: LeafCell) -> Int { cell.record + cell.payload - types.bodyLength }
 
   private mutating func isUnusual(_ cell: LeafCell, _ page: RawSpan) -> Bool {
@@ -161,8 +158,8 @@ struct PageDeduction {
     return cost >= Self.usual && budget > 0
   }
 
-  /// The surprise of a row's values, in sixteenths of a bit, if the row's header is taken to be right. Nil when the row
-  /// continues on overflow pages, or when its header is not valid.
+  /// The surprise of a row's values if its header is right, in sixteenths of a bit. Nil when the row continues on
+  /// overflow pages, or when its header is not valid.
   private mutating func surprise(_ cell: LeafCell, _ page: RawSpan) -> Int? {
     guard !cell.spills, read(cell, page) else { return nil }
     var offset = body(of: cell)
@@ -189,8 +186,7 @@ struct PageDeduction {
 
   // MARK: - Columns
 
-  /// Determines in which columns the headers of failing rows are wrong, and sets ``distrust``, ``exchange`` and
-  /// ``isSuspect`` accordingly.
+  /// Sets ``distrust``, ``exchange`` and ``isSuspect`` by the columns in which failing headers are wrong.
   private mutating func learnFaults(_ reading: borrowing LeafReading, _ page: RawSpan) {
     for _ in 0..<2 {
       var faults = ContiguousArray(repeating: 0, count: shape.fields.count)
@@ -232,8 +228,7 @@ struct PageDeduction {
       if failing.count < Self.minWitnesses { return nil }
     }
     guard deduction.weigh(question, page, habits, &budget) else { return nil }
-    // If the lengths in a row's header add up, the header is accepted, unless a wrong header explains the row's values
-    // much better.
+    // A header whose lengths add up is accepted, unless a wrong header explains the values much better.
     if addsUp, !isBlind, let cost = surprise(cell, page),
       cost <= deduction.cost + 2 * FieldHabits.bit
     {
@@ -254,13 +249,11 @@ struct PageDeduction {
     return row.partial.count < values.count || addsUp ? row : nil
   }
 
-  /// Whether there are fewer than ``minSoundRows`` sound rows, so that they cannot show what rows of the table look
-  /// like.
+  /// Whether there are too few sound rows to show what rows of the table look like.
   private var isBlind: Bool { habits.rowCount < Self.minSoundRows }
 
   /// The row that a header gives if its lengths add up and it contains reserved serial types (10 and 11). A value with
-  /// a reserved type is in doubt and takes no bytes; all other values are certain. Nil when the lengths do not add up,
-  /// or when no type is reserved.
+  /// a reserved type is in doubt and takes no bytes; all others are certain. Nil for any other header.
   ///
   /// Only used when there are too few sound rows and all failing headers have this form. Without sound rows, a column
   /// that is wrong in all rows may look like any other column.
@@ -281,7 +274,6 @@ struct PageDeduction {
     return row.partial.count < values.count ? row : nil
   }
 
-  /// Makes a row from deduced fields. Its record contains the certain values, and NULL in place of the values in doubt.
   private static func record(
     _ values: ContiguousArray<HeaderDeduction.Field>, _ question: HeaderDeduction.Question,
     _ page: RawSpan, addsUp: Bool

@@ -2,29 +2,28 @@ import RowText
 import SQLiteFile
 import Dispatch
 
-/// Writes all live rows as NDJSON. Two threads are used, but the order is the one that a single thread would produce.
+/// Writes all live rows as NDJSON on two threads, in the order of a single one.
 ///
-/// The pages are divided into blocks, and each thread repeatedly takes the next block. Each thread has its own reader
-/// and output buffer. The rows of a block are written after those of the previous block. If they do not fit into the
-/// buffer, the thread waits until the previous block has been written, and then continues.
+/// The pages are divided into blocks, and each thread repeatedly takes the next one. Each has its own reader and output
+/// buffer. The rows of a block are written after those of the previous one. If they do not fit into the buffer, the
+/// thread waits for that block and then continues.
 struct ParallelRecovery {
-  /// The minimum number of pages in the database for which two threads are used.
+  /// The minimum number of pages for two threads.
   static let minPageCount: UInt32 = 1024
   private static let workerCount = 2
-  /// The total size of the pages of a block, in bytes. The size is chosen so that a block's rows stay in the
-  /// processor's cache until they are written.
+  /// The size of a block's pages in bytes. It is so small that the rows stay in the processor's cache until they are
+  /// written.
   private static let blockBytes = 256 << 10
   private static let bufferBytes = 1 << 20
-  /// The maximum number of blocks that may be finished before the blocks that precede them are written.
+  /// The number of blocks that may be finished before the blocks that precede them are written.
   private static let spareCount = 2
 
-  /// State that the two threads share. Only the thread whose block is written next accesses it.
+  /// The state that both threads share. Only the thread whose block is written next accesses it.
   private final class Results: @unchecked Sendable {
     var findings = FindingList()
     var failure: SQLiteFileError?
   }
 
-  /// The reader and the sink that one thread uses.
   private final class Worker: @unchecked Sendable {
     let turn: OutputTurn
     var rows: RowReader
@@ -53,7 +52,7 @@ struct ParallelRecovery {
     }
   }
 
-  /// The blocks, in ascending order. Long ranges of pages that contain only zeros are left out.
+  /// The blocks in ascending order. Long ranges of pages that contain only zeros are left out.
   private static func blocks(of database: DamagedDatabase) -> [Range<UInt32>] {
     let end = database.pageCount + 1
     let length = UInt32(max(1, blockBytes / database.layout.pageSize))
@@ -68,7 +67,7 @@ struct ParallelRecovery {
     return blocks
   }
 
-  /// Writes the live rows of the wanted tables to `sink`. If `wanted` is nil, writes all live rows.
+  /// Writes the live rows of the wanted tables; all live rows if `wanted` is nil.
   static func write(
     _ database: DamagedDatabase, _ wanted: Set<Int>?, to sink: inout RecoveredJSONSink
   ) throws(SQLiteFileError) {

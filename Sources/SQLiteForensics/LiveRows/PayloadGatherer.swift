@@ -1,40 +1,36 @@
 import SQLiteFile
 
-/// Collects the payload of a cell from its page and its overflow pages, and records which bytes are missing or in doubt
-/// (file format, section 1.7 "Cell Payload Overflow Pages").
+/// Collects the payload of a cell, and records which bytes are missing or in doubt (file format, section 1.7 "Cell
+/// Payload Overflow Pages").
 struct PayloadGatherer: ~Copyable {
   private(set) var payload = ContiguousArray<UInt8>()
-  /// The highest page number among the overflow pages of the payload; 0 when the payload has no overflow pages.
+  /// The highest of the payload's overflow pages; 0 when it has none.
   private(set) var highestPage: UInt32 = 0
-  /// The ranges of the payload that are in doubt because they come from pages that look overwritten, in ascending
-  /// order.
+  /// The ranges of the payload from pages that look overwritten, in ascending order.
   private(set) var doubts: [Range<Int>] = []
-  /// Whether any bytes are in doubt for a reason other than that they are zeros and may come from a lost sector.
+  /// Whether bytes are in doubt for another reason than that zeros may come from a lost sector.
   private var hasOtherDoubts = false
-  /// The number of bytes that are present, counted from the start of the payload.
+  /// The number of bytes that are present, from the start of the payload.
   private(set) var have = 0
-  /// The number of links of the overflow chain that were taken from the pointer map instead of from the previous page.
+  /// The number of links of the chain that come from the pointer map instead of the previous page.
   private(set) var mendedCount = 0
-  /// Whether the overflow chain ends on the page on which the payload ends. If so, the number of the first overflow
-  /// page, which is in the last four bytes of the cell, is almost certainly right: a wrong number hardly ever leads to
-  /// such a chain.
+  /// Whether the overflow chain ends on the page on which the payload ends. Then the number of the first overflow page,
+  /// in the last four bytes of the cell, is almost certainly right.
   private(set) var endsExactly = false
-  /// Whether the page on which the payload ends links to a further page. SQLite never writes such a link.
+  /// Whether the page on which the payload ends links to another one. SQLite never writes such a link.
   private(set) var isTooLong = false
-  /// The overflow pages of all live rows that have been read so far.
+  /// The overflow pages of all live rows read so far.
   private(set) var claimed: PageSet
   private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
-  /// The pages that are in the overflow chains of several deleted rows; nil before ``noteDeletedChains(_:_:_:)`` is
-  /// called.
+  /// The pages in the overflow chains of several deleted rows; nil before ``noteDeletedChains(_:_:_:)``.
   private var shared: PageSet?
-  /// Decides which of several links to the same page is right, in a file without a pointer map. Nil until such a
-  /// decision is needed for the first time.
+  /// Decides between links to the same page, in a file without a pointer map. Nil until first needed.
   private var claims: ChainClaims?
   private let map: PointerMap
   private let shapes: [RowShape]
   private let encoding: DatabaseHeader.TextEncoding
   private let maxPayload: Int
-  /// Whether the census knows exactly the number of free pages that the database header gives.
+  /// Whether the census has as many free pages as the database header states.
   private let knowsFree: Bool
   /// The number of bytes that may still be read from overflow pages.
   private var allowance: Int
@@ -48,15 +44,13 @@ struct PayloadGatherer: ~Copyable {
     var freeCount: UInt32 = 0
     database.census.free.forEach { _ in freeCount += 1 }
     knowsFree = database.layout.header?.freelistPageCount == freeCount
-    // The rows of a sound file share no overflow page. In a hostile file, all rows may link to the same long chain.
+    // In a hostile file, all rows may link to the same long chain. The rows of a sound file share no overflow page.
     allowance = 4 * database.reader.storedPageCount * database.layout.pageSize + 1 << 20
   }
 
-  /// Collects the payload of a cell and sets all properties that describe the payload. The results for the previous
-  /// cell are discarded.
+  /// Collects the payload of a cell. The results for the previous cell are discarded.
   ///
-  /// `isLive`: whether the row is live. A live row claims its overflow pages. A deleted row gets only pages that no
-  /// live row has claimed.
+  /// `isLive`: a live row claims its overflow pages; a deleted row gets only pages that no live row has claimed.
   mutating func gather(
     _ cell: LeafCell, of page: UInt32, bytes: RawSpan, isLive: Bool, census: borrowing PageCensus,
     reader: inout PageReader
@@ -105,10 +99,10 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Appends the contents of an overflow chain's pages, until the payload is complete or the next page is not known.
+  /// Appends the pages of an overflow chain, until the payload is complete or the next page is not known.
   ///
-  /// - Returns: `last`: the last page that was read; the page of the cell if none was read. `next`: the number of the
-  ///   page to which `last` links; 0 when that page belongs to another row.
+  /// - Returns: `last`: the last page that was read, or the page of the cell. `next`: the page to which `last` links; 0
+  ///   when it belongs to another row.
   private mutating func follow(
     _ cell: LeafCell, of page: UInt32, leadingTo head: UInt32, _ isLive: Bool, _ jump: inout Int?,
     _ census: borrowing PageCensus, _ reader: inout PageReader
@@ -191,16 +185,14 @@ struct PayloadGatherer: ~Copyable {
     return (previous, next)
   }
 
-  /// Whether a link in the overflow chain of a live row can be trusted, in a file without a pointer map. A link is not
-  /// trusted if another chain has a better link to the same page, or if the link skips a page that no other link leads
-  /// to.
+  /// Whether a link of a live row's chain can be trusted, in a file without a pointer map. It cannot if another chain
+  /// has a better link to the page, or if it skips a page that no other link leads to.
   private mutating func isRightful(
     _ link: ChainClaims.Link, to next: UInt32, _ census: borrowing PageCensus,
     _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Bool {
     let isContested = census.contested.contains(next)
-    // If a chain skips the next page in allocation order although no other link leads to that page, the chain's link is
-    // wrong.
+    // A link that skips the next page in allocation order is wrong if no other link leads to that page.
     let passedOver = link.isInOrder(next) ? nil : link.behind
     let mayBeAstray = knowsFree && passedOver.map { census.isOrphan($0) } ?? false
     guard isContested || mayBeAstray else { return true }
@@ -212,8 +204,8 @@ struct PayloadGatherer: ~Copyable {
     return !isContested || claims?.holder(of: next) == link
   }
 
-  /// Puts in doubt all bytes of a cell's payload that come at or after `offset`, including the bytes on overflow pages.
-  /// `offset`: the page offset at which another cell was written over this cell.
+  /// Puts the payload from `offset` on in doubt, including overflow pages. `offset`: the page offset at which another
+  /// cell was written over this one.
   mutating func doubt(_ cell: LeafCell, from offset: Int) {
     doubt(from: cell.lostHeader.count + max(0, offset - cell.record))
   }
@@ -225,9 +217,9 @@ struct PayloadGatherer: ~Copyable {
     hasOtherDoubts = true
   }
 
-  /// Finds the pages that are in the overflow chains of several deleted rows and of no live row.
+  /// Finds the pages in the overflow chains of several deleted rows and of no live row.
   ///
-  /// `chains`: for each chain, its first page and the number of payload bytes that the chain contains.
+  /// `chains`: the first page of each chain, and how many payload bytes it contains.
   mutating func noteDeletedChains(
     _ chains: some Sequence<(first: UInt32, bytes: Int)>, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -256,15 +248,13 @@ struct PayloadGatherer: ~Copyable {
     self.shared = shared
   }
 
-  /// Whether a page can be in the overflow chain of a row. A page that a live row has claimed cannot be in the chain of
-  /// a deleted row.
+  /// A page that a live row has claimed cannot be in the chain of a deleted row.
   private func isOverflow(_ page: UInt32, _ isLive: Bool, _ census: borrowing PageCensus) -> Bool {
     census.canBeOverflow(page) && (isLive || !claimed.contains(page))
   }
 
-  /// Determines the page that follows `previous` in an overflow chain. Returns `next` if the pointer map does not
-  /// contradict this link; otherwise the page whose entry in the map names `previous`. Returns 0 when the map assigns
-  /// `next` to another row and no entry names `previous`.
+  /// The page after `previous` in an overflow chain: `next` if the pointer map does not contradict it; otherwise the
+  /// page whose entry names `previous`. 0 when the map assigns `next` to another row and no entry names `previous`.
   private mutating func confirmed(
     _ next: UInt32, after previous: UInt32, isFirst: Bool, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -293,9 +283,9 @@ struct PayloadGatherer: ~Copyable {
     return all[low].page
   }
 
-  /// Whether `page` was exchanged with another overflow page, so that its content belongs to another row. The other
-  /// page is the one that should link to `link` according to the pointer map. The pages were exchanged if that page
-  /// links to `next`, the page that should follow `page`, while `page` links to `link`.
+  /// Whether `page` was exchanged with another overflow page, so that its content belongs to another row. `page` links
+  /// to `link`, but the pointer map names the other page as the parent of `link`. They were exchanged if the other page
+  /// links to `next`, the page that should follow `page`.
   private mutating func isExchanged(
     _ page: UInt32, leadingTo link: UInt32, not next: UInt32, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -306,8 +296,8 @@ struct PayloadGatherer: ~Copyable {
     return other.uint32(at: 0) == next
   }
 
-  /// Whether the pointer map shows that a page does not belong to the chain that is followed. This is the case if the
-  /// map lists the page as free or as a b-tree page, or names another page that leads to it.
+  /// Whether the pointer map shows that a page is not in this chain: it lists the page as free or as a b-tree page, or
+  /// names another page that leads to it.
   private func isTaken(_ page: UInt32, _ census: borrowing PageCensus, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -325,8 +315,8 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Whether a cell of the leaf `leaf` has `number` as its first overflow page. If some cells of the leaf cannot be
-  /// read, it is enough that the bytes of `number` occur anywhere on the leaf.
+  /// Whether a cell of the leaf has `number` as its first overflow page. If some cells cannot be read, the bytes of
+  /// `number` may be anywhere on the leaf.
   private func holds(_ number: UInt32, on leaf: UInt32, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -351,7 +341,7 @@ struct PayloadGatherer: ~Copyable {
     place >= 8 && payload[place - 8..<place].allSatisfy { $0 == 0 }
   }
 
-  /// Puts in doubt those payload bytes that come from lost sectors of a page.
+  /// Puts payload bytes from lost sectors in doubt.
   ///
   /// `range`: the page offsets of the payload bytes. `offset`: the payload offset of the first of them.
   private mutating func addZeroSectors(_ page: RawSpan, _ range: Range<Int>, at offset: Int) {
@@ -361,14 +351,14 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Whether the only bytes in doubt are zeros at the end of the record. If the table pads its BLOBs with zeros, such
-  /// zeros are content.
+  /// Whether only zeros at the end of the record are in doubt. If the table pads its BLOBs with zeros, they are
+  /// content.
   func doubtsPaddingAlone(of cell: LeafCell) -> Bool {
     guard let first = doubts.first, !hasOtherDoubts, have >= cell.payload else { return false }
     return ZeroSectors.areContent(from: first.lowerBound, of: payload.rawSpan)
   }
 
-  /// Clears all doubts. Called when only zeros that pad a BLOB are in doubt.
+  /// Drops all doubts. Called when only zeros that pad a BLOB are in doubt.
   mutating func trustPadding() { doubts.removeAll(keepingCapacity: true) }
 
   private mutating func append(_ bytes: RawSpan) {

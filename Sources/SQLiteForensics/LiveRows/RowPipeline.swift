@@ -1,18 +1,16 @@
 import SQLiteFile
 import Dispatch
 
-/// Reads live rows on one thread, while another thread passes on the rows that were read before. The order of the rows
-/// is the one that a single thread would produce.
+/// Reads live rows on one thread while another passes on the rows read before, in the order of a single thread.
 ///
-/// Both threads work in rounds. In each round, one thread fills a batch and the other thread empties the previous
-/// batch. If a page has more rows than fit into a batch, its rows are passed on without a batch.
+/// In each round, one thread fills a batch and the other empties the previous one. A page with more rows than fit into
+/// a batch is passed on without one.
 struct RowPipeline {
   private static let maxBytes = 512 << 10
   private static let maxValues = 16_384
   /// The maximum number of pages that are read in one round.
   private static let maxPages: UInt32 = 128
 
-  /// Collects rows in a batch until the batch is full.
   private struct BatchSink: RecoverySink, RowGathering, ~Copyable {
     var batch = RowBatch()
     var isFull = false
@@ -73,12 +71,12 @@ struct RowPipeline {
     }
   }
 
-  /// The state of the thread that reads rows. The rounds ensure that only one thread at a time accesses this state.
+  /// The state of the thread that reads rows. The rounds ensure that only one thread at a time accesses it.
   private final class Reading: @unchecked Sendable {
     var rows: RowReader
     var sink: BatchSink
     var next: UInt32
-    /// Whether the page ``next`` has more rows than fit into a whole batch.
+    /// Whether the page ``next`` has more rows than fit into a batch.
     var isStuck = false
     var failure: SQLiteFileError?
 
@@ -88,7 +86,6 @@ struct RowPipeline {
       next = page
     }
 
-    /// Reads pages up to `end` until the batch is full.
     func read(upTo end: UInt32, _ wanted: Set<Int>?) {
       do throws(SQLiteFileError) {
         while next < end {
@@ -110,10 +107,10 @@ struct RowPipeline {
     }
   }
 
-  /// Receives a range of consecutive records. Returns false to stop.
+  /// Receives consecutive records. Returns false to stop.
   typealias Records = (borrowing RecordBatch, RecordBatch.Stretch) -> Bool
 
-  /// The state of the thread that passes rows on. The rounds ensure that only one thread at a time accesses this state.
+  /// The state of the thread that passes rows on. The rounds ensure that only one thread at a time accesses it.
   private final class Taking: @unchecked Sendable {
     var sink: BufferedRowSink
     var batch = RowBatch()
@@ -124,7 +121,7 @@ struct RowPipeline {
       self.records = records
     }
 
-    /// Passes the rows of the batch to ``sink`` and its records to ``records``, in the order in which they were read.
+    /// Passes on rows and records in the order in which they were read.
     func take() {
       var next = 0
       var index = 0
@@ -138,9 +135,8 @@ struct RowPipeline {
     }
   }
 
-  /// Sends live rows in page order until one of the closures returns false. A row goes to `records` as an unchanged
-  /// record if the record has the form that `forms` gives for its table; every other row goes to `receive`. Returns
-  /// false if one of the closures returned false, otherwise true.
+  /// Sends live rows in page order until a closure returns false; then returns false. A row goes to `records` unchanged
+  /// if its record has the form that `forms` gives for its table. Every other row goes to `receive`.
   static func read(
     _ database: DamagedDatabase, _ wanted: Set<Int>?, as forms: [RecordForm?] = [],
     records: @escaping Records = { _, _ in true },
@@ -151,7 +147,7 @@ struct RowPipeline {
     let reading = Reading(RowReader(database), forms, from: 2)
     let taking = Taking(BufferedRowSink(receive: receive), records)
     // A second reader, for pages whose rows do not fit into a batch. Such pages are rare and a reader's windows take
-    // memory, so this reader is only made when it is needed.
+    // memory, so it is made when it is needed.
     var straight: RowReader?
     while reading.next < end || !taking.batch.isEmpty, taking.sink.wantsMore {
       let stop = min(end, reading.next + min(maxPages, end - reading.next))

@@ -1,7 +1,7 @@
 import SQLiteFile
 
-/// Reads live rows page by page. Each reader has its own windows into the files and its own memory, so two readers can
-/// be used by two threads at once.
+/// Reads live rows page by page. Two threads can use two readers at once: each has its own windows into the files and
+/// its own memory.
 struct RowReader: ~Copyable {
   private let layout: FileLayout
   private let census: PageCensus
@@ -10,16 +10,16 @@ struct RowReader: ~Copyable {
   private let layouts: [RowLayout]
   private let names: [String]
   private let schemaLeaves: Set<UInt32>
-  /// The pages that are b-tree pages according to the schema or the pointer map.
+  /// The b-tree pages according to the schema or the pointer map.
   private let trees: PageSet
   private let roots: Set<UInt32>
-  /// The highest page number that `SQLiteDatabase` knows; `UInt32.max` when ``plain`` is nil.
+  /// The highest page that `SQLiteDatabase` knows; `UInt32.max` when ``plain`` is nil.
   private let lastPage: UInt32
-  /// For leaves with row ids of an earlier state, by page number: the range of the row ids that belong to the leaf.
+  /// The row ids that belong to a leaf, by page number, for leaves with row ids of an earlier state.
   private let narrowed: [UInt32: ClosedRange<Int64>]
-  /// The `SQLiteDatabase` of the file; nil when it cannot read the file, or when pages are shifted.
+  /// The file in SQLite's view; nil when `SQLiteDatabase` cannot read it, or when pages are shifted.
   private let plain: SQLiteDatabase?
-  /// For each table index, whether BLOBs of the table usually end in zeros. Computed when first needed.
+  /// Whether BLOBs usually end in zeros, by table index. Computed when first needed.
   private var padsBlobs: [Int: Bool] = [:]
   private var reader: PageReader
   private(set) var gatherer: PayloadGatherer
@@ -29,11 +29,10 @@ struct RowReader: ~Copyable {
   private var buffer = ContiguousArray<UInt8>()
   private let unknown = RowLayout()
   private(set) var findings = FindingList()
-  /// Pages whose free space is known to contain no deleted row.
+  /// Pages without free space in which a deleted row could be.
   private(set) var withoutDeletedRows: PageSet
-  /// Leaves whose rows were read without any doubt.
+  /// Leaves that were read without any doubt.
   private(set) var sound: PageSet
-  /// Whether anything on the current page is in doubt.
   private var isInDoubt = false
 
   init(_ database: DamagedDatabase) {
@@ -58,28 +57,27 @@ struct RowReader: ~Copyable {
     sound = PageSet(pageCount: database.pageCount)
   }
 
-  /// Returns the findings since the last call, and clears them.
+  /// Returns and clears the findings.
   mutating func takeFindings() -> FindingList {
     let found = findings
     findings = FindingList()
     return found
   }
 
-  /// Replaces the findings by earlier ones, before pages are read a second time.
+  /// Returns to earlier findings before pages are read a second time.
   mutating func takeBack(to findings: FindingList) { self.findings = findings }
 
-  /// Tells ``reader`` which pages will be read next.
   mutating func expect(_ pages: Range<UInt32>) { reader.expect(pages) }
 
-  /// Prepares for reading deleted rows. `chains` gives the first page of each of their overflow chains, and the number
-  /// of payload bytes that the chain contains.
+  /// Prepares for deleted rows. `chains`: the first page of each of their overflow chains, and how many payload bytes
+  /// it contains.
   mutating func noteDeletedChains(_ chains: some Sequence<(first: UInt32, bytes: Int)>)
     throws(SQLiteFileError)
   {
     try gatherer.noteDeletedChains(chains, census, &reader)
   }
 
-  /// Sends the live rows of a range of pages to `sink`, in page order.
+  /// Sends the live rows of some pages, in page order.
   ///
   /// `wanted`: the indexes of the wanted tables; nil for all rows.
   mutating func read<Sink: RecoverySink & ~Copyable>(
@@ -192,10 +190,9 @@ struct RowReader: ~Copyable {
     if !isInDoubt, longCount == 0 { _ = sound.insert(page) }
   }
 
-  /// Sends all rows of a leaf to the sink at once if nothing about the leaf is unusual; otherwise sends no row.
+  /// Sends all rows of a leaf at once if nothing about the leaf is unusual; otherwise none.
   ///
-  /// - Returns: whether the rows were sent, and whether the page is known to have no space that could contain a deleted
-  ///   row.
+  /// - Returns: whether the rows were sent, and whether the page has no space in which a deleted row could be.
   private static func take<Sink: RecoverySink & ~Copyable>(
     _ page: UInt32, _ layout: borrowing RowLayout,
     _ owner: (table: Int, evidence: Attribution), _ reader: inout PageReader,
@@ -211,7 +208,6 @@ struct RowReader: ~Copyable {
     return (true, leaf.hasNoDeletedRows(bytes))
   }
 
-  /// Adds findings about the faults of the page that was just read.
   private mutating func report(_ page: UInt32, _ table: Int?) {
     let name = table.map { names[$0] }
     let place = reader.location(of: page)
@@ -244,14 +240,14 @@ struct RowReader: ~Copyable {
     }
   }
 
-  /// The severity of a finding about a page: damage if the page or its parent is in a b-tree, if the page is a root
-  /// page, or if the database header is lost; otherwise note, because SQLite would not read the page.
+  /// The severity is damage if the page or its parent is in a b-tree, if it is a root page, or if the database header
+  /// is lost. Otherwise it is a note, because SQLite would not read the page.
   private func severity(of page: UInt32) -> Finding.Severity {
     census.reached.contains(page) || census.reached.contains(census.parent(page))
       || roots.contains(page) || layout.header == nil ? .damage : .note
   }
 
-  /// Adds a finding about a page that cannot be read, if a b-tree leads to the page.
+  /// Adds a finding only if a b-tree leads to the page.
   private mutating func reportUnreadable(_ page: UInt32, _ kind: PageCensus.Kind) {
     // An overflow page of zeros may be the end of a value. This is decided when the value's row is read.
     guard census.parent(page) != 0 || trees.contains(page), !census.free.contains(page) else {
@@ -267,10 +263,10 @@ struct RowReader: ~Copyable {
         member: place.member, page: page, offset: place.offset))
   }
 
-  /// Decodes one cell and sends its row to `sink`. If ``LeafCell/isMeasured`` is true, the caller must have checked the
-  /// lengths in the cell against `bytes`.
+  /// Decodes one cell and sends its row. If ``LeafCell/isMeasured`` is true, its lengths must have been checked against
+  /// `bytes`.
   ///
-  /// `newer`: the page offset at which another cell overwrites this cell; nil when no cell overwrites it.
+  /// `newer`: the page offset at which another cell overwrites this cell; nil when none does.
   mutating func emit<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin,
     _ layout: borrowing RowLayout,
@@ -343,7 +339,6 @@ struct RowReader: ~Copyable {
     }
   }
 
-  /// Adds the finding that a live row is left out because its record header is lost.
   private mutating func reportLostHeader(_ rowID: Int64?, _ page: UInt32, _ origin: RowOrigin) {
     findings.add(
       Finding(
@@ -353,7 +348,7 @@ struct RowReader: ~Copyable {
         table: origin.table.map { names[$0] }))
   }
 
-  /// Whether the BLOBs of a table usually end in zeros, judged by the rows that `SQLiteDatabase` finds.
+  /// Whether BLOBs of the table usually end in zeros, judged by the rows that `SQLiteDatabase` finds.
   private mutating func padsBlobs(_ table: Int?) -> Bool {
     guard let table, let plain else { return false }
     if let known = padsBlobs[table] { return known }
@@ -365,8 +360,7 @@ struct RowReader: ~Copyable {
     return pads
   }
 
-  /// Sends a row that has no certain value. All columns are NULL, and the bytes of the whole record are given as the
-  /// partial value of the first column.
+  /// Sends a row without a certain value: NULL in all columns, and the whole record as the partial value of the first.
   private func emitWrecked<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout,
     _ sink: inout Sink
@@ -388,7 +382,7 @@ struct RowReader: ~Copyable {
     sink.endRow()
   }
 
-  /// The rows of a page with values deduced from other rows of the table, by the index of the cell in ``reading``.
+  /// The rows with values deduced from other rows of the table, by index in ``reading``.
   private mutating func deduce(_ page: UInt32, _ table: Int?, _ bytes: RawSpan, _ available: Int)
     throws(SQLiteFileError) -> [Int: PageDeduction.Row]
   {
@@ -403,7 +397,7 @@ struct RowReader: ~Copyable {
     )
     var buffer = ContiguousArray<UInt8>()
     var left = PageDeduction.maxNeighbours
-    // Each of the two threads chooses the same neighbouring pages, so the result does not depend on the thread.
+    // Both threads choose the same neighbouring pages, so the result does not depend on the thread.
     for distance in 1...PageDeduction.maxDistance where wanted > 0 && left > 0 {
       for other in [page &- distance, page &+ distance]
       where wanted > 0 && left > 0 && census.isSoundLeaf(other, of: table) {
@@ -444,12 +438,12 @@ struct RowReader: ~Copyable {
     _ = decoder.decode(row.record.rawSpan, rowID: rowID, layout: layout, into: &sink)
   }
 
-  /// When the end of a cell is in doubt, the number of bytes before that end that are in doubt. A small newer cell may
-  /// start in these bytes and may have been overwritten in part.
+  /// The number of bytes before a doubtful end of a cell that are in doubt. A small newer cell may start there and may
+  /// have been overwritten in part.
   private static let doubtfulEndLength = 32
 
-  /// The values of a record that are incomplete or in doubt; empty for an intact record. Bytes that are missing from
-  /// `record` are filled with zeros so that the record can be decoded. These zeros never appear in a value.
+  /// The values that are incomplete or in doubt; empty for an intact record. Missing bytes of `record` are filled with
+  /// zeros so that it can be decoded. These zeros never appear in a value.
   private func partialValues(
     _ cell: LeafCell, _ record: inout ContiguousArray<UInt8>, _ layout: borrowing RowLayout
   ) -> [PartialValue] {
@@ -487,7 +481,7 @@ struct RowReader: ~Copyable {
       layout.rules.firstIndex { Int($0.field) == field } ?? field
     }
     var partial: [PartialValue] = []
-    // If no other cell starts right after a deleted cell, a newer cell may have overwritten the end of the deleted one.
+    // If no cell follows a deleted cell directly, a newer cell may have overwritten its end.
     let doubtfulEnd =
       cell.isEndDoubtful
       ? types.types.lastIndex { RecordDecoder.length(ofType: $0) > 0 } : nil
@@ -530,8 +524,8 @@ struct RowReader: ~Copyable {
     return partial
   }
 
-  /// Whether a blob that ends in a zero sector has only zeros before that sector too, so that the zeros are probably
-  /// content. SQLite never stores a number as zeros.
+  /// Whether a blob that ends in a zero sector is zero before it too, so that the zeros are probably content. SQLite
+  /// never stores a number as zeros.
   private static func isAllZero(
     _ value: Range<Int>, _ record: borrowing ContiguousArray<UInt8>, _ doubt: Range<Int>
   ) -> Bool {
@@ -542,8 +536,7 @@ struct RowReader: ~Copyable {
     return true
   }
 
-  /// The number of serial types in a record header that end at or before the offset `end`. `header`: the length of the
-  /// record header.
+  /// The number of serial types in a record header of length `header` that end at or before `end`.
   private func fieldCount(_ record: RawSpan, until end: Int, _ header: Int) -> Int {
     guard var offset = Varint.read(record, at: 0, end: header)?.length else { return 0 }
     var count = 0
@@ -558,12 +551,10 @@ struct RowReader: ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// The pages that are b-tree pages according to the schema or the pointer map.
+  /// The b-tree pages according to the schema or the pointer map.
   var namedTrees: PageSet { roots.keys.reduce(into: mappedTreePages) { _ = $0.insert($1) } }
 
-  /// Sends all live rows to `sink`, in page order.
-  ///
-  /// `wanted`: the indexes of the wanted tables; nil for all rows.
+  /// Sends all live rows in page order. `wanted`: the indexes of the wanted tables; nil for all rows.
   func emitLive<Sink: RecoverySink & ~Copyable>(_ wanted: Set<Int>?, _ sink: inout Sink)
     throws(SQLiteFileError)
   {
@@ -577,15 +568,14 @@ extension DamagedDatabase {
     try result.get()
   }
 
-  /// Learns from the sound leaves what rows of each table look like, but only if any leaf is damaged. To read a damaged
-  /// leaf, it must be known how few fields older rows of the table may have.
+  /// Learns from the sound leaves, if any leaf is damaged: to read that leaf, it must be known how few fields older
+  /// rows of the table may have.
   func learnBeforeMending() throws(SQLiteFileError) {
     var page: UInt32 = 2
     while page <= pageCount, census.kind(page) != .ruinedLeaf { page = census.next(from: page + 1) }
     if page <= pageCount { _ = try learn() }
   }
 
-  /// Adds the findings and page sets of a reader of live rows to those of this database.
   func take(_ live: borrowing RowReader) {
     findings.add(live.findings)
     claimed.formUnion(live.gatherer.claimed)

@@ -1,14 +1,13 @@
 import SQLiteFile
 
-/// The cells of a table leaf that has no contradictions, found by checking lengths alone.
+/// The cells of a table leaf without contradictions, found by lengths alone.
 ///
-/// In most files nearly all leaves are like this, and only the position of each cell must be stored. On such a leaf
-/// ``LeafReading`` would find the same cells. All other leaves are read by ``LeafReading``.
+/// Most leaves are like this, and only the position of each cell must be stored. ``LeafReading`` would find the same
+/// cells, and reads all other leaves.
 struct SoundLeaf {
   struct Cell: BitwiseCopyable {
     var rowID: Int64
-    /// `record`: the page offset of the record. `end`: the page offset at which the cell ends. If the cell has overflow
-    /// pages, the number of the first of them is part of the cell.
+    /// The page offsets of the record and of the cell's end, after the number of the first overflow page.
     var record: Int32
     var end: Int32
     var payload: Int32
@@ -17,15 +16,13 @@ struct SoundLeaf {
   let usableSize: Int
   let maxPayload: Int
   private(set) var cells: ContiguousArray<Cell> = []
-  /// `contentFloor`: the page offset at which the cell pointer array ends. `contentStart`: the lowest page offset of a
-  /// cell.
+  /// The page offsets at which the cell pointer array ends and the lowest cell starts.
   private(set) var contentFloor = 8
   private(set) var contentStart = 0
-  /// Whether the page has freeblocks.
   private(set) var hasFreeBlocks = false
-  /// Whether the payload of any cell continues on overflow pages.
+  /// Whether any payload continues on overflow pages.
   private(set) var spills = false
-  /// For each cell that has overflow pages, the number of the first one. Set only by ``measure(_:)``.
+  /// The first overflow page of each cell that has one. Set only by ``measure(_:)``.
   private(set) var overflow: ContiguousArray<UInt32> = []
   private var types = RecordTypes()
 
@@ -38,24 +35,22 @@ struct SoundLeaf {
   }
 
   /// Reads a table leaf other than page 1. Returns false unless cells and free space exactly fill the page and the row
-  /// ids ascend. Whether the serial types of a record agree with its length is not checked.
+  /// ids ascend. Serial types are not checked.
   @inline(__always)
   mutating func read(_ page: RawSpan) -> Bool {
     walk(page, measures: false)
   }
 
-  /// Checks a leaf in the way that ``read(_:)`` does, and whether the serial types of each record agree with its
-  /// length. ``cells`` is not changed. If this returns true, ``LeafReading`` will be able to read the page by its cell
-  /// pointers, with nothing in doubt.
+  /// Checks a leaf as ``read(_:)`` does, and whether the serial types of each record agree with its length. ``cells``
+  /// is not changed. If true, ``LeafReading`` can read the page by its cell pointers, with nothing in doubt.
   mutating func measure(_ page: RawSpan) -> Bool {
     overflow.removeAll(keepingCapacity: true)
     types.renewBudget(usableSize: usableSize)
     return walk(page, measures: true)
   }
 
-  /// Walks over the cells of a leaf other than page 1, whose b-tree header is therefore at offset 0. If `measures` is
-  /// true, the serial types of all records are checked and no cells are stored. Returns false for a leaf that is not
-  /// sound.
+  /// Walks over a leaf other than page 1, whose b-tree header is therefore at offset 0. If `measures` is true, serial
+  /// types are checked and no cells are stored. Returns false for a leaf that is not sound.
   @inline(__always)
   private mutating func walk(_ page: RawSpan, measures: Bool) -> Bool {
     let usable = usableSize
@@ -71,8 +66,7 @@ struct SoundLeaf {
     if !measures { cells.removeAll(keepingCapacity: true) }
     contentFloor = floor
     spills = false
-    // The lengths of the cells, the freeblocks, the fragments and the part before the cells add up to the size of the
-    // page.
+    // The cells, the freeblocks, the fragments and the part before the cells add up to the size of the page.
     var sum = least &+ Int(page.byte(at: 7))
     var first = usable
     var last: Int64 = 0
@@ -127,8 +121,8 @@ struct SoundLeaf {
       && sum == usable
   }
 
-  /// Whether the page that was read last has no remains of deleted rows. This is so if its only free space is the gap
-  /// between cell pointers and cells, and if this gap is all zeros.
+  /// Whether the page that was read last has no remains of deleted rows: its only free space is the gap between cell
+  /// pointers and cells, and that is all zeros.
   func hasNoDeletedRows(_ page: RawSpan) -> Bool {
     if hasFreeBlocks { return false }
     return LeafReading.usedGap(page, from: contentFloor, to: contentStart) == nil

@@ -1,15 +1,15 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Limits for the words that are held in memory. All these words belong to documents without a row. `maxWords` is the
-  /// maximum number of words, `maxWordBytes` the maximum total length of the words in bytes. Further words are dropped.
+  /// The limits for words in memory, which belong to documents without a row: their number, and their total length in
+  /// bytes. Further words are dropped.
   private static let maxWords = 1_000_000
   private static let maxWordBytes = 64 << 20
-  /// If a full-text table has at least this number of rows, its index is not searched.
+  /// The index of a table with so many rows or more is not searched.
   private static let maxDocuments = 4_000_000
 
-  /// Passes to `receive` the words of documents that are in the index of a full-text table but have no row in the
-  /// table, one document at a time. Returns false when `receive` returned false.
+  /// Passes on the words that are in the index of a full-text table, but whose document has no row there, one document
+  /// at a time. Returns false when `receive` returned false.
   func search(
     _ index: FullTextIndex, _ notes: inout IndexedSearchNotes, _ receive: (IndexedValues) -> Bool
   ) throws(SQLiteFileError) -> Bool {
@@ -59,8 +59,8 @@ extension DamagedDatabase {
     return true
   }
 
-  /// The row ids of the rows in the full-text table, in ascending order. Nil when no table stores these rows, or when
-  /// there are ``maxDocuments`` rows or more.
+  /// The row ids in the full-text table, in ascending order. Nil when no table stores its rows, or when there are
+  /// ``maxDocuments`` or more.
   private func liveDocuments(
     of index: FullTextIndex
   ) throws(SQLiteFileError) -> [Int64]? {
@@ -86,8 +86,7 @@ extension DamagedDatabase {
     guard let table = place(ofTable: index.name + "_data").map({ tables[$0] }) else { return }
     var leaves = FTS5Leaves()
     var known: Set<Int64> = []
-    // The rows arrive in the order of their ids. So if a leaf ends within a list of positions, the rest of the list is
-    // read next.
+    // The rows arrive in the order of their ids. If a leaf ends within a list of positions, the next leaf has the rest.
     if let plain, let own = plain.schema.table(named: table.name) {
       try plain.forEachRow(of: own) { row in
         if let id = row.rowID { known.insert(id) }
@@ -144,8 +143,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Joins the words of one document into texts, one text for each column that has words. The words must be sorted by
-  /// column and position.
+  /// Joins the words of a document into a text for each column that has words. They must be sorted by column and
+  /// position.
   private func values(of words: ArraySlice<PlacedWord>, in index: FullTextIndex) -> IndexedValues {
     var values: [(column: String, value: StoredValue)] = []
     var text: [UInt8] = []

@@ -1,28 +1,25 @@
 import SQLiteFile
 
-/// An index that is searched for values that are in no row: its pages, and what its entries look like.
+/// An index that is searched for values that are in no row.
 private struct SearchedIndex {
   let name: String
   let rootPage: UInt32
-  /// `table`: the index of the indexed table in ``DamagedDatabase/tables``. `columns`: the positions of the indexed
-  /// columns in that table.
+  /// An index into ``DamagedDatabase/tables``, and the positions of the indexed columns in that table.
   let table: Int
   let columns: [Int]
-  /// For each column of the index, the storage classes that occur in the entries in use, as a mask of the bits that
-  /// `kind(_:)` gives.
+  /// For each column of the index, the storage classes in the entries in use, as bits of `kind(_:)`.
   var kinds: [UInt8]
-  /// `lowestRowID`: the lowest row id among the entries in use, or 1 if that is lower. `highestRowID`: the highest row
-  /// id among the entries in use, or 0 if that is higher.
+  /// The lowest row id in use, or 1 if that is lower; the highest, or 0 if that is higher.
   var lowestRowID: Int64 = 1
   var highestRowID: Int64 = 0
   /// The pages of the index's b-tree, in ascending order.
   var pages: [UInt32] = []
-  /// Pages that were leaves of this index in the past, and that no b-tree leads to now.
+  /// Former leaves of this index that no b-tree leads to now.
   var freePages: [UInt32] = []
-  /// The total number of cells, according to the headers of ``pages`` and ``freePages``.
+  /// The number of cells of ``pages`` and ``freePages`` according to their headers.
   var entryCount = 0
 
-  /// Whether the values of an entry look like the values of the entries in use. The last value must be the row id.
+  /// Whether values look like those of the entries in use. The last value must be the row id.
   func fits(_ values: [StoredValue]) -> Bool {
     // The missing rows may be those with the highest row ids, so up to twice the highest row id in use is accepted.
     guard values.count == columns.count + 1, case .integer(let rowID)? = values.last,
@@ -48,11 +45,9 @@ private struct SearchedIndex {
   }
 }
 
-/// An index entry in 32 bytes: enough to find out whether a row has the values of the entry, and to read the entry
-/// again.
+/// An index entry in 32 bytes: enough to compare it with a row, and to read it again.
 private struct FoundEntry: BitwiseCopyable {
-  /// The kind of place in which an entry was found. Of several equal entries, only the one whose kind is listed first
-  /// here is used.
+  /// Where an entry was found. Of several equal entries, the one whose place is listed first here is used.
   enum Place: UInt8, BitwiseCopyable {
     case entry, freePage, gap
 
@@ -76,14 +71,12 @@ private struct FoundEntry: BitwiseCopyable {
 }
 
 extension DamagedDatabase {
-  /// The maximum number of index entries of a table that are stored in memory at the same time. If a table has more
-  /// entries, it is read several times.
+  /// The maximum number of entries in memory at the same time. A table with more index entries is read several times.
   private static let maxEntries = 400_000
-  /// The maximum number of indexes of one table that are searched.
+  /// The maximum number of indexes that are searched for one table.
   private static let maxIndexes = 64
 
-  /// Searches the indexes of all tables for entries with values that are in no row, and passes the entries to
-  /// `receive`. Returns false when `receive` returned false.
+  /// Passes on the index entries with values that are in no row. Returns false when `receive` returned false.
   func searchIndexes(
     _ notes: inout IndexedSearchNotes, _ receive: (IndexedValues) -> Bool
   ) throws(SQLiteFileError) -> Bool {
@@ -118,7 +111,7 @@ extension DamagedDatabase {
     return true
   }
 
-  /// Finds the pages of an index's b-tree, and learns from them what entries of the index look like.
+  /// Finds the pages of an index, and learns from them what its entries look like.
   private func follow(
     _ index: inout SearchedIndex, _ met: inout PageSet, _ notes: inout IndexedSearchNotes
   ) throws(SQLiteFileError) {
@@ -146,8 +139,8 @@ extension DamagedDatabase {
     index.pages.sort()
   }
 
-  /// Finds the index to which each index leaf belonged that no b-tree leads to. The leaf is added to
-  /// ``SearchedIndex/freePages`` of an index if all entries of the leaf fit this index and no other.
+  /// Finds the index of each index leaf that no b-tree leads to. It goes into ``SearchedIndex/freePages`` if all its
+  /// entries fit this index and no other.
   private func findFreePages(
     _ all: inout [SearchedIndex], _ met: PageSet
   ) throws(SQLiteFileError) {
@@ -208,8 +201,7 @@ extension DamagedDatabase {
     Int((UInt64(bitPattern: rowID) &* 0x9e37_79b9_7f4a_7c15) >> 32) % count
   }
 
-  /// Passes the entries of an index to `receive`: entries in use, entries on former pages of the index, and remains of
-  /// entries in free space.
+  /// Passes on the entries in use, those on former pages of the index, and the remains in free space.
   private func collect(
     _ index: SearchedIndex, number: Int, _ receive: (FoundEntry) -> Void
   ) throws(SQLiteFileError) {
@@ -239,11 +231,11 @@ extension DamagedDatabase {
   }
 
   /// The complete cells in the free space of an index leaf; empty for an interior page. When SQLite frees or moves a
-  /// cell, most bytes of the old cell remain. All of them remain if the cell was the lowest one of the page.
+  /// cell, most of its old bytes remain, and all of them if it was the lowest cell of the page.
   ///
-  /// The end of a free cell may be overwritten by a newer cell that was freed later, and its middle by the header of a
-  /// freeblock. So a cell counts only if another cell or used space begins where it ends, and if no bytes in it look
-  /// like the header of a freeblock.
+  /// A newer cell that was freed later may overwrite the end of a free cell, and the header of a freeblock its middle.
+  /// So a cell counts only if another cell or used space begins where it ends, and if no bytes in it look like such a
+  /// header.
   private func freeCells(_ page: RawSpan, _ reading: borrowing LeafReading) -> [LeafCell] {
     guard page.byte(at: 0) == BTreePage.Kind.leafIndex.rawValue else { return [] }
     var types = RecordTypes()
@@ -275,8 +267,8 @@ extension DamagedDatabase {
     return found.filter { !holdsFreeBlock($0, page) }
   }
 
-  /// The shortest cell that begins within `cell`, ends where `cell` ends, and fits the index. Such a cell is newer, and
-  /// has overwritten the end of the older `cell`. Otherwise the result is `cell` itself.
+  /// The shortest cell within `cell` that ends where `cell` ends and fits the index: it is newer, and has overwritten
+  /// the end of `cell`. If there is none, `cell` itself.
   private func innermost(_ cell: LeafCell, _ page: RawSpan, _ index: SearchedIndex) -> LeafCell {
     var types = RecordTypes()
     types.renewBudget(usableSize: layout.usableSize)
@@ -293,8 +285,8 @@ extension DamagedDatabase {
     return cell
   }
 
-  /// Whether any four bytes in the record of a cell may be the header of a freeblock, which consists of the offset of
-  /// the next freeblock and the size of this freeblock (file format, section 1.6).
+  /// Whether four bytes in the record may be the header of a freeblock: the offset of the next freeblock, and the size
+  /// of this one (file format, section 1.6).
   private func holdsFreeBlock(_ cell: LeafCell, _ page: RawSpan) -> Bool {
     guard cell.end - 4 > cell.record else { return false }
     return (cell.record + 1..<cell.end - 3).contains { place in
@@ -305,7 +297,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Marks the entries whose values are in a row: in a live row, a deleted row or an older version of a row.
+  /// Marks the entries whose values are in a live row, a deleted row or an older version of a row.
   ///
   /// `isOfPart`: whether a row id belongs to the part of the table that is currently searched.
   private func markKnown(
@@ -373,8 +365,8 @@ extension DamagedDatabase {
         member: place.member, page: entry.page, offset: place.offset + Int64(entry.start)))
   }
 
-  /// A hash of the values of an index entry. An integer and a real that are equal have the same hash, because SQLite
-  /// stores a real without a fraction as an integer.
+  /// An integer and a real that are equal have the same hash, because SQLite stores a real without a fraction as an
+  /// integer.
   private static func hash(_ values: ArraySlice<StoredValue>, _ index: Int) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     func mix(_ value: UInt64) {

@@ -1,8 +1,7 @@
 import SQLiteFile
 
-/// The properties of a full-text table, read from its CREATE VIRTUAL TABLE statement.
+/// A full-text table, read from its CREATE VIRTUAL TABLE statement.
 struct FullTextIndex {
-  /// The module of a full-text table.
   enum Module {
     /// FTS3 and FTS4 (https://sqlite.org/fts3.html, 11 "Appendix A").
     case fts4
@@ -13,24 +12,23 @@ struct FullTextIndex {
   let name: String
   let module: Module
   let columns: [String]
-  /// The note that the index cannot be searched because it does not store the positions of words; nil when it stores
-  /// these positions.
+  /// Why the index cannot be searched: it does not store the positions of words. Nil when it does.
   let obstacle: String?
-  /// For FTS3 and FTS4, the number of the table's indexes: one for whole words, and one for each prefix length.
+  /// The number of indexes of an FTS3 or FTS4 table: one for whole words, and one for each prefix length.
   let indexCount: Int
-  /// For FTS3 and FTS4: whether document ids are stored in descending order.
+  /// Whether document ids descend, in an FTS3 or FTS4 table.
   let isDescending: Bool
-  /// The names of tables that contain a row with the same row id for each row of the full-text table. The first of them
-  /// that exists is used.
+  /// Tables that have a row with the same row id for each row of the full-text table. The first one that exists is
+  /// used.
   ///
-  /// The first name is that of the content table; rows can be deleted from that table without an update of the index.
-  /// The last name is that of the `_docsize` table.
+  /// First comes the content table, from which rows can be deleted without an update of the index; last the `_docsize`
+  /// table.
   let rowTables: [String]
 
-  /// The maximum number of columns that are read (the upper limit of SQLITE_MAX_COLUMN).
+  /// The upper limit of SQLITE_MAX_COLUMN.
   private static let maxColumns = 32_767
 
-  /// Reads a schema entry. The result is nil when the entry does not define an FTS3, FTS4 or FTS5 table.
+  /// Reads a schema entry. Nil when it does not define an FTS3, FTS4 or FTS5 table.
   init?(_ entry: SchemaEntry) {
     guard let sql = entry.sql else { return nil }
     let tokens = SQLToken.statement(in: Array(sql.utf8))
@@ -68,7 +66,7 @@ struct FullTextIndex {
       : nil
   }
 
-  /// The tokens between the outer parentheses, split at commas; empty when the tokens do not begin with an opening
+  /// What stands between the outer parentheses, split at commas; empty when the tokens do not begin with an opening
   /// parenthesis.
   private static func arguments(_ tokens: ArraySlice<SQLToken>) -> [[SQLToken]] {
     guard let first = tokens.first, first.isPunctuation("(") else { return [] }
@@ -90,7 +88,6 @@ struct FullTextIndex {
   }
 }
 
-/// A word of a document, and its position in the document.
 struct PlacedWord {
   /// The row id of the document.
   let document: Int64
@@ -101,31 +98,31 @@ struct PlacedWord {
 
 // MARK: - FTS5
 
-/// Reads the words in the leaves of an FTS5 index, one leaf after the other.
+/// Reads the words of an FTS5 index, one leaf after the other.
 ///
-/// The first part of a leaf may continue the last list of the previous leaf. A leaf begins with two 16-bit offsets: the
-/// offset of the first row id in that first part, and the offset at which the terms end. After the terms comes the list
-/// of their offsets (`fts5_index.c`, "Segment B-Trees").
+/// A leaf begins with two 16-bit offsets: of the first row id in its first part, and of the end of its terms. The first
+/// part may continue the last list of the previous leaf. After the terms comes the list of their offsets
+/// (`fts5_index.c`, "Segment B-Trees").
 struct FTS5Leaves {
   private var segment: Int64 = -1
   private var page: Int64 = -1
   private var word: [UInt8]?
   private var document: Int64 = 0
-  /// The bytes read so far of a list of positions that continues on the next leaf.
+  /// The first bytes of a list of positions that continues on the next leaf.
   private var cut: [UInt8] = []
   private var missing = 0
 
   /// The maximum length of a list of positions, in bytes.
   private static let maxListBytes = 1 << 24
-  /// A row id of the `_data` table is composed of these numbers, from the highest bits down: the segment, a flag for
-  /// doclist indexes, the height of the page in the segment's b-tree, and the page.
+  /// A row id of the `_data` table consists, from the highest bits down, of the segment, a flag for doclist indexes,
+  /// the height of the page in the segment's b-tree, and the page.
   private static let pageBits: Int64 = 31
   private static let segmentShift: Int64 = 37
-  /// The first byte of every term in the index of whole words. Terms of prefix indexes begin with other digits.
+  /// The first byte of every term of whole words. Terms of prefix indexes begin with other digits.
   private static let mainIndex = UInt8(ascii: "0")
 
-  /// Reads a row of the `_data` table. Rows that are not leaves are skipped. If the previous leaf ended within a list,
-  /// the list is continued, but only if `id` is the next id after that of the previous leaf.
+  /// Reads a row of the `_data` table, if it is a leaf. A list that the previous leaf has begun is continued only if
+  /// `id` is the next id.
   ///
   /// - Parameters:
   ///   - id: the row id; nil when it is lost.
@@ -152,7 +149,7 @@ struct FTS5Leaves {
     missing = 0
   }
 
-  /// Reads the words from the bytes of a leaf. Returns false when the leaf contradicts itself.
+  /// Reads the words of a leaf. Returns false when it contradicts itself.
   private mutating func read(_ bytes: RawSpan, _ receive: (PlacedWord) -> Void) -> Bool {
     guard bytes.byteCount >= 4 else { return false }
     let firstDocument = Int(bytes.uint16(at: 0))
@@ -202,9 +199,8 @@ struct FTS5Leaves {
     return true
   }
 
-  /// Reads the documents of the current word, from `place` to `end`. Returns false when the bytes contradict the
-  /// format. The first row id of a list and the row id at offset `absolute` are stored in full; every other row id is
-  /// stored as its difference from the previous one.
+  /// Reads the documents of the current word up to `end`. Returns false when the bytes contradict the format. The first
+  /// row id of a list and the one at `absolute` are stored in full, any other as its difference from the previous one.
   private mutating func documents(
     _ bytes: RawSpan, _ place: inout Int, _ end: Int, _ absolute: Int, isContinued: Bool,
     _ receive: (PlacedWord) -> Void
@@ -273,14 +269,14 @@ struct FTS5Leaves {
 
 /// Reads the words in the leaf nodes of an FTS3 or FTS4 index.
 ///
-/// A leaf begins with 0, followed by the terms. Each term consists of the length of the prefix that it shares with the
-/// previous term, the rest of the term, and the list of its documents (https://sqlite.org/fts3.html, 11.2 "Segment
-/// B-Tree Leaf Nodes"). Varints of FTS3 have the lowest seven bits first.
+/// A leaf begins with 0, followed by the terms. Each has the length of the prefix that it shares with the previous
+/// term, the rest of the term, and the list of its documents (https://sqlite.org/fts3.html, 11.2 "Segment B-Tree Leaf
+/// Nodes"). Varints of FTS3 have the lowest seven bits first.
 struct FTS4Leaves {
   let isDescending: Bool
 
-  /// Reads the words of a node. A node that is not a leaf contains no words. From a leaf that contradicts itself, only
-  /// the words before the contradiction are read.
+  /// Reads the words of a node; one that is not a leaf contains none. A leaf that contradicts itself is read up to the
+  /// contradiction.
   func read(_ bytes: [UInt8], _ receive: (PlacedWord) -> Void) {
     var place = 0
     guard number(bytes, &place) == 0 else { return }
@@ -332,8 +328,7 @@ struct FTS4Leaves {
     }
   }
 
-  /// Reads a varint of at most ten bytes, and moves `place` to the byte after it; nil when `bytes` end within the
-  /// varint.
+  /// Reads a varint of at most ten bytes and moves `place` behind it; nil when `bytes` end within it.
   private func number(_ bytes: [UInt8], _ place: inout Int) -> UInt64? {
     var value: UInt64 = 0
     for shift in stride(from: 0, to: 70, by: 7) {

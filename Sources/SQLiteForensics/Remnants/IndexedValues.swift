@@ -1,48 +1,45 @@
 package import SQLiteFile
 
-/// Values or words that only an index contains: no live row and no deleted row contains them.
+/// Values or words that only an index contains, and no live or deleted row.
 package struct IndexedValues: Sendable {
-  /// The kind of place in which the values or words were found.
   package enum Place: String, Sendable {
-    /// An entry in use in the index. The row was lost, or the row was changed without an update of the index.
+    /// An index entry in use. The row was lost, or was changed without an update of the index.
     case entry
-    /// The remains of an entry in the free space of an index page. In rare cases, parts of two entries look like one
-    /// entry (1 of 903 in a test with random changes).
+    /// The remains of an entry in the free space of an index page. Rarely, parts of two entries look like one (1 of 903
+    /// in a test with random changes).
     case gap
     /// An entry on a page that the index no longer uses.
     case freePage
-    /// A full-text index. It contains the words of a column in their order, each in the form in which the index stores
-    /// words, without the text between them.
+    /// A full-text index: the words of a column in their order, as the index stores them, without the text between
+    /// them.
     case words
   }
 
-  /// The name of the row's table; for words, the name of the virtual table.
+  /// The table; for words, the virtual table.
   package let table: String
-  /// The name of the index; for words, the name of the virtual table.
+  /// The index; for words, the virtual table.
   package let index: String
-  /// The row id at the end of the index entry; for words, the row id of the document.
+  /// The row id of the row or, for words, of the document.
   package let rowID: Int64
-  /// The values, each with the name of its column, in the order of the index. A column may occur more than once.
+  /// The values with their column names, in the order of the index. A column may occur more than once.
   package let values: [(column: String, value: StoredValue)]
   package let place: Place
-  /// The location of the index entry; nil for words, because the words of a document are stored in many places.
+  /// The place of the index entry; nil for words, because those of a document are stored in many places.
   package let origin: Origin?
 
-  /// The location of an index entry in a file.
   package struct Origin: Sendable {
     package let member: Finding.Member
     package let page: UInt32
-    /// The offset of the entry's first byte, in bytes from the start of the file `member`.
+    /// The offset of the entry's first byte, from the start of the file `member`.
     package let offset: Int64
   }
 }
 
-/// Notes on what a search for ``IndexedValues`` could not read. Each note is a noun phrase, shown after "not
-/// searched:".
+/// What a search for ``IndexedValues`` could not read, as noun phrases that follow "not searched:".
 package struct IndexedSearchNotes: Sendable {
   package fileprivate(set) var texts: [String] = []
 
-  /// The maximum number of notes that are kept; further notes are dropped.
+  /// The maximum number of notes; further ones are dropped.
   private static let most = 50
 
   mutating func add(_ text: String) {
@@ -53,15 +50,13 @@ package struct IndexedSearchNotes: Sendable {
 }
 
 extension DamagedDatabase {
-  /// The index, in ``tables``, of the table with the given name. Case is ignored, as in SQL. Nil when there is no such
-  /// table.
+  /// The table with this name, as an index into ``tables``; nil when there is none. Case is ignored, as in SQL.
   func place(ofTable name: String) -> Int? {
     tables.firstIndex { SQLName.isSame($0.name, name) }
   }
 
-  /// Passes to `receive` the values and words that only indexes and full-text indexes contain: no live row and no
-  /// deleted row contains them. Stops when `receive` returns false. Indexes of ordinary tables come first, then
-  /// full-text tables. Within an index, row ids ascend.
+  /// Passes on the values and words that only indexes contain, and no live or deleted row, until `receive` returns
+  /// false. Indexes of ordinary tables come first, then full-text tables. Within an index, row ids ascend.
   ///
   /// - Returns: what the search could not read.
   /// - Throws: ``SQLiteFileError`` when the device fails.

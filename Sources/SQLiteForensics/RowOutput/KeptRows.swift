@@ -4,16 +4,14 @@ import SQLiteFile
 package struct KeptRows: ~Copyable {
   private var batch = RowBatch()
 
-  /// Creates an empty list.
   package init() {}
 
-  /// The approximate amount of memory that the rows take, in bytes.
+  /// The approximate amount of memory that the rows take.
   package var sizeBytes: Int {
     batch.size + batch.heads.count * MemoryLayout<RowBatch.Head>.stride
       + batch.values.count * MemoryLayout<RecoveredRowBuffer.Value>.stride
   }
 
-  /// Adds a copy of a row.
   package mutating func append(_ row: borrowing RecoveredRowBuffer) { batch.append(row) }
 
   /// Calls `body` with each row, in the order in which the rows were added. The row is only valid during the call.

@@ -1,40 +1,35 @@
 import SQLiteFile
 
-/// A batch of records that are stored byte for byte as in their file. The memory of a batch is reused for the next
-/// batch.
+/// Records, byte for byte as in their file. The memory is reused for the next batch.
 package struct RecordBatch: ~Copyable {
-  /// The position of one record in a batch.
   package struct Record: BitwiseCopyable, Sendable {
-    /// The row id.
     package let rowID: Int64
-    /// The index in ``RecordBatch/bytes`` at which the record starts.
+    /// The offset in ``RecordBatch/bytes``.
     package let offset: Int
-    /// The length of the record in bytes.
+    /// The length in bytes.
     package let count: Int
   }
 
   /// Consecutive records of one leaf, in the order of its cells.
   package struct Stretch: Sendable {
-    /// The index of the table in ``DamagedDatabase/tables``.
+    /// An index into ``DamagedDatabase/tables``.
     package let table: Int
-    /// The number of the page.
     package let page: UInt32
-    /// The indexes of the records in ``RecordBatch/records``.
+    /// Indexes into ``RecordBatch/records``.
     package fileprivate(set) var records: Range<Int>
-    /// The index in ``RecordBatch/bytes`` at which the bytes of this stretch begin.
+    /// The offset in ``RecordBatch/bytes``.
     fileprivate let start: Int
   }
 
-  /// All records, in the order of the stretches.
+  /// All records in the order of the stretches.
   package private(set) var records: ContiguousArray<Record> = []
   /// The bytes of all records. Between two records there may be bytes of their page that belong to no record.
   package private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var stretches: ContiguousArray<Stretch> = []
 
-  /// Whether the last stretch consists of records of page `page`, so that further records of the page extend it.
+  /// Whether further records of the page extend the last stretch.
   func isOpen(_ page: UInt32) -> Bool { stretches.last?.page == page }
 
-  /// Begins a stretch of records of the table `table` on the page `page`.
   mutating func begin(_ table: Int, _ page: UInt32) {
     stretches.append(
       Stretch(
@@ -49,7 +44,7 @@ package struct RecordBatch: ~Copyable {
     extendStretch()
   }
 
-  /// Adds all records of a leaf to the last stretch. The leaf must have no record that continues on overflow pages.
+  /// Adds all records of a leaf, none of which may continue on overflow pages.
   mutating func append(_ leaf: borrowing SoundLeaf, _ page: RawSpan) {
     let base = bytes.count - leaf.contentStart
     let content = page.part(leaf.contentStart, leaf.contentSize)
@@ -61,7 +56,7 @@ package struct RecordBatch: ~Copyable {
     extendStretch()
   }
 
-  /// Extends the last stretch so that it includes the last record.
+  /// Includes the last record in the last stretch.
   @inline(__always)
   private mutating func extendStretch() {
     let first = stretches[stretches.count - 1].records.lowerBound
@@ -74,7 +69,7 @@ package struct RecordBatch: ~Copyable {
     stretches.removeAll(keepingCapacity: true)
   }
 
-  /// Removes the stretches whose index is `place` or higher, and their records.
+  /// Removes the stretches from `place` on, with their records.
   mutating func removeAll(behind place: Int) {
     guard place < stretches.count else { return }
     let first = stretches[place].records.lowerBound
@@ -83,8 +78,8 @@ package struct RecordBatch: ~Copyable {
     stretches.removeSubrange(place...)
   }
 
-  /// Reads the first `count` values of a record whose form is that of its table (``RecordForm``). In the row id's
-  /// column, the value is NULL.
+  /// Reads the first `count` values of a record that has the form of its table (``RecordForm``). The row id's column
+  /// has NULL.
   ///
   /// `record`: the range of the record in `bytes`.
   /// `values`: is replaced by the values that were read. The offsets of texts and blobs are indexes into `bytes`.

@@ -1,18 +1,18 @@
 package import SQLiteFile
 
-/// A plan for making the records of a new table from the records of an old table, without decoding values. Each value
-/// of a new record is either a constant or the stored bytes of a value of the old record.
+/// A plan for making the records of a new table from those of an old one without decoding values. Each new value is a
+/// constant or the stored bytes of an old value.
 package final class RecordCopy: Sendable {
-  /// The source of the values in one column of the new table.
+  /// Where the values of one column of the new table come from.
   package struct Part: Sendable {
-    /// The index of the column in the old table; nil when all values are the constant.
+    /// The column of the old table; nil when all values are the constant.
     package var source: Int?
-    /// The constant, or nil. If ``source`` is set, the constant replaces NULL; without a constant, NULL is copied. See
-    /// also ``isConstantWhereSet``.
+    /// If ``source`` is set, the constant replaces NULL or, with ``isConstantWhereSet``, the other values. Without a
+    /// constant, NULL is copied.
     package var constant: Constant?
-    /// Whether the constant replaces all values other than NULL. If this is false, the constant replaces NULL.
+    /// Whether the constant replaces all values other than NULL, instead of NULL.
     package var isConstantWhereSet = false
-    /// Whether the new value must not be NULL. If it would be NULL, the record is not copied
+    /// Whether the new value must not be NULL. If it would be, the record is not copied
     /// (``RecordCopy/Outcome/undecided``).
     package var isDemanded = false
 
@@ -27,7 +27,7 @@ package final class RecordCopy: Sendable {
     }
   }
 
-  /// A value in the form in which records store it: a serial type and its bytes (file format, section 2.1).
+  /// A value as records store it: a serial type and its bytes (file format, section 2.1).
   package struct Constant: Sendable, Equatable {
     let type: UInt64
     let body: ContiguousArray<UInt8>
@@ -38,8 +38,7 @@ package final class RecordCopy: Sendable {
       self.body = body
     }
 
-    /// Creates a constant from the first value of a record. The result is nil when the record has no values or
-    /// contradicts itself.
+    /// The first value of a record. Nil when the record has no values or contradicts itself.
     package init?(_ record: ContiguousArray<UInt8>) {
       var decoder = RecordDecoder(encoding: .utf8)
       guard decoder.open(record.rawSpan) == nil, let field = decoder.fields.first else {
@@ -50,12 +49,11 @@ package final class RecordCopy: Sendable {
     }
   }
 
-  /// What is expected of the values in one column of the old table. NULL is always expected.
+  /// What is expected of the values in one column of the old table, besides NULL.
   package struct Rule: Sendable {
-    /// The index of the column in the old table.
     let column: Int
     let classes: StorageClasses
-    /// The length that every BLOB must have, in bytes; nil if any length is allowed.
+    /// The length of every BLOB, in bytes; nil if any is allowed.
     let length: Int?
 
     package init(column: Int, classes: StorageClasses, length: Int?) {
@@ -65,16 +63,14 @@ package final class RecordCopy: Sendable {
     }
   }
 
-  /// The values of a record, in order. For each value: its serial type, and its offset in bytes from the start of the
-  /// record.
+  /// The serial type of each value, and its offset from the start of the record, in bytes.
   package typealias Fields = ContiguousArray<(type: UInt64, offset: Int)>
 
-  /// A ``Part`` in a compact form without references. It is compact because it is looked up for each value of each row.
+  /// A ``Part`` without references, and compact: it is looked up for each value of each row.
   private struct Piece: BitwiseCopyable {
-    /// The index of the field in the old record; negative for a constant.
+    /// The field of the old record; negative for a constant.
     let field: Int32
-    /// `constantType`: the serial type of the constant; 0 if there is no constant. `hasConstant`: whether there is a
-    /// constant.
+    /// The serial type of the constant; 0 if there is none.
     let constantType: UInt64
     let hasConstant: Bool
     let isConstantWhereSet: Bool
@@ -83,21 +79,20 @@ package final class RecordCopy: Sendable {
 
   private let form: RecordForm
   private let pieces: ContiguousArray<Piece>
-  /// The bytes of the constants, one entry for each column of the new table; empty for a column without a constant.
+  /// The constant of each column of the new table; empty for a column without one.
   private let bodies: ContiguousArray<ContiguousArray<UInt8>>
-  /// The rules for the old values. Here, ``Rule/column`` is the index of the field in the old record.
+  /// The rules, in which ``Rule/column`` is the index of the field in the old record.
   private let rules: ContiguousArray<Rule>
   private let fieldCount: Int
-  /// Whether each column of the new table has no constant and takes the field at the same index in the old record. If
-  /// so, the new record usually equals the old one.
+  /// Whether each column takes the field at the same index without a constant. Then the new record usually equals the
+  /// old one.
   private let isIdentity: Bool
-  /// The index of the field in the old record that belongs to the row id's column; nil when no column is the row id.
+  /// The old record's field for the row id's column; nil when no column is the row id.
   private let rowIDField: Int?
-  /// The minimum number of fields in an old record. A shorter record lacks a field whose default is not NULL.
+  /// The minimum number of fields. A shorter record lacks a field whose default is not NULL.
   private let leastCount: Int
 
-  /// Prepares for copying records. The result is nil when a value might change in the copy, or when no row could be
-  /// copied.
+  /// Nil when a value might change in the copy, or when no row could be copied.
   ///
   /// - Parameters:
   ///   - source: the old table, which must have row ids and text in UTF-8.
@@ -156,25 +151,22 @@ package final class RecordCopy: Sendable {
     }
   }
 
-  /// The result of ``append(_:_:to:)``.
   package enum Outcome {
-    /// The new record equals the old one. Nothing was appended.
+    /// The new record equals the old one; nothing was appended.
     case same
-    /// The new record was appended.
     case made
-    /// The record cannot be copied, and its values must be decoded. Nothing was appended. Either the record contradicts
-    /// itself, or one of its values is the reason: the value breaks a rule, is NULL where NULL is not allowed, or does
-    /// not have the form that SQLite would give it in the new table.
+    /// Nothing was appended; the values must be decoded. The record contradicts itself, or one of its values breaks a
+    /// rule, is NULL where that is not allowed, or does not have the form that SQLite would give it in the new table.
     case undecided
   }
 
-  /// Makes the new record from an old one and appends it to `bytes`, unless the new record equals the old one.
+  /// Appends the new record to `bytes`, unless it equals the old one.
   ///
   /// - Parameters:
   ///   - record: the old record.
   ///   - fields: the serial types and offsets of the old record's values.
-  ///   - bytes: the bytes to which the new record is appended.
-  /// - Returns: ``Outcome/made`` when the new record was appended. For any other outcome, nothing was appended.
+  ///   - bytes: grows only for the outcome ``Outcome/made``.
+  /// - Returns: whether the new record was appended, and if not, why.
   package func append(
     _ record: RawSpan, _ fields: borrowing Fields,
     to bytes: inout ContiguousArray<UInt8>
@@ -212,7 +204,7 @@ package final class RecordCopy: Sendable {
     return true
   }
 
-  /// Appends the bytes of the new record's values. Values that are adjacent in both records are copied in one step.
+  /// Appends the values. Those that are adjacent in both records are copied in one step.
   private func appendValues(
     _ record: RawSpan, _ fields: borrowing Fields,
     to bytes: inout ContiguousArray<UInt8>
@@ -236,7 +228,7 @@ package final class RecordCopy: Sendable {
     bytes.append(record, stretch)
   }
 
-  /// The serial type for column `place` of the new record; nil when the value cannot be copied.
+  /// The serial type of a new value; nil when the value cannot be copied.
   @inline(__always)
   private func checkedType(
     of place: Int, _ record: RawSpan, _ fields: borrowing Fields
@@ -259,8 +251,8 @@ package final class RecordCopy: Sendable {
     return form.takes(type, record, range.lowerBound, range.count, place) ? type : nil
   }
 
-  /// The serial type of the value in column `place` of the new record, and the range of the value's bytes in the old
-  /// record. The range is nil for a constant and for NULL.
+  /// The value's serial type in the new record, and its bytes in the old one. The range is nil for a constant and for
+  /// NULL.
   @inline(__always)
   private func value(
     of place: Int, _ fields: borrowing Fields

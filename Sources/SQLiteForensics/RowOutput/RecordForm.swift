@@ -1,10 +1,9 @@
 import RowText
 import SQLiteFile
 
-/// The form of the records of a table. A record has this form if SQLite would store its row in exactly these bytes.
-/// Such a record can be copied into another file unchanged.
+/// A record has the form of its table if SQLite would store the row in exactly these bytes. It can then be copied into
+/// another file unchanged.
 package struct RecordForm: Sendable {
-  /// What the form requires of the values in a column.
   private struct Column {
     let affinity: TableDefinition.Affinity
     let takesNull: Bool
@@ -14,22 +13,20 @@ package struct RecordForm: Sendable {
   private let columns: ContiguousArray<Column>
   private let namesFiles: Bool
 
-  /// SQLite's default limit for the size of a row, in bytes (https://sqlite.org/limits.html), less 1 MiB, which leaves
-  /// room for the record header.
+  /// SQLite's default limit for a row, in bytes (https://sqlite.org/limits.html), less 1 MiB for the record header.
   private static let maxBytes = 1_000_000_000 - (1 << 20)
   /// The whole numbers that SQLite stores as integers in a REAL column: those that fit into six bytes.
   package static let compact: ClosedRange<Int64> = -(1 << 47)...(1 << 47) - 1
-  /// The length of a reference to an external file, in bytes. Core Data stores the byte 2, a name of 36 characters and
-  /// a zero byte.
+  /// The length of a reference to an external file. Core Data stores the byte 2, a name of 36 characters and a zero
+  /// byte.
   private static let referenceBytes = 38
 
-  /// Creates the form of a table's records. The table must have row ids, must have no generated columns, and must not
-  /// be STRICT.
+  /// The table must have row ids, must have no generated columns, and must not be STRICT.
   ///
   /// - Parameters:
   ///   - table: the table.
-  ///   - namesFiles: whether values may refer to external files of the store. If so, a record does not have the form if
-  ///     one of its values looks like such a reference.
+  ///   - namesFiles: whether values may refer to external files. Then a record with a value that looks like such a
+  ///     reference does not have the form.
   package init(_ table: ExpectedTable, namesFiles: Bool) {
     let definition = table.definition
     columns = ContiguousArray(
@@ -43,16 +40,14 @@ package struct RecordForm: Sendable {
 
   // MARK: - Values
 
-  /// The number of columns of the table.
   package var columnCount: Int { columns.count }
 
-  /// Whether a column is the row id (INTEGER PRIMARY KEY). Records contain NULL for such a column.
+  /// Whether the column is an INTEGER PRIMARY KEY, for which records contain NULL.
   package func isRowID(_ column: Int) -> Bool { columns[column].isRowID }
 
-  /// Whether a column has REAL affinity, so that SQLite stores whole numbers as integers and reads them back as reals.
+  /// Whether the column is REAL. SQLite stores whole numbers in it as integers and reads them back as reals.
   package func isReal(_ column: Int) -> Bool { columns[column].affinity == .real }
 
-  /// Whether a column accepts NULL.
   package func takesNull(_ column: Int) -> Bool { columns[column].takesNull }
 
   /// Whether SQLite stores `integer` as an integer in this column ("Datatypes In SQLite", section 3).
@@ -79,8 +74,8 @@ package struct RecordForm: Sendable {
     }
   }
 
-  /// The integer that SQLite stores in place of `real` in a REAL column. When SQLite reads the column, it converts the
-  /// integer back to the same real. Nil when SQLite stores the real itself, and for columns that are not REAL.
+  /// The integer that a REAL column stores in place of `real`, and that is read back as the same real. Nil when the
+  /// real itself is stored, and for other columns.
   package func integer(for real: Double, in column: Int) -> Int64? {
     guard columns[column].affinity == .real, let whole = Int64(exactly: real),
       Self.compact.contains(whole)
@@ -88,8 +83,8 @@ package struct RecordForm: Sendable {
     return whole
   }
 
-  /// The integer that SQLite stores when `real` is inserted into the column; nil when SQLite stores the real itself
-  /// ("Datatypes In SQLite", section 3.1). SQLite never converts a real to the largest or the smallest 64-bit integer.
+  /// The integer that SQLite stores when `real` is inserted; nil when it stores the real itself ("Datatypes In SQLite",
+  /// section 3.1). It never converts a real to the largest or the smallest 64-bit integer.
   package func converted(_ real: Double, in column: Int) -> Int64? {
     switch columns[column].affinity {
     case .numeric, .integer: Int64(exactly: real).flatMap { $0 == .min || $0 == .max ? nil : $0 }
@@ -98,13 +93,12 @@ package struct RecordForm: Sendable {
     }
   }
 
-  /// The real that SQLite stores when `integer` is inserted into the column; nil when SQLite stores the integer itself.
+  /// The real that SQLite stores when `integer` is inserted; nil when it stores the integer itself.
   package func converted(_ integer: Int64, in column: Int) -> Double? {
     columns[column].affinity == .real && !Self.compact.contains(integer) ? Double(integer) : nil
   }
 
-  /// Whether SQLite certainly stores a text as text in this column. `first`: the first byte of the text; nil for an
-  /// empty text.
+  /// Whether SQLite certainly stores a text as text. `first`: its first byte; nil for an empty text.
   @inline(__always)
   package func takesText(_ first: UInt8?, in column: Int) -> Bool {
     switch columns[column].affinity {
@@ -114,13 +108,13 @@ package struct RecordForm: Sendable {
     }
   }
 
-  /// Whether SQLite, with its default limits, accepts a row whose record has `byteCount` bytes.
+  /// Whether SQLite, by default, accepts a row whose record has `byteCount` bytes.
   package static func takes(byteCount: Int) -> Bool { byteCount < maxBytes }
 
   // MARK: - Records
 
-  /// Whether a record has this form (file format, section 2.1). Each number must have its shortest encoding, text must
-  /// be in UTF-8, and the lengths must add up to the length of the record.
+  /// Whether a record has this form (file format, section 2.1): each number must have its shortest encoding, text must
+  /// be UTF-8, and the lengths must add up.
   func takes(_ record: RawSpan) -> Bool {
     let count = record.byteCount
     guard Self.takes(byteCount: count), let header = shortest(record, 0, count),
@@ -143,8 +137,7 @@ package struct RecordForm: Sendable {
     return column == columns.count && offset == end && body == count
   }
 
-  /// Reads a varint. Returns nil when the varint ends after `end`, or is not in its shortest encoding because it has
-  /// leading zeros.
+  /// Reads a varint. Nil when it ends after `end`, or has leading zeros.
   @inline(__always)
   private func shortest(_ record: RawSpan, _ offset: Int, _ end: Int) -> Varint? {
     guard let number = Varint.read(record, at: offset, end: end),
@@ -153,8 +146,8 @@ package struct RecordForm: Sendable {
     return number
   }
 
-  /// Whether a value has the form that SQLite gives to values of a column. `type`: the serial type of the value.
-  /// `offset`: the position of the value in the record. `length`: the length of the value in bytes.
+  /// Whether a value has the form that SQLite gives to values of a column. `offset`: its position in the record.
+  /// `length`: in bytes.
   @inline(__always)
   func takes(
     _ type: UInt64, _ record: RawSpan, _ offset: Int, _ length: Int, _ column: Int

@@ -1,6 +1,5 @@
 extension ContiguousArray<UInt8> {
-  /// The length in bytes of a number in a record header, encoded as a varint. No record is so long that such a number
-  /// takes nine bytes.
+  /// The length in bytes. No record is so long that a number in its header takes nine.
   @inline(__always)
   static func length(ofVarint value: UInt64) -> Int {
     value < 0x80 ? 1 : (70 - value.leadingZeroBitCount) / 7
@@ -19,8 +18,8 @@ extension ContiguousArray<UInt8> {
     append(UInt8(truncatingIfNeeded: value) & 0x7f)
   }
 
-  /// The number that a record header begins with: the length of the header in bytes, including the bytes of this
-  /// number. `typeBytes`: the total length of the serial types, in bytes.
+  /// What a record header begins with: its length in bytes, this number included. `typeBytes`: the length of all serial
+  /// types.
   @inline(__always)
   package static func headerLength(_ typeBytes: Int) -> Int {
     // No row has so many values that this number takes more than three bytes.
@@ -28,7 +27,6 @@ extension ContiguousArray<UInt8> {
     return length >= 1 << 14 ? length + 1 : length
   }
 
-  /// Appends the bytes at `range` of a span.
   @inline(__always)
   mutating func append(_ bytes: RawSpan, _ range: Range<Int>) {
     unsafe bytes.extracting(range).withUnsafeBytes { unsafe append(contentsOf: $0) }

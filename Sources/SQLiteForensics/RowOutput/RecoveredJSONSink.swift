@@ -2,8 +2,7 @@ import RowText
 import SQLiteFile
 
 extension OutputBuffer {
-  /// Appends `],"attribution":"…"}`. Nearly all rows have the attribution ``Attribution/root``, so this one is appended
-  /// as machine words.
+  /// Appends `],"attribution":"…"}`. Nearly all rows have ``Attribution/root``, which is appended as machine words.
   @inline(__always)
   fileprivate mutating func append(attribution: Attribution) {
     guard attribution == .root else {
@@ -15,8 +14,8 @@ extension OutputBuffer {
   }
 }
 
-/// Writes recovered rows as JSON, one object for each row. As for an ordinary row, an object has the keys `table`,
-/// `rowid` and `values`; the attribution follows. Unusual rows also have a state, a place and partial values.
+/// Writes each recovered row as a JSON object: `table`, `rowid` and `values`, as for an ordinary row, then the
+/// attribution. Unusual rows also have a state, a place and partial values.
 struct RecoveredJSONSink: RecoverySink, ~Copyable {
   var output: OutputBuffer
   private let names: [(table: String, columns: [String])]
@@ -24,12 +23,12 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   private var partial: [PartialValue] = []
   private var column = 0
   private var left: Int
-  /// Whether the number of rows is unlimited and each row is written on a line of its own.
+  /// Whether any number of rows is written, each on its own line.
   let isUnlimited: Bool
   private let form: JSONForm
   private var isFirst = true
-  /// `starts`: for each table, the start of a line, rendered in advance. `templateTable`: the index of the table whose
-  /// start of a line is the present template of the output; -1 if that is the start for rows without a table.
+  /// The start of a line for each table, and the table whose start is now the output's template; -1 for rows without a
+  /// table.
   private let starts: [String]
   private var templateTable = Int.min
 
@@ -67,8 +66,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     column = 0
   }
 
-  /// Makes the start of a line for rows of a table the template of ``output``. `table`: the index of the table;
-  /// negative for rows without a table.
+  /// Makes the start of a table's lines the template of ``output``. `table`: negative for rows without a table.
   @inline(__always)
   mutating func setTemplate(_ table: Int) {
     guard table != templateTable else { return }
@@ -77,8 +75,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
       table >= 0 && table < starts.count ? starts[table] : "{\"table\":null,\"rowid\":")
   }
 
-  /// Begins the next value. Returns true if the caller must write the value. Returns false if the value is incomplete;
-  /// NULL has then been written.
+  /// Begins the next value. Returns false if it is incomplete; NULL has then been written, and the caller writes
+  /// nothing.
   @inline(__always)
   private mutating func starts(_ length: Int = 0) -> Bool {
     if column > 0 { output.append(UInt8(ascii: ",")) }
@@ -166,9 +164,9 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     output.append("}")
   }
 
-  /// Creates another sink with its own buffer, for the same tables and the same file descriptor.
+  /// A sink with its own buffer, for the same tables and the same file descriptor.
   ///
-  /// `turn`: makes the new sink wait until the blocks before its own block have been written.
+  /// `turn`: makes it wait until the blocks before its own have been written.
   func another(capacity: Int, turn: OutputTurn) -> RecoveredJSONSink {
     RecoveredJSONSink(
       output: output.another(capacity: capacity, turn: turn), names: names, starts: starts)
@@ -185,7 +183,6 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     isUnlimited = true
   }
 
-  /// Writes the bytes in the buffer to the output.
   mutating func flush() { output.flush() }
 
   mutating func finish() throws(SQLiteFileError) {

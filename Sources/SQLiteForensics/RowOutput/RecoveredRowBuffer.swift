@@ -1,47 +1,39 @@
 import RowText
 package import SQLiteFile
 
-/// A recovered row. Its memory is reused for the next row, for callers that receive millions of rows.
+/// A recovered row. Its memory is reused, for callers that receive millions of rows.
 package struct RecoveredRowBuffer: ~Copyable {
-  /// A storage class.
   package enum Kind: UInt8, BitwiseCopyable, Sendable {
-    /// NULL. An incomplete value has this kind too.
+    /// NULL, or an incomplete value.
     case null
-    /// An integer.
     case integer
-    /// A float.
     case real
     /// Text as UTF-8.
     case text
-    /// A blob.
     case blob
   }
 
   /// One value. The content of a text or blob is in ``RecoveredRowBuffer/bytes``.
   package struct Value: BitwiseCopyable, Sendable {
-    /// The storage class.
     package let kind: Kind
-    /// Whether a text is valid UTF-8; true for all other values.
+    /// Whether a text is valid UTF-8; true for other values.
     package let isValid: Bool
     /// The integer, or the bits of the float.
     package let bits: Int64
-    /// The index in ``RecoveredRowBuffer/bytes`` at which a text or blob starts; 0 for other values.
+    /// Where a text or blob starts in ``RecoveredRowBuffer/bytes``; 0 for other values.
     package let offset: Int
     /// The length of a text or blob in bytes; 0 for other values.
     package let count: Int
   }
 
-  /// The origin of the row.
   package private(set) var origin = RowOrigin()
-  /// The row id; nil when it was lost or is in doubt, and for a row of a WITHOUT ROWID table.
+  /// The row id; nil when it was lost or is in doubt, and in a WITHOUT ROWID table.
   package private(set) var rowID: Int64?
   /// The values in column order.
   package private(set) var values: ContiguousArray<Value> = []
-  /// The content of all texts and blobs of the row.
+  /// The content of all texts and blobs.
   package private(set) var bytes = ContiguousArray<UInt8>()
-  /// The values that are incomplete or in doubt.
   package private(set) var partial: [PartialValue] = []
-  /// Whether any text is not valid UTF-8.
   package private(set) var hasInvalidText = false
 
   /// If a row has more bytes of texts and blobs than this, their memory is released after the row.
@@ -81,7 +73,7 @@ package struct RecoveredRowBuffer: ~Copyable {
       Value(kind: kind, isValid: isValid, bits: 0, offset: offset, count: span.byteCount))
   }
 
-  /// Replaces this row by a copy of the row at `index` in ``RowBatch/heads``.
+  /// Copies the row at `index` in ``RowBatch/heads``.
   mutating func copy(_ index: Int, of batch: borrowing RowBatch) {
     let head = batch.heads[index]
     origin = head.origin
@@ -94,9 +86,7 @@ package struct RecoveredRowBuffer: ~Copyable {
     bytes.append(contentsOf: batch.bytes[head.bytes])
   }
 
-  /// Sends the row to a sink, with `origin` in place of the row's own origin.
-  ///
-  /// `lost`: the row's incomplete values, which are sent in place of ``partial``.
+  /// Sends the row with another origin, and with `lost` in place of ``partial``.
   func send<Sink: RecoverySink & ~Copyable>(
     as origin: RowOrigin, without lost: [PartialValue], to sink: inout Sink
   ) {
@@ -115,8 +105,8 @@ package struct RecoveredRowBuffer: ~Copyable {
     sink.endRow()
   }
 
-  /// A hash of the values of all columns that are not in `columns`, and of the row id if `hasRowID` is true. The hash
-  /// differs between runs of the program.
+  /// A hash of the row id, if `hasRowID` is true, and of all columns that are not in `columns`. It differs between runs
+  /// of the program.
   func contentHash(without columns: Set<Int> = [], hasRowID: Bool = true) -> Int {
     var hasher = Hasher()
     if hasRowID { hasher.combine(rowID) }
@@ -138,7 +128,6 @@ package struct RecoveredRowBuffer: ~Copyable {
   }
 }
 
-/// A sink that collects the values of a row in a buffer.
 protocol RowGathering: RowSink, ~Copyable {
   var row: RecoveredRowBuffer { get set }
 }
@@ -154,7 +143,6 @@ extension RowGathering where Self: ~Copyable {
   mutating func blob(_ bytes: RawSpan) { row.append(.blob, bytes) }
 }
 
-/// Collects each row in a buffer and passes it to a closure.
 struct BufferedRowSink: RecoverySink, RowGathering, ~Copyable {
   private let receive: (borrowing RecoveredRowBuffer) -> Bool
   var row = RecoveredRowBuffer()
@@ -170,7 +158,7 @@ struct BufferedRowSink: RecoverySink, RowGathering, ~Copyable {
   }
   mutating func stop() { wantsMore = false }
 
-  /// Passes on the rows of a batch at the indexes `places`, until the receiver wants no more rows.
+  /// Passes on the rows at the indexes `places`, until the receiver wants no more.
   mutating func receive(_ batch: borrowing RowBatch, _ places: Range<Int>) {
     var index = places.lowerBound
     while index < places.upperBound, wantsMore {
@@ -182,9 +170,9 @@ struct BufferedRowSink: RecoverySink, RowGathering, ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// Calls `receive` with each row of the selection until `receive` returns false. All rows use the same memory.
+  /// Calls `receive` with each row of the selection until it returns false. All rows use the same memory.
   ///
-  /// `names`: the names of the wanted tables; nil for all rows, including rows whose table is not known.
+  /// `names`: the wanted tables; nil for all rows, including those of no known table.
   /// `readsAhead`: whether another thread may read pages before their rows are needed. A caller that stops early passes
   /// false, so that ``findings`` contains only findings about pages that were needed.
   /// - Throws: ``SQLiteFileError`` when the device fails.
@@ -203,15 +191,14 @@ extension DamagedDatabase {
     }
   }
 
-  /// Passes on all readable rows until one of the closures returns false: live rows in page order, then contradicted
-  /// rows. A row whose record has the form of its table goes to `records` unchanged, together with its neighbours.
-  /// Every other row goes to `others`. Another thread reads ahead, but the closures are never called at the same time.
+  /// Passes on all readable rows until a closure returns false: live rows in page order, then contradicted rows. A row
+  /// whose record has the form of its table goes to `records` unchanged, together with its neighbours. Another thread
+  /// reads ahead, but the closures are never called at the same time.
   ///
   /// - Parameters:
-  ///   - forms: the form of each table's records, by index in ``tables``; nil for a table whose rows should all go to
-  ///     `others`.
-  ///   - records: receives a batch and the stretch of records, in that batch, that is passed on.
-  ///   - others: receives all rows that do not go to `records`. All rows use the same memory.
+  ///   - forms: by index in ``tables``; nil for a table whose rows should all go to `others`.
+  ///   - records: receives a batch and the stretch of records in it that is passed on.
+  ///   - others: receives all other rows. They use the same memory.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func forEachReadableRow(
     as forms: [RecordForm?], records: (borrowing RecordBatch, RecordBatch.Stretch) -> Bool,
@@ -228,8 +215,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Clears ``claimed`` before all live rows are read a second time. The second reading claims all overflow pages
-  /// again.
+  /// Forgets claimed overflow pages before all live rows are read a second time, which claims them again.
   private func forgetClaims() { claimed = PageSet(pageCount: pageCount) }
 
   func reportUndecodable(_ count: Int) {

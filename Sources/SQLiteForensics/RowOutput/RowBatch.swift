@@ -1,15 +1,15 @@
 import SQLiteFile
 
-/// A batch of rows, each stored either as values or as a complete record. The memory of a batch is reused.
+/// Rows, each stored as values or as a complete record. The memory of a batch is reused.
 struct RowBatch: ~Copyable {
-  /// The positions of a row's values and bytes in the batch, and all other properties of the row.
+  /// Where a row's values and bytes are in the batch, and the row's other properties.
   struct Head {
     let origin: RowOrigin
     let rowID: Int64?
     let hasInvalidText: Bool
     let values: Range<Int>
     let bytes: Range<Int>
-    /// The index in ``RowBatch/partials`` of the row's incomplete values; nil for a row without them.
+    /// The index in ``RowBatch/partials``; nil for a row without incomplete values.
     let partial: Int?
   }
 
@@ -17,16 +17,14 @@ struct RowBatch: ~Copyable {
   private(set) var values: ContiguousArray<RecoveredRowBuffer.Value> = []
   private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var partials: [[PartialValue]] = []
-  /// `records`: the rows that are stored as records instead of values. `places`: for each stretch of records, the
-  /// number of rows in ``heads`` that come before it.
+  /// `places`: for each stretch of `records`, the number of rows in ``heads`` that come before it.
   private(set) var records = RecordBatch()
   private(set) var places: ContiguousArray<Int> = []
-  /// The total length of all texts, blobs, partial values and records that were added since the batch was last emptied,
-  /// in bytes.
+  /// The bytes of all texts, blobs, partial values and records since the batch was last emptied.
   private(set) var size = 0
 
   var isEmpty: Bool { heads.isEmpty && places.isEmpty }
-  /// The number of values in the batch, where each record counts as four values.
+  /// The number of values, in which a record counts as four.
   var valueCount: Int { values.count + 4 * records.records.count }
 
   @inline(__always)
@@ -36,7 +34,6 @@ struct RowBatch: ~Copyable {
     size += record.byteCount
   }
 
-  /// Adds all records of a leaf to the batch.
   mutating func append(
     _ leaf: borrowing SoundLeaf, _ bytes: RawSpan, of table: Int, _ page: UInt32
   ) {
@@ -45,8 +42,8 @@ struct RowBatch: ~Copyable {
     size += leaf.contentSize
   }
 
-  /// Ensures that new records of page `page` can be added to the last stretch. If the last stretch consists of records
-  /// of this page and no other row was added after it, the stretch is continued; otherwise a new one begins.
+  /// Continues the last stretch if it has records of this page and no other row came after it; otherwise begins a new
+  /// one.
   @inline(__always)
   private mutating func open(_ table: Int, _ page: UInt32) {
     guard places.last != heads.count || !records.isOpen(page) else { return }
@@ -80,7 +77,7 @@ struct RowBatch: ~Copyable {
     size = 0
   }
 
-  /// The number of rows and of stretches in a batch at some moment. ``takeBack(to:)`` returns the batch to this state.
+  /// How many rows and stretches a batch has, for ``takeBack(to:)``.
   struct Mark {
     fileprivate let heads: Int
     fileprivate let stretches: Int
@@ -90,8 +87,7 @@ struct RowBatch: ~Copyable {
 
   var mark: Mark { Mark(heads: heads.count, stretches: places.count) }
 
-  /// Drops all rows that were added since the mark was made. No row of their page may have been in the batch when the
-  /// mark was made.
+  /// Drops all rows since the mark. None of their page may have been in the batch when the mark was made.
   mutating func takeBack(to mark: Mark) {
     if mark.heads < heads.count {
       values.removeSubrange(heads[mark.heads].values.lowerBound...)

@@ -73,7 +73,6 @@ public struct PartialValue: Sendable, Hashable {
   /// The bytes that are counted by ``have``.
   public var bytes: [UInt8]
 
-  /// Creates a partial value.
   package init(column: Int, have: Int, of: Int, isDoubtful: Bool, bytes: [UInt8]) {
     self.column = column
     self.have = have
@@ -83,24 +82,22 @@ public struct PartialValue: Sendable, Hashable {
   }
 }
 
-/// Receives recovered rows: the origin of a row first, then its values, as for any `RowSink`. For each column in
-/// `partial`, the sink must use NULL as the value.
+/// Receives recovered rows: the origin first, then the values, as for any `RowSink`. The columns in `partial` must
+/// become NULL.
 protocol RecoverySink: RowSink, ~Copyable {
   mutating func begin(_ origin: RowOrigin, partial: [PartialValue])
-  /// Receives the complete record of a live row unchanged. Returns false if the sink needs the row's values instead.
+  /// Receives the record of a live row unchanged. Returns false to get its values instead.
   mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool
-  /// The number of texts so far that are not valid in the encoding of the file.
+  /// The number of texts so far that are not valid in the file's encoding.
   var undecodableCount: Int { get }
-  /// Receives all rows of a leaf at once. The fields of the table's records must be its columns in order, and text must
-  /// be in UTF-8.
+  /// Receives all rows of a leaf at once. The record's fields must be the columns in order, and text must be in UTF-8.
   ///
-  /// - Returns: false when the sink does not accept whole leaves, or when a record contradicts itself. In this case, no
-  ///   row was accepted.
+  /// - Returns: false when the sink does not take whole leaves, or when a record contradicts itself. Then no row was
+  ///   accepted.
   mutating func take(
     _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
   ) -> Bool
-  /// Whether the sink can accept whole leaves of a table. `table`: the index of the table.
   func takesLeaves(of table: Int) -> Bool
 }
 
@@ -131,8 +128,7 @@ public struct RecoveredRow: Sendable, Hashable {
 }
 
 extension RecoveredRow {
-  /// Creates a row from a row in a buffer. A text that is not valid in the encoding of the file becomes a partial
-  /// value.
+  /// A text that is not valid in the file's encoding becomes a partial value.
   package init(_ row: borrowing RecoveredRowBuffer) {
     origin = row.origin
     rowID = row.rowID
@@ -157,7 +153,6 @@ extension RecoveredRow {
   }
 }
 
-/// Collects each recovered row as a ``RecoveredRow`` and passes it to a closure.
 struct RecoveredValueSink: RecoverySink, ~Copyable {
   private let receive: (RecoveredRow) -> Bool
   private var row = RecoveredRow(origin: RowOrigin(), rowID: nil, values: [], partial: [])

@@ -1,19 +1,19 @@
 import SQLiteFile
 
-/// All page images in a rollback journal, whether or not the journal's headers are intact.
+/// All page images in a rollback journal, whether or not its headers are intact.
 ///
-/// At the end of a transaction, SQLite zeroes the journal's first header (in the journal mode PERSIST and, under an
-/// exclusive lock, DELETE). Damage may also zero the header during an unfinished transaction. In both cases the records
-/// remain. The nonce of a record's checksum follows from the record: it is the stored checksum less the sum of every
-/// 200th byte (file format, section 3). All records of a segment have the same nonce.
+/// At the end of a transaction, SQLite zeroes the first header (journal mode PERSIST and, under an exclusive lock,
+/// DELETE). Damage may also zero it during an unfinished transaction. In both cases the records remain. The nonce of a
+/// record follows from the record: it is the stored checksum less the sum of every 200th byte (file format, section 3).
+/// All records of a segment have the same nonce.
 struct JournalSalvage {
-  /// Whether the journal's last transaction was finished, and whether the journal's header is intact.
+  /// Whether the last transaction was finished, and whether the header is intact.
   enum Verdict: String {
-    /// The header is intact, so SQLite itself would roll the transaction back.
+    /// The header is intact, so SQLite itself would roll back.
     case hot
     /// The transaction was finished, so the journal contains only older versions of pages.
     case finished
-    /// The header is lost and the transaction was not finished, so the transaction must be rolled back.
+    /// The header is lost, and the transaction must be rolled back.
     case headerLost
     /// The header is lost, and nothing shows whether the transaction was finished.
     case undecided
@@ -21,29 +21,25 @@ struct JournalSalvage {
 
   /// A page as it was before a transaction.
   struct Image: BitwiseCopyable {
-    /// The page's number, from 1.
     let page: UInt32
-    /// The age of the image in transactions: 0 for the last transaction, more for earlier ones. The remains of earlier
-    /// transactions come after the last transaction in the file.
+    /// The age in transactions: 0 for the last one, more for earlier ones, whose remains come after it in the file.
     let age: UInt16
     /// Whether the record matches its checksum, which covers only every 200th byte.
     let isVerified: Bool
-    /// The offset at which the page's content starts, in bytes from the start of the journal.
+    /// The offset of the page's content, in bytes from the start of the journal.
     let offset: Int64
   }
 
-  /// Whether the journal's last transaction was finished, and whether the journal's header is intact.
   package let verdict: Verdict
   /// The page size in bytes; 0 when neither a record nor a header could be recognised.
   let pageSize: Int
   /// The page images of all records that were recognised, in the order of the file.
   let images: ContiguousArray<Image>
-  /// The size of the database before the transaction, in pages; nil when it is not known.
+  /// The size in pages before the transaction; nil when it is not known.
   let databasePageCount: UInt32?
-  /// If the transaction must be rolled back, the pages that must be read from the journal. For each page number, the
-  /// offset of the page's content in the journal, in bytes. Empty when the transaction must not be rolled back.
+  /// The pages to read from the journal, with the offsets of their content in it, if the transaction must be rolled
+  /// back; otherwise empty.
   package let pageOffsets: [UInt32: Int64]
-  /// The faults found in the journal.
   let findings: [Finding]
 
   /// Reads a journal once, from start to end.
@@ -107,9 +103,9 @@ struct JournalSalvage {
 /// Decides whether the transaction of a journal without a header was finished.
 ///
 /// A transaction first copies page 1 to the journal, and its commit writes page 1 with a new change counter to the main
-/// file. So the old and the new page 1 are compared. A transaction under an exclusive lock may leave page 1 unchanged.
-/// Such a transaction is unfinished if a segment was never synced, or if a page of the main file is the same as before
-/// the transaction: a commit first syncs all segments, then writes all pages.
+/// file. So the old and the new page 1 are compared. Under an exclusive lock, page 1 may stay unchanged. Such a
+/// transaction is unfinished if a segment was never synced, or if a page of the main file is the same as before: a
+/// commit first syncs all segments, then writes all pages.
 struct JournalJudge {
   private let file: ByteFile
   private let main: ByteFile
@@ -128,7 +124,7 @@ struct JournalJudge {
     return try? DatabaseHeader(parsing: bytes.rawSpan)
   }
 
-  /// The image of page 1 from before the last transaction; nil when page 1 is not in the journal.
+  /// Page 1 from before the last transaction; nil when it is not in the journal.
   private var pageOne: JournalSalvage.Image? {
     scanned.images.first { $0.age == 0 && $0.isVerified && $0.page == 1 }
   }
@@ -155,9 +151,8 @@ struct JournalJudge {
     return .undecided
   }
 
-  /// Whether the main file is as it was before the transaction: all pages in the journal have their old content in the
-  /// main file, and the main file has its old size. If so, a ROLLBACK has already written the pages back and zeroed the
-  /// header, and nothing remains to be undone.
+  /// Whether the main file has its old size and the old content of all pages in the journal. Then a ROLLBACK has
+  /// written the pages back and zeroed the header, and nothing remains to be undone.
   private func isUndone() throws(SQLiteFileError) -> Bool {
     let size = scanned.pageSize
     guard let count = try databasePageCount(), main.size == Int64(count) * Int64(size) else {
@@ -171,9 +166,9 @@ struct JournalJudge {
     return true
   }
 
-  /// The size of the database before the transaction, in pages. The first valid size of these is used: that of a header
-  /// of the journal, that of page 1 in the journal, that of page 1 of the main file. If page 1 is in the journal, page
-  /// 1 of the main file is not used. Nil when there is no valid size.
+  /// The size in pages before the transaction. It is taken from a header of the journal or, if these are lost, from
+  /// page 1 in the journal. If page 1 is not in the journal, that of the main file is used. Nil when there is no valid
+  /// size.
   func databasePageCount() throws(SQLiteFileError) -> UInt32? {
     if let count = scanned.databasePageCount { return count }
     let before = try header(pageOne == nil ? main : file, at: pageOne?.offset ?? 0)

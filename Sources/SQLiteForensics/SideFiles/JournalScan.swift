@@ -1,16 +1,13 @@
 import SQLiteFile
 
-/// Reads the records of a rollback journal, segment by segment, even if the journal's headers are damaged.
+/// Reads a rollback journal segment by segment, even if its headers are damaged.
 struct JournalScan {
-  /// The records of a journal.
   struct Result {
     let pageSize: Int
     let images: ContiguousArray<JournalSalvage.Image>
-    /// The size of the database in pages, from a header of the last transaction; nil when all headers of that
-    /// transaction are lost.
+    /// The size in pages, from a header of the last transaction; nil when all its headers are lost.
     let databasePageCount: UInt32?
-    /// Whether the last segment of the last transaction has records and was never synced. False when the transaction
-    /// has only one segment.
+    /// Whether the last of several segments of the last transaction has records and was never synced.
     let endsUnsynced: Bool
   }
 
@@ -42,11 +39,10 @@ struct JournalScan {
   }
 
   private static let sectorSizes: [Int64] = [512, 4096, 1024, 2048, 8192, 16_384, 32_768, 65_536]
-  /// The maximum number of consecutive damaged records that are skipped. If more records in succession are damaged, the
-  /// segment ends before them.
+  /// The maximum number of damaged records in a row. If there are more, the segment ends before them.
   private static let maxDamagedRecords = 8
-  /// The maximum distance from the last record at which the next record is searched for, in bytes. A limit is needed
-  /// because a hole in the file may have any size.
+  /// The maximum distance in bytes after the last record at which the next one is searched for. A hole in the file may
+  /// have any size.
   private static let farthestSearch: Int64 = 64 << 20
   private static let pageSizes = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
 
@@ -59,8 +55,8 @@ struct JournalScan {
   private var databasePageCount: UInt32?
   private var age: UInt16 = 0
   private var endsUnsynced = false
-  /// The pages of the current transaction that have occurred so far. A transaction writes each page to the journal only
-  /// once, so a second record for the same page begins another transaction.
+  /// The pages of the current transaction so far. A transaction writes each page to the journal only once, so a second
+  /// record for a page begins another transaction.
   private var pages: Set<UInt32> = []
 
   private var recordLength: Int { pageSize + 8 }
@@ -71,7 +67,7 @@ struct JournalScan {
   ///   - file: the journal.
   ///   - expected: the page size of the database, which is tried first.
   ///   - pageLimit: the highest page number that is accepted.
-  /// - Returns: the records; nil when none can be recognised.
+  /// - Returns: nil when no record can be recognised.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   static func scan(_ file: ByteFile, expected: Int, pageLimit: UInt32) throws(SQLiteFileError)
     -> Result?
@@ -99,8 +95,8 @@ struct JournalScan {
     size >= 512 && size <= 65_536 && size & (size - 1) == 0
   }
 
-  /// The page size and the sector size in bytes, taken from the first header. If this header is lost, the sizes for
-  /// which most records agree on their nonce. Nil when no sizes make records agree.
+  /// Page size and sector size, in bytes, from the first header or, if that is lost, those for which most records agree
+  /// on their nonce. Nil when none make records agree.
   private static func geometry(of file: ByteFile, _ expected: Int, _ pageLimit: UInt32)
     throws(SQLiteFileError) -> (pageSize: Int, sectorSize: Int64)?
   {
@@ -118,7 +114,7 @@ struct JournalScan {
           guard start + pageSize + 8 <= bytes.byteCount else { break }
           let nonce = nonce(bytes, start, pageSize, pageLimit)
           if let nonce, nonce == last { score += 2 }
-          // A single record proves nothing, but it counts if the page size is that of the database.
+          // A single record proves nothing, except with the page size of the database.
           if nonce != nil, index == 0, pageSize == expected, sectorSize == 512 { score += 1 }
           last = nonce
         }
@@ -128,8 +124,7 @@ struct JournalScan {
     return best.map { ($0.pageSize, $0.sectorSize) }
   }
 
-  /// The nonce that follows from the record at offset `start`, provided that the record is intact. Nil when the
-  /// record's page number is not valid.
+  /// The nonce that follows from an intact record at `start`. Nil when its page number is not valid.
   private static func nonce(
     _ bytes: RawSpan, _ start: Int, _ pageSize: Int, _ pageLimit: UInt32
   ) -> UInt32? {
@@ -189,8 +184,7 @@ struct JournalScan {
     pages = []
   }
 
-  /// Adds the records from offset `start` on, while they have the same nonce. `known`: the nonce in the segment's
-  /// header; nil when the segment has no header.
+  /// Adds the records from `start` on with the same nonce. `known`: the nonce in the segment's header, if it has one.
   ///
   /// - Returns: the offset at which the last of these records ends.
   private mutating func segment(from start: Int64, nonce known: UInt32?) throws(SQLiteFileError)
@@ -202,7 +196,7 @@ struct JournalScan {
     var isSure = known != nil
     while offset + length <= file.size {
       guard let next = try self.nonce(at: offset), next == nonce ?? next else {
-        // This record may be damaged. If it is, one of the next records has the nonce of the segment.
+        // If this record is damaged, one of the next ones has the nonce of the segment.
         guard let nonce, let sound = try soundRecord(after: offset, nonce) else { break }
         offset = sound
         continue
@@ -230,8 +224,8 @@ struct JournalScan {
     return offset
   }
 
-  /// The offset of the next record after `offset` that has the nonce of the segment; nil when none of the next
-  /// ``maxDamagedRecords`` records has this nonce.
+  /// The offset of the next record with the nonce of the segment; nil when none of the next ``maxDamagedRecords`` has
+  /// it.
   private mutating func soundRecord(after offset: Int64, _ nonce: UInt32) throws(SQLiteFileError)
     -> Int64?
   {
@@ -242,9 +236,8 @@ struct JournalScan {
     return nil
   }
 
-  /// The offset of the next segment header, or of the next two consecutive records with the same nonce; nil when
-  /// neither is found within ``farthestSearch``. Only multiples of eight are tried, because sectors and records begin
-  /// at multiples of eight.
+  /// The next segment header, or the next two consecutive records with the same nonce; nil when neither is found within
+  /// ``farthestSearch``. Sectors and records begin at multiples of eight.
   private mutating func nextRun(from start: Int64) throws(SQLiteFileError)
     -> (offset: Int64, isHeader: Bool)?
   {

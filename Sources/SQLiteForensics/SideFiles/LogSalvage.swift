@@ -1,40 +1,37 @@
 import SQLiteFile
 
-/// All frames of a write-ahead log, including frames that SQLite ignores, whether or not the log's header is intact.
+/// All frames of a write-ahead log, including those that SQLite ignores, whether or not its header is intact.
 ///
-/// A frame's checksum continues the checksum stored in the previous frame (file format, section 4.2). So every frame
-/// except the first can be checked without the header. The header's checksum can be computed by undoing the checksum of
-/// the first frame step by step. It covers 24 bytes of the header, and only the checkpoint sequence number among them
-/// is unknown. That number follows from 32 of the checksum's 64 bits; the other 32 bits must agree with the number.
+/// A frame's checksum continues that of the previous frame (file format, section 4.2), so every frame except the first
+/// can be checked without the header. Undoing the checksum of the first frame step by step gives the header's checksum.
+/// It covers 24 bytes, of which only the checkpoint sequence number is unknown. That number follows from 32 of the
+/// checksum's 64 bits; the other 32 bits must agree with it.
 struct LogSalvage {
-  /// The status of a frame.
   enum Status: Equatable {
-    /// Part of a committed transaction. The associated value is the number of its commit in this log, from 1.
+    /// The frame is in a committed transaction. The value is the number of its commit in this log, from 1.
     case committed(Int)
-    /// Part of a transaction that comes after the last commit and was never committed.
+    /// The frame is in a transaction after the last commit that was never committed.
     case uncommitted
-    /// Left from an earlier generation of the log, whose content was checkpointed.
+    /// The frame is of an earlier generation of the log, whose content was checkpointed.
     case stale
-    /// Part of the present generation and followed by a commit, but not verified: the frame, an earlier frame, or
-    /// another frame of the same transaction does not match its checksum.
+    /// The frame is of the present generation and followed by a commit, but this frame, an earlier one, or another of
+    /// its transaction does not match its checksum.
     case unverified
   }
 
-  /// A frame of the log, which contains one page.
   struct Frame {
-    /// The number of the frame, from 0.
+    /// The frame number, from 0.
     let index: Int
-    /// The offset at which the page's content starts, in bytes from the start of the log.
+    /// The offset of the page's content, in bytes from the start of the log.
     let offset: Int64
-    /// The page's number, from 1.
+    /// The page number, from 1.
     let page: UInt32
-    /// If the frame ends a transaction, the size of the database in pages after this transaction; otherwise 0.
+    /// The size of the database in pages after the transaction that the frame ends; 0 if it ends none.
     let commitPageCount: UInt32
-    /// Both salts, which distinguish generations of the log; the first salt is in the high 32 bits.
+    /// Both salts, which distinguish generations of the log; the first is in the high 32 bits.
     let salts: UInt64
-    /// The status of the frame.
     let status: Status
-    /// Whether the frame matches its checksum. The checksum depends on the previous frame.
+    /// Whether the frame matches its checksum, which depends on the previous frame.
     let isVerified: Bool
   }
 
@@ -42,31 +39,27 @@ struct LogSalvage {
   let pageSize: Int
   /// Whether the header is invalid, so that SQLite ignores the log.
   let headerLost: Bool
-  /// Whether more than the header is missing from the start of the log, so that it is not known which generation is the
-  /// newest.
+  /// Whether more than the header is missing, so that it is not known which generation is the newest.
   let headLost: Bool
   /// Whether the checksums are computed from big-endian words.
   let isBigEndian: Bool
-  /// The checkpoint sequence number in the header. SQLite increases it each time it restarts the log. Nil when the
-  /// number is not known.
+  /// The checkpoint sequence number, which SQLite increases each time it restarts the log. Nil when it is not known.
   let checkpointSequence: UInt32?
-  /// The number of valid commits in the log.
+  /// The number of valid commits.
   let commitCount: Int
-  /// The size of the database in pages after the last commit or, if uncommitted frames are included, after the last of
-  /// these. Nil when there is no commit, or when the size is not possible.
+  /// The size in pages after the last commit or, if uncommitted frames are included, after the last of these. Nil when
+  /// there is no commit, or when the size is not possible.
   let databasePageCount: UInt32?
-  /// For each page number, the offset of the page's content in the newest committed frame of this page, in bytes from
-  /// the start of the log. If uncommitted frames are included, they count as newer than the committed ones.
+  /// The offset of the page's content in its newest committed frame, by page number. If uncommitted frames are
+  /// included, they count as newer.
   let pageOffsets: [UInt32: Int64]
   /// The highest page number that is accepted.
   let pageLimit: UInt32
-  /// The faults found in the log.
   let findings: [Finding]
 
   private let firstFrame: Int64
   private let packed: ContiguousArray<PackedFrame>
 
-  /// A log without frames.
   static let empty = LogSalvage()
 
   private init() {
@@ -159,7 +152,7 @@ extension LogSalvage: RandomAccessCollection {
   }
 }
 
-/// A frame in 20 bytes. It is packed because a log may have millions of frames.
+/// A frame in 20 bytes, because a log may have millions of frames.
 struct PackedFrame: BitwiseCopyable {
   static let committed: UInt32 = 0
   static let uncommitted: UInt32 = 1
@@ -171,8 +164,8 @@ struct PackedFrame: BitwiseCopyable {
   let commitPageCount: UInt32
   private let salt1: UInt32
   private let salt2: UInt32
-  /// From the lowest bit: one bit that is set if the frame matches its checksum, two bits for the kind, and the
-  /// remaining bits for the number of the commit.
+  /// From the lowest bit: one bit for a matching checksum, two bits for the kind, the rest for the number of the
+  /// commit.
   private var state: UInt32
 
   init(page: UInt32, commitPageCount: UInt32, salts: UInt64, kind: UInt32, isVerified: Bool) {
@@ -186,7 +179,7 @@ struct PackedFrame: BitwiseCopyable {
   var salts: UInt64 { UInt64(salt1) << 32 | UInt64(salt2) }
   var isVerified: Bool { state & 1 == 1 }
 
-  /// Returns a copy of the frame with another kind, and without the number of its commit.
+  /// The frame with another kind, and without the number of its commit.
   func marked(_ kind: UInt32) -> PackedFrame {
     PackedFrame(
       page: page, commitPageCount: commitPageCount, salts: salts, kind: kind,
@@ -209,7 +202,7 @@ struct PackedFrame: BitwiseCopyable {
 }
 
 extension LogIndex {
-  /// Creates an index of a log's committed frames, ordered by page number, then by frame number.
+  /// The committed frames by page number, then by frame number.
   init(_ log: LogSalvage) {
     var keys = ContiguousArray<UInt64>()
     for frame in log where frame.status.isCommitted && frame.page <= log.pageLimit {

@@ -6,8 +6,8 @@ struct LogScan {
   private(set) var frames = ContiguousArray<PackedFrame>()
   private(set) var pageOffsets: [UInt32: Int64] = [:]
   private(set) var commits = 0
-  /// The size of the database in pages after the last commit or, if uncommitted frames are included, after the last of
-  /// these. 0 when there is no commit, or when the size is above ``pageLimit``.
+  /// The size in pages after the last commit or, if uncommitted frames are included, after the last of these. 0 when
+  /// there is no commit, or when the size is above ``pageLimit``.
   private(set) var databasePageCount: UInt32 = 0
 
   private let file: ByteFile
@@ -15,10 +15,10 @@ struct LogScan {
   private var isLive: Bool
   /// The index of the first frame after the last commit.
   private var pendingStart = 0
-  /// The index of the first invalid frame. After the scan, it is nil if no later frame commits a transaction of this
+  /// The index of the first invalid frame. After the scan, nil if no later frame commits a transaction of this
   /// generation.
   private var brokenFrame: Int?
-  /// The number of committed frames after the first invalid frame.
+  /// The number of committed frames after the first invalid one.
   private var lostFrames = 0
   private var unfinishedFrames = 0
   private var emptyCount = 0
@@ -26,7 +26,7 @@ struct LogScan {
   private var impossible = ImpossiblePages()
   private var impossibleSize: UInt32?
 
-  /// The maximum length of a range of zeros that the scan skips, in bytes. The log ends before a longer range.
+  /// The maximum length in bytes. The log ends before a longer range of zeros.
   private static let longestHole = 16 << 20
 
   init(_ file: ByteFile, _ basis: LogBasis, pageLimit: UInt32) {
@@ -46,8 +46,7 @@ struct LogScan {
       let bytes = window.bytes.rawSpan
       take(bytes.part(start, stride), &before)
       offset += Int64(stride)
-      // A hole in the file takes no disk space and may have any size, so the number of consecutive empty frames is
-      // limited.
+      // A hole in the file takes no disk space and may have any size, so empty frames in a row are limited.
       let isEmpty = frames.last.map { $0.page == 0 && $0.salts == 0 } ?? false
       emptyCount = isEmpty ? emptyCount + 1 : 0
       if emptyCount * stride > Self.longestHole { break }
@@ -64,9 +63,9 @@ struct LogScan {
     return 0
   }
 
-  /// Decides the status of the frames after the last commit. A frame that does not match its checksum counts as invalid
-  /// only if a commit of its generation follows. If no commit follows, the frame may be sound: within a transaction
-  /// SQLite itself overwrites frames, and updates their checksums only at the commit.
+  /// Decides the status of the frames after the last commit. One that does not match its checksum is invalid only if a
+  /// commit of its generation follows. Otherwise it may be sound: within a transaction SQLite itself overwrites frames,
+  /// and updates their checksums only at the commit.
   private mutating func judgeRemainder(_ includeUncommitted: Bool) {
     let start = max(pendingStart, basis.firstLiveFrame)
     var sound = 0
@@ -108,7 +107,7 @@ struct LogScan {
       + Int64(WriteAheadLog.frameHeaderLength)
   }
 
-  /// Adds one frame. `before`: the checksum stored in the previous frame; on return, the checksum stored in this frame.
+  /// `before`: the checksum stored in the previous frame; on return, that in this frame.
   private mutating func take(_ bytes: RawSpan, _ before: inout LogChecksum?) {
     let index = frames.count
     let page = bytes.uint32(at: 0)
@@ -193,7 +192,6 @@ struct LogScan {
 }
 
 extension LogBasis {
-  /// Whether more than the header is missing from the start of the log, so that it is not known which generation is the
-  /// newest.
+  /// Whether more than the header is missing, so that it is not known which generation is the newest.
   var headLost: Bool { salts == nil }
 }

@@ -1,68 +1,65 @@
 package import SQLiteFile
 
 extension LogStates {
-  /// Pages that a checkpoint has copied from the log into the main file, and that are still in the log too.
+  /// Pages that a checkpoint has copied from the log into the main file, and that are still in the log.
   ///
-  /// The main file no longer contains the versions of these pages from before the log. So a state cannot be put
-  /// together if it is older than the first commit that wrote such a page: the main file has a later version of the
-  /// page.
+  /// The main file has lost their versions from before the log. So a state cannot be put together if it is older than
+  /// the first commit that wrote such a page.
   package struct CheckpointedPages: Sendable {
-    /// For each page number of a copied page, the number of the first commit that wrote the page.
+    /// The number of the first commit that wrote a copied page, by page number.
     fileprivate var carried: [UInt32: Int] = [:]
-    /// Pages of the main file that equal a frame of the log, although no complete checkpoint can have copied the frame.
-    /// For each page number, the number of the first commit that wrote the page. Such a commit probably wrote the page
-    /// without changing it.
+    /// Pages of the main file that equal a frame although no complete checkpoint can have copied it, with the first
+    /// commit that wrote them. It probably wrote them without a change.
     fileprivate var unchanged: [UInt32: Int] = [:]
-    /// The numbers of the commits that occur in ``carried``.
+    /// The commits in ``carried``.
     fileprivate var commits: Set<Int> = []
-    /// Whether the main file contains the newest committed version of each page in the log, which shows that a
-    /// checkpoint was completed.
+    /// Whether the main file contains the newest committed version of each page in the log, so that a checkpoint was
+    /// completed.
     package fileprivate(set) var isComplete = false
 
-    /// The number of pages whose version in the main file is later than the state after `commit`.
+    /// Counts the pages that the main file has only in a version later than the state after `commit`.
     ///
     /// - Parameters:
-    ///   - commit: the number of the commit; 0 for the state without the log.
+    ///   - commit: 0 for the state without the log.
     ///   - pageCount: the size of the database in pages after the commit.
-    /// - Returns: the number of pages; 0 when the state can be put together.
+    /// - Returns: 0 when the state can be put together.
     package func laterPageCount(after commit: Int, pageCount: UInt32) -> Int {
       carried.count { $0.value > commit && $0.key <= pageCount }
     }
 
-    /// The number of pages whose version in the main file may be later than the state after `commit`. Either an
-    /// interrupted checkpoint has copied these pages, or a later commit has written them without changing them.
+    /// Counts the pages that the main file may have only in a later version than the state after `commit`: an
+    /// interrupted checkpoint has copied them, or a later commit has written them without a change.
     ///
     /// - Parameters:
-    ///   - commit: the number of the commit; 0 for the state without the log.
+    ///   - commit: 0 for the state without the log.
     ///   - pageCount: the size of the database in pages after the commit.
-    /// - Returns: the number of pages; 0 when there are no doubtful pages.
+    /// - Returns: 0 when there is no doubtful page.
     package func doubtfulPageCount(after commit: Int, pageCount: UInt32) -> Int {
       unchanged.count { $0.value > commit && $0.key <= pageCount }
     }
 
-    /// Whether it is unknown what a commit changed. This is true if the commit was the first in the log to write a
-    /// checkpointed page: the version of this page from before the commit is lost.
+    /// Whether it is unknown what a commit changed: it was the first in the log to write a checkpointed page, whose
+    /// earlier version is lost.
     package func hidesChange(of commit: Int) -> Bool { commits.contains(commit) }
   }
 
-  /// The result of comparing the frames of one page with this page in the main file.
+  /// The frames of one page, compared with this page in the main file.
   private struct LoggedPage {
     /// The number of the first commit that wrote the page.
     let firstCommit: Int
-    /// The index of the first frame whose content equals the page in the main file; nil when there is no such frame.
+    /// The index of the first frame that equals the page in the main file; nil when there is none.
     var sameFrame: Int?
     /// The index of the page's last committed frame.
     var lastFrame = 0
-    /// Whether the content of the page's last committed frame equals the page in the main file.
+    /// Whether that frame equals the page in the main file.
     var isNewest = false
   }
 
-  /// Compares each committed frame with the same page of the main file, to find the pages that a checkpoint has copied.
+  /// Compares each committed frame with the page in the main file, to find the pages that a checkpoint has copied.
   ///
   /// Equality alone proves nothing, because SQLite writes pages that it frees into the log unchanged. But a checkpoint
-  /// that copies a frame also copies every page whose last frame is earlier, in the order of the page numbers. If the
-  /// main file lacks the content of such a page, then either no checkpoint has copied the frame, or the checkpoint was
-  /// interrupted before it reached that page.
+  /// that copies a frame also copies every page whose last frame is earlier, in page order. If the main file lacks the
+  /// content of such a page, no checkpoint has copied the frame, or it was interrupted before it reached that page.
   ///
   /// - Throws: ``SQLiteFileError`` when a device fails.
   package func checkpointedPages() throws(SQLiteFileError) -> CheckpointedPages {

@@ -1,52 +1,49 @@
 package import SQLiteFile
 
-/// The states that a rollback journal adds to the states of the log.
+/// The states that a rollback journal adds to those of the log.
 ///
 /// If SQLite must play the journal back, the state without the log is the one before the unfinished transaction, and
 /// the main file alone is the interrupted state. If the transaction was finished, the journal may still contain the
-/// earlier versions of the pages that the transaction changed (journal mode PERSIST). Together with the main file they
-/// are the state before the last transaction.
+/// earlier versions of its pages (journal mode PERSIST). With the main file they are the state before the last
+/// transaction.
 extension LogStates {
-  /// A reason why the journal and the main file together may not be a state that the database was ever in.
+  /// Why journal and main file together may never have been a state of the database.
   package enum JournalDoubt: Sendable, Hashable {
     /// Page 1 is not in the journal, so nothing shows whether the journal's transaction was the last one.
     case noPageOne
-    /// The database header cannot be read on page 1 in the journal or in the main file. So nothing shows whether the
-    /// journal's transaction was the last one.
+    /// The header on page 1, in the journal or in the main file, cannot be read, so nothing shows whether the journal's
+    /// transaction was the last one.
     case badPageOne
-    /// According to the change counters, the associated number of transactions have changed the main file since the
-    /// state in the journal. The number should be 1.
+    /// The number of transactions that have changed the main file since, according to the change counters. It should be
+    /// 1.
     case otherTransactions(Int)
     /// The database is in WAL mode, so the main file may have been changed without use of the journal.
     case writeAheadLog
-    /// The journal lacks pages because it was truncated or because records are damaged, or the journal does not state
-    /// the size of the database before the transaction.
+    /// The journal was truncated, has damaged records, or does not state the size of the database before the
+    /// transaction.
     case incomplete
     /// Nothing shows whether the journal's transaction was finished.
     case undecided
   }
 
-  /// What a rollback journal reveals about the state of the database before the journal's transaction.
+  /// What a journal reveals about the state before its transaction.
   package struct JournalState: Sendable {
-    /// Whether the journal's transaction was not finished, so that it must be rolled back.
+    /// Whether the transaction must be rolled back.
     package let isUnfinished: Bool
-    /// Whether SQLite plays the journal back before it reads the database. SQLite does so only if the journal's header
-    /// is intact.
+    /// Whether SQLite plays the journal back before it reads the database: only if the journal's header is intact.
     package var isPlayedBack = false
-    /// The numbers, in ascending order, of the pages whose versions from before the transaction are in the journal.
+    /// The pages, in ascending order, whose earlier versions are in the journal.
     package let pages: [UInt32]
-    /// The number of page images from earlier transactions. They come after the images of the last transaction in the
-    /// journal.
+    /// The number of page images from earlier transactions, which come after those of the last one.
     package let olderPageCount: Int
-    /// The size of the database in pages before the transaction; nil when it is not known.
+    /// The size in pages before the transaction; nil when it is not known.
     package let databasePageCount: UInt32?
-    /// The reasons why the database may never have been in the state before the transaction; empty when there is no
-    /// doubt.
+    /// Why the database may never have been in this state; empty when there is no doubt.
     package let doubts: [JournalDoubt]
   }
 
-  /// What the rollback journal reveals about the state before its transaction. Nil when there is no journal with the
-  /// database's page size, or when the transaction was finished and the journal contains no page.
+  /// What the journal reveals about the state before its transaction. Nil when there is no journal with the database's
+  /// page size, or when its transaction was finished and it contains no page.
   ///
   /// - Throws: ``SQLiteFileError`` when a device fails.
   package func journalState() throws(SQLiteFileError) -> JournalState? {
@@ -86,8 +83,7 @@ extension LogStates {
       databasePageCount: count, doubts: doubts)
   }
 
-  /// The database as it was before the journal's finished transaction: the main file, but with the pages in the journal
-  /// in place of the same pages of the main file.
+  /// The main file with the pages of the journal: the database before the journal's finished transaction.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   package func databaseBefore(_ state: JournalState) throws(SQLiteFileError) -> SQLiteDatabase {
@@ -104,12 +100,11 @@ extension LogStates {
     }
   }
 
-  /// The database that the main file alone contains, in the middle of a transaction.
+  /// Opens the main file alone, in the middle of a transaction.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   package func databaseInterrupted() throws(SQLiteFileError) -> SQLiteDatabase {
-    // The page count is that of the file, not the one on page 1, because pages that the transaction has appended belong
-    // to the interrupted state.
+    // The page count is that of the file, because pages that the transaction has appended belong to this state.
     try database([], pageCount: mainPageCount) { "in the main file alone" }
   }
 
@@ -122,9 +117,8 @@ extension LogStates {
     return header
   }
 
-  /// Whether the records of the last transaction begin after the journal's first sector and follow each other without
-  /// gaps, and the last record is not cut off. (The pragma `journal_size_limit` truncates a journal after its
-  /// transaction.)
+  /// Whether the records of the last transaction begin after the first sector, follow each other without gaps and are
+  /// not cut off. (The pragma `journal_size_limit` truncates a journal after its transaction.)
   private func isUnbroken(
     _ images: ContiguousArray<JournalSalvage.Image>, in file: ByteFile
   ) -> Bool {

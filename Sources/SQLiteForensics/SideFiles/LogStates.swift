@@ -1,56 +1,49 @@
 package import SQLiteFile
 
-/// The states of a database that can be read with the help of its write-ahead log: the state before the log, and the
-/// state after each commit in the log.
+/// The states of a database that can be read with its write-ahead log: before the log, and after each commit in it.
 package final class LogStates {
-  /// A committed transaction in the log.
   package struct Commit: Sendable {
     /// The number of the commit, from 1.
     package let number: Int
-    /// The number of frames that the transaction wrote.
     package let frameCount: Int
-    /// The pages that the transaction wrote, in ascending order of their numbers.
+    /// The pages that the transaction wrote, in ascending order.
     package let pages: [UInt32]
-    /// The size of the database in pages after the commit.
+    /// The size in pages after the commit.
     package let databasePageCount: UInt32
-    /// The number of frames from the start of the log to the end of the transaction, including earlier transactions.
+    /// The number of frames from the start of the log to the end of the transaction.
     let endFrame: UInt32
   }
 
   /// Neighbouring frames that belong to no state.
   package struct Remainder: Sendable {
-    /// The reason why frames belong to no state.
     package enum Kind: String, Sendable {
       /// The frames are from a transaction that was never committed.
       case uncommitted
-      /// The frames are from an earlier generation of the log.
+      /// The frames are of an earlier generation of the log.
       case stale
-      /// The frames are from the current generation, but a checksum does not match: the checksum of one of these
-      /// frames, of another frame of their transaction, or of an earlier frame.
+      /// The frames are of the current generation, but one of them, another of their transaction, or an earlier one
+      /// does not match its checksum.
       case unverified
     }
 
-    /// The reason why the frames belong to no state.
     package let kind: Kind
-    /// Both salts of the generation that the frames belong to; the first salt is in the high 32 bits.
+    /// Both salts of the frames' generation; the first is in the high 32 bits.
     package let salts: UInt64
-    /// The number of frames.
     package let frameCount: Int
     /// The number of frames that would commit a transaction.
     package let commitCount: Int
     /// The number of frames that match their checksums.
     package let verifiedCount: Int
-    /// The number of distinct pages in these frames.
+    /// The number of distinct pages.
     package let pageCount: Int
   }
 
   /// The commits, the oldest first.
   package let commits: [Commit]
-  /// The frames that belong to no state, in the order of the file. Neighbouring frames of the same kind and generation
-  /// form one entry. When there are 1,000 entries, further frames are added to the last entry if they are of the same
-  /// kind, and are dropped otherwise.
+  /// The frames that belong to no state, in the order of the file; neighbours of the same kind and generation form one
+  /// entry. After 1,000 entries, further frames are added to the last entry if they are of the same kind, and are
+  /// dropped otherwise.
   package let remainders: [Remainder]
-  /// The faults found in the log and the journal.
   package let findings: FindingList
 
   let path: String
@@ -58,24 +51,22 @@ package final class LogStates {
   /// The page size in bytes.
   package let pageSize: Int
   let logFile: ByteFile?
-  /// The log; nil when there is no log, or when its page size is not that of the database.
+  /// The log; nil when there is none, or when its page size is not that of the database.
   let log: LogSalvage?
   let journalFile: ByteFile?
-  /// The rollback journal; nil when there is no journal, or when its page size is not that of the database.
+  /// The journal; nil when there is none, or when its page size is not that of the database.
   let journal: JournalSalvage?
-  /// The number of the last commit that SQLite reads; 0 when SQLite ignores the log.
+  /// The number of the last commit that SQLite reads; 0 when it ignores the log.
   package var currentCommit: Int { log?.headerLost == false ? commits.count : 0 }
   private let index: LogIndex?
   private let under: [PageReader.Overlay]
   private let journalPageCount: UInt32?
 
-  /// Creates the states from the log and the journal of a database that was opened.
   package convenience init(of database: SQLiteDatabase) throws(SQLiteFileError) {
     try self.init(path: database.path, pageSize: database.header.pageSize)
   }
 
-  /// Creates the states from the log and the journal beside the database at `path`. `pageSize` is the page size of the
-  /// database in bytes.
+  /// Uses the log and the journal beside the database at `path`, which has pages of `pageSize` bytes.
   ///
   /// - Throws: ``SQLiteFileError`` when a file cannot be read, or when the page size is impossible.
   package init(path: String, pageSize: Int) throws(SQLiteFileError) {
@@ -146,9 +137,9 @@ package final class LogStates {
     }
   }
 
-  /// The database in its state after a commit. `commit`: the number of the commit; 0 for the state without the log.
+  /// The database in its state after a commit. `commit`: 0 for the state without the log.
   ///
-  /// - Throws: ``SQLiteFileError`` when the device fails, or when the database has no readable page 1 in this state.
+  /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read in this state.
   package func database(after commit: Int) throws(SQLiteFileError) -> SQLiteDatabase {
     var pageCount = journalPageCount
     var overlays = under
@@ -161,15 +152,14 @@ package final class LogStates {
     return try database(overlays, pageCount: pageCount) { "after commit \(commit) of the log" }
   }
 
-  /// The database that the main file and the given overlays form together.
+  /// Opens the main file with the given overlays.
   ///
   /// - Parameters:
-  ///   - overlays: pages that replace pages of the main file. If several overlays contain the same page, the first of
-  ///     these overlays is used.
-  ///   - pageCount: the size of the database in pages. If nil, the page count in the header is used or, if that is
-  ///     stale, the size of the file.
+  ///   - overlays: pages that replace those of the main file. If several contain a page, the first one counts.
+  ///   - pageCount: the size of the database. If nil, the page count in the header or, if that is stale, the size of
+  ///     the file.
   ///   - name: a phrase for the state, which follows "page 1 cannot be read in the state" in a message.
-  /// - Returns: the database.
+  /// - Returns: the database in this state.
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   func database(
     _ overlays: [PageReader.Overlay], pageCount: UInt32?, name: () -> String
@@ -188,7 +178,7 @@ package final class LogStates {
       pageCount: pageCount ?? (header.isPageCountValid ? header.pageCount : mainPageCount))
   }
 
-  /// The number of pages in the main file, including an incomplete last page.
+  /// The number of pages of the main file, including an incomplete last page.
   var mainPageCount: UInt32 {
     UInt32(clamping: (main.size + Int64(pageSize) - 1) / Int64(pageSize))
   }

@@ -1,27 +1,24 @@
 import SQLiteFile
 
-/// The contents of a database's `-wal` and `-journal`: the pages that belong to the live state, and all older or
-/// unfinished versions of pages.
+/// The pages of a database's `-wal` and `-journal`: those of the live state, and older or unfinished versions.
 struct SideFiles {
-  /// The overlays that form the live state together with the main file: first the overlay of the log, then that of the
-  /// journal. If both contain a page, the log's version is used.
+  /// The overlays that form the live state with the main file: first that of the log, then that of the journal. If both
+  /// contain a page, the log's version counts.
   package let overlays: [PageReader.Overlay]
-  /// The page versions in the side files that are not live. First come before-images, then frames of older generations
-  /// of the log, then superseded commits, then uncommitted pages. Within each of these groups, the versions are in the
-  /// order of their file.
+  /// The versions that are not live: before-images, then frames of older generations of the log, superseded commits,
+  /// and uncommitted pages. Within each group, they are in the order of their file.
   package let versions: PageVersions
-  /// The main file's own versions of the pages that overlays replace, in page order. If the log replaces a page, the
-  /// origin is commit 0; if the journal replaces the page, the origin is "uncommitted".
+  /// The main file's versions of pages that overlays replace, in page order. The origin is commit 0 if the log replaces
+  /// the page, "uncommitted" if the journal does.
   package let shadowed: PageVersions
-  /// The size of the database in pages, as the applied log or journal states it; nil when no size is stated.
+  /// The size in pages that the applied log or journal states; nil when neither does.
   package let databasePageCount: UInt32?
-  /// The faults found in the files beside the database: the write-ahead log and the rollback journal.
   package let findings: FindingList
-  /// The write-ahead log; nil when it does not exist or is empty.
+  /// The log; nil when it does not exist or is empty.
   let log: LogSalvage?
-  /// The rollback journal; nil when it does not exist or is empty.
+  /// The journal; nil when it does not exist or is empty.
   package let journal: JournalSalvage?
-  /// The files that the entries of ``versions`` are in, by store member.
+  /// The files that ``versions`` are in, by store member.
   let files: [Finding.Member: ByteFile]
 
   /// Reads the `-wal` and the `-journal` beside a database.
@@ -30,10 +27,10 @@ struct SideFiles {
   ///   - path: the path of the main file.
   ///   - main: the main file.
   ///   - pageSize: the page size of the database, a power of two from 512 to 65,536.
-  ///   - includeUncommitted: whether the log's overlay also contains frames after the log's last commit, even if these
-  ///     frames come after a frame that does not match its checksum.
-  /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read. Without it, rows could be wrong without
-  ///   any sign of this.
+  ///   - includeUncommitted: whether the log's overlay also contains frames after the last commit, even after one that
+  ///     does not match its checksum.
+  /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read. Rows could otherwise be wrong without
+  ///   any sign of it.
   init(
     beside path: String, main: ByteFile, pageSize: Int, includeUncommitted: Bool = false
   ) throws(SQLiteFileError) {
@@ -56,11 +53,9 @@ struct SideFiles {
     shadowed = build.shadowed()
   }
 
-  /// The page sizes, in bytes, that the side files show by themselves. They count as votes when the page size of a
-  /// database without a header is determined.
+  /// The page sizes, in bytes, that the side files show by themselves, the log's first. They count as votes for a
+  /// database without a header.
   ///
-  /// - Parameter path: the path of the main file.
-  /// - Returns: the page size for each side file that shows one; the page size from the log comes first.
   /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read.
   static func pageSizes(beside path: String) throws(SQLiteFileError) -> [Int] {
     var sizes: [Int] = []
@@ -190,9 +185,9 @@ struct SideFiles {
       }
     }
 
-    /// Whether the main file is newer than the log, judged by the change counters. Each transaction that writes page 1
-    /// increments the change counter (file format, section 1.3.6), so the main file is newer if its counter is higher
-    /// than the one on page 1 in the log. False when one of the counters cannot be read.
+    /// Whether the main file is newer than the log: its change counter is higher than that on page 1 in the log. Each
+    /// transaction that writes page 1 increments it (file format, section 1.3.6). False when one of the counters cannot
+    /// be read.
     private func isOlderThanMain(_ log: LogSalvage, _ file: ByteFile) throws(SQLiteFileError)
       -> Bool
     {

@@ -2,7 +2,7 @@ import SQLiteFile
 import Dispatch
 
 extension DamagedDatabase {
-  /// Fills ``census``: decides for every page what kind of page it is and which pages it leads to.
+  /// Fills ``census``: the kind of every page, and the pages it leads to.
   func takeCensus() throws(SQLiteFileError) {
     try readFreelist()
     // Without a database header, trunk pages of the freelist are recognised only while the pages are read, and the
@@ -34,8 +34,8 @@ extension DamagedDatabase {
     try readMap()
   }
 
-  /// The number of the first page of part `part`, when the file is divided into `count` parts. Parts are counted from
-  /// 0. If `part` equals `count`, the number after the last page of the file.
+  /// The first page of part `part` of `count`, counted from 0. If `part` equals `count`, the number after the last
+  /// page.
   private func partBound(_ part: UInt32, _ count: UInt32) -> UInt32 {
     part == count ? pageCount + 1 : pageCount / count * part + 1
   }
@@ -77,9 +77,9 @@ extension DamagedDatabase {
     isFreelistSound = trunk == 0 && total == Int(header.freelistPageCount)
   }
 
-  /// Reads the pointer map: marks free pages in the census, and collects b-tree pages and their parents.
+  /// Marks free pages in the census, and collects b-tree pages and their parents.
   private func readMap() throws(SQLiteFileError) {
-    // The number of valid entries on the pointer-map page that is being read.
+    // The number of valid entries on the current pointer-map page.
     var good = 0
     var lost: [UInt32] = []
     try map.forEachEntry(&reader) { page, entry in
@@ -105,7 +105,7 @@ extension DamagedDatabase {
   }
 }
 
-/// The part of the census that one thread computes. No other thread uses it at the same time.
+/// The part of the census that one thread computes; no other uses it at the same time.
 private final class PageJudgement: @unchecked Sendable {
   var judge: PageJudge
   private var reader: PageReader
@@ -127,7 +127,6 @@ private final class PageJudgement: @unchecked Sendable {
   }
 }
 
-/// Decides for each page what kind of page it is, and records in a census which pages it leads to.
 private struct PageJudge {
   var census: PageCensus
   let layout: FileLayout
@@ -216,8 +215,8 @@ private struct PageJudge {
     }
   }
 
-  /// The outline of a page whose type byte is that of a table leaf. Nil unless the first, the middle and the last cell
-  /// of the page are valid.
+  /// The outline of a page with the type byte of a table leaf. Nil unless the first, the middle and the last cell are
+  /// valid.
   private func outline(_ page: RawSpan, _ base: Int, _ count: Int) -> LeafOutline? {
     let usable = layout.usableSize
     let floor = base + 8 + 2 * count
@@ -238,8 +237,7 @@ private struct PageJudge {
     return LeafOutline(rowIDs: least.rowID, last.rowID, first)
   }
 
-  /// Whether the payload of any cell of a table leaf may continue on overflow pages. If the payload length of a cell
-  /// cannot be read, the result is true.
+  /// Whether the payload of any cell may continue on overflow pages. Also true if a payload length cannot be read.
   private func mayGoOn(_ page: RawSpan, _ base: Int, _ count: Int) -> Bool {
     let usable = layout.usableSize
     var pointer = base + 8
@@ -253,8 +251,8 @@ private struct PageJudge {
     return false
   }
 
-  /// The number of cells of a table leaf that begin with four zero bytes, or that have a lost sector among their first
-  /// sixteen bytes. No valid cell begins with zeros: a cell begins with the length of its payload, which is at least 1.
+  /// The cells that begin with four zero bytes, or have a lost sector among their first sixteen bytes. A valid cell
+  /// begins with its payload length, which is at least 1.
   private func zeroCells(_ page: RawSpan, _ base: Int, _ count: Int) -> Int {
     guard base + 8 + 2 * count <= layout.usableSize else { return 0 }
     return (0..<count).count { index in
@@ -265,8 +263,8 @@ private struct PageJudge {
     }
   }
 
-  /// Whether each readable cell of a table leaf ends where another cell begins or at the end of the usable part of the
-  /// page, and the lowest cell pointer equals the start of the cell content area in the page header.
+  /// Whether each readable cell ends where another one begins or at the end of the usable part of the page, and the
+  /// lowest cell pointer is the start of the cell content area in the header.
   private func adjoins(
     _ cells: ContiguousArray<LeafCell>, _ page: RawSpan, _ base: Int, _ count: Int
   ) -> Bool {
@@ -285,12 +283,11 @@ private struct PageJudge {
     let usable = layout.usableSize
     let pointers = base + 12
     guard pointers + 2 * count <= usable else { return false }
-    // Children that are pages of the file show that this is an interior page. Children past the end of the file do not
-    // show the opposite, because the file may have been truncated. In that case, keys in ascending order show that this
-    // is an interior page.
+    // Children that are pages of the file show that this is an interior page. Children past the end of the file show
+    // nothing, because the file may have been truncated; then keys in ascending order show it.
     var good = 0
     var ordered = 0
-    // The number of cells that are all zeros because a sector of the page is lost.
+    // The number of cells that are all zeros because a sector is lost.
     var lost = 0
     var last = Int64.min
     for index in 0..<count {
@@ -318,8 +315,7 @@ private struct PageJudge {
     return true
   }
 
-  /// Records the child page that cell `index` of an interior page leads to. If `index` equals `count`, records the
-  /// right-most child.
+  /// Records the child of cell `index`. If `index` equals `count`, records the right-most child.
   private mutating func setChild(
     _ page: RawSpan, _ base: Int, _ pointers: Int, _ index: Int, _ count: Int, _ number: UInt32
   ) {
@@ -340,8 +336,8 @@ private struct PageJudge {
     return true
   }
 
-  /// Whether a page looks like a trunk of the freelist. If so, marks this page and the pages that it lists as free.
-  /// Always false when the database header is known, and when there is a pointer map.
+  /// Whether a page looks like a trunk; if so, marks it and the pages that it lists as free. False when the database
+  /// header is known, and when there is a pointer map.
   private mutating func isTrunk(_ page: RawSpan, _ number: UInt32) -> Bool {
     guard layout.header == nil, !map.isPresent else { return false }
     guard page.uint32(at: 0) != number,

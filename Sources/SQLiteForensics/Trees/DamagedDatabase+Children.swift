@@ -2,46 +2,40 @@ import SQLiteFile
 
 /// Whether a page is the right child for the position at which an interior page leads to it.
 enum ChildPlace {
-  /// The page's row ids agree with the parent's keys before and after the page, or neighbouring pages show that one of
-  /// these keys is wrong.
+  /// The page's row ids agree with the parent's keys, or neighbouring pages show that one of these keys is wrong.
   case right
-  /// The page is the right one, but some of its row ids may belong to other pages. Either the page is in an earlier
-  /// state, or a part of the page is from another page.
+  /// Some row ids may belong to other pages: the page is in an earlier state, or a part of it is from another page.
   case partly
-  /// The page is not the right one for this position in the b-tree.
+  /// Another page belongs at this position of the b-tree.
   case wrong
 }
 
-/// A child page of an interior page.
 struct ChildPage {
   let page: UInt32
-  /// The row ids that the parent's keys allow on the page.
+  /// The row ids that the parent's keys allow.
   var rowIDs: ClosedRange<Int64>
   var place = ChildPlace.right
 }
 
 extension DamagedDatabase {
-  /// The kind and the row ids of a child page, read from its own cells.
+  /// What a child page's own cells say.
   private struct OwnContent {
     let isLeaf: Bool
-    /// For a leaf, the range from the first to the last row id. For an interior page, the range from the first to the
-    /// last key.
+    /// The range from the first to the last row id of a leaf, or key of an interior page.
     let rowIDs: ClosedRange<Int64>
   }
 
-  /// The children of an interior page, in key order, each with the row ids that the keys of the interior page allow on
-  /// it.
+  /// The children of an interior page in key order, with the row ids that its keys allow on each.
   ///
   /// The content of each child is compared with the keys before and after it. If they disagree, the neighbouring
-  /// children decide: if a child's row ids fit between those of its neighbours, the child is in the right place and the
-  /// key is wrong.
+  /// children decide: if a child's row ids fit between theirs, the child is in the right place and the key is wrong.
   ///
   /// - Parameters:
   ///   - number: the page number of the interior page.
-  ///   - isIndex: whether the interior page belongs to an index. If so, its keys are not compared.
-  ///   - rowIDs: the row ids that are allowed below the interior page.
-  /// - Returns: the children, and whether the interior page contradicts neither itself nor `rowIDs`. `children` is
-  ///   empty when most of the pages belong elsewhere or are not table pages: the interior page itself is then in the
+  ///   - isIndex: whether it belongs to an index. If so, its keys are not compared.
+  ///   - rowIDs: the row ids that are allowed below it.
+  /// - Returns: the children, and whether the interior page contradicts neither itself nor `rowIDs`. There are no
+  ///   children when most of them belong elsewhere or are not table pages: the interior page itself is then in the
   ///   wrong place.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func children(of number: UInt32, _ isIndex: Bool, _ rowIDs: ClosedRange<Int64>)
@@ -54,11 +48,11 @@ extension DamagedDatabase {
         ?? InteriorPage(buffer.rawSpan, number: number, usableSize: layout.usableSize)
     else { return ([], false) }
     let pages = page.cells.map(\.page) + [page.right]
-    // The keys of an index are entries of the index, and are not compared here.
+    // The keys of an index are its entries.
     if isIndex { return (pages.map { ChildPage(page: $0, rowIDs: rowIDs) }, true) }
     if try isDeniedByMap(number, pages) { return ([], false) }
     var (children, isSound) = Self.ranges(page, rowIDs)
-    // Nearly always, all children are leaves in the right place, so this is checked first.
+    // Nearly always, all children are leaves in the right place.
     var areRight = true
     for child in children where areRight { areRight = try isRightLeaf(child) }
     if areRight { return (children, isSound) }
@@ -72,8 +66,8 @@ extension DamagedDatabase {
       return children[place].rowIDs.contains(one.rowIDs) && areLeaves != !one.isLeaf
     }
     var fitting = children.indices.filter(fits)
-    // If the keys equal the last row ids of several children, the keys are right. Otherwise, if the children agree with
-    // each other but not with the keys, the keys are from another page.
+    // Keys that equal the last row ids of several children are right. Otherwise, if the children agree with each other
+    // but not with the keys, these are from another page.
     let exactCount = fitting.count {
       $0 < children.count - 1 && own[$0]?.rowIDs.upperBound == children[$0].rowIDs.upperBound
     }
@@ -116,8 +110,7 @@ extension DamagedDatabase {
         children[place].place = .wrong
         continue
       }
-      // A wrong key contradicts the pages on both sides of the key, so the neighbouring page shows which of the two is
-      // right.
+      // A wrong key contradicts the pages on both sides of it, so the neighbour shows which of the two is right.
       let last =
         before > 0 && fitting[before - 1] == place - 1
         ? own[fitting[before - 1]]?.rowIDs.upperBound : nil
@@ -142,10 +135,9 @@ extension DamagedDatabase {
     return (children, isSound)
   }
 
-  /// Whether the pointer map shows that an interior page is not the page that was in this place when the map was
-  /// written. The map must name the page as the parent of none of `children`, and as the parent of at least the same
-  /// number of other table pages that no b-tree leads to. In addition, at least one of `children` must not be a table
-  /// page, because a page that does not contradict itself is trusted more than the map.
+  /// Whether the pointer map shows that another page was here when the map was written. It must name this page as the
+  /// parent of none of `children`, and of at least as many other table pages that no b-tree leads to. Also, one of
+  /// `children` must not be a table page, because a page that does not contradict itself is trusted more than the map.
   private func isDeniedByMap(_ number: UInt32, _ children: [UInt32]) throws(SQLiteFileError) -> Bool
   {
     guard map.isPresent else { return false }
@@ -169,9 +161,8 @@ extension DamagedDatabase {
     return others > 1 && others >= children.count
   }
 
-  /// The row ids between `last`, the last row id of the previous page, and `next`, the first row id of the next page.
-  /// If `last` or `next` is nil, the bound in `usual` is used instead. Returns `all` if no row id is between the
-  /// bounds.
+  /// The row ids after `last`, the last one of the previous page, and before `next`, the first one of the next page. A
+  /// nil bound is taken from `usual`. If no row id is between the bounds, `all`.
   private static func between(
     _ last: Int64?, _ next: Int64?, _ usual: ClosedRange<Int64>, _ all: ClosedRange<Int64>
   ) -> ClosedRange<Int64> {
@@ -180,11 +171,9 @@ extension DamagedDatabase {
     return least <= most ? least...most : all
   }
 
-  /// The places of the ranges in the longest subsequence of ascending ranges that do not overlap, computed by patience
-  /// sorting.
+  /// The places of the longest subsequence of ascending ranges that do not overlap, by patience sorting.
   private static func ascending(_ ranges: [(place: Int, rowIDs: ClosedRange<Int64>)]) -> [Int] {
-    // For each length, among the ranges that end a subsequence of this length, the index of the one with the lowest
-    // end.
+    // For each length, the index of the range with the lowest end that ends a subsequence of this length.
     var tails: [Int] = []
     var before = [Int](repeating: -1, count: ranges.count)
     for (index, range) in ranges.enumerated() {
@@ -207,7 +196,7 @@ extension DamagedDatabase {
     return chain.reversed()
   }
 
-  /// The row ids that the parent's keys allow on a leaf; all row ids when the leaf has no readable parent.
+  /// The row ids that the parent's keys allow; all row ids when there is no readable parent.
   func place(of page: UInt32) throws(SQLiteFileError) -> ClosedRange<Int64> {
     var buffer = ContiguousArray<UInt8>()
     let parent = census.parent(page)
@@ -218,8 +207,8 @@ extension DamagedDatabase {
     return children.first { $0.page == page }?.rowIDs ?? .min ... .max
   }
 
-  /// The children of an interior page, each with the row ids that the keys of the interior page allow on it. If the
-  /// keys contradict each other or `rowIDs`, all of `rowIDs` are allowed on each child, and `isSound` is false.
+  /// The children, with the row ids that the keys allow on each. If the keys contradict each other or `rowIDs`, all of
+  /// `rowIDs` are allowed on each child, and `isSound` is false.
   private static func ranges(_ page: InteriorPage, _ rowIDs: ClosedRange<Int64>) -> (
     children: [ChildPage], isSound: Bool
   ) {
@@ -237,8 +226,8 @@ extension DamagedDatabase {
     return (children, page.isSound)
   }
 
-  /// Votes on whether a page belongs to a table: 1 for a page of a table, even a damaged one; -1 for a page of another
-  /// kind; 0 for a page of zeros and for a page number outside the file.
+  /// The vote of a child: 1 for a page of a table, even a damaged one; -1 for a page of another kind; 0 for a page of
+  /// zeros and for a number outside the file.
   private func tableVote(_ page: UInt32) throws(SQLiteFileError) -> Int {
     switch census.kind(page) {
     case .indexLeaf, .indexInterior, .pointerMap, .trunk: return -1
@@ -256,16 +245,14 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a child is a leaf, and all its row ids are in the range that the parent's keys allow.
   private func isRightLeaf(_ child: ChildPage) throws(SQLiteFileError) -> Bool {
     guard census.kind(child.page) == .tableLeaf else { return false }
     if census.outline(child.page).isWithin(child.rowIDs) { return true }
     return try own(child.page).map { child.rowIDs.contains($0.rowIDs) } ?? false
   }
 
-  /// The range from the first to the last row id of a table leaf, or from the first to the last key of an interior page
-  /// of a table. Nil for other pages, when one of these values cannot be read, and when the first value is greater than
-  /// the last.
+  /// The first and the last row id of a table leaf, or key of an interior page of a table. Nil for other pages, when
+  /// one of them cannot be read, and when the first is greater than the last.
   private func own(_ number: UInt32) throws(SQLiteFileError) -> OwnContent? {
     let isLeaf: Bool
     switch census.kind(number) {
@@ -302,19 +289,18 @@ extension DamagedDatabase {
     return OwnContent(isLeaf: isLeaf, rowIDs: first...last)
   }
 
-  /// The maximum number of times that a page is read to determine whether it is in the right place.
+  /// The maximum number of times that a page is read to find out whether it is in the right place.
   private static let maxJudgements: UInt8 = 32
 
-  /// Whether a page may be read again to determine whether it is in the right place. A page of a sound file has only
-  /// one parent, but in a malicious file every cell of every interior page may lead to the same page.
+  /// Whether a page may be read again to find out whether it is in the right place. In a malicious file, every cell of
+  /// every interior page may lead to the same page.
   func mayJudge(_ page: UInt32) -> Bool {
     guard page <= pageCount, judgements[Int(page)] < Self.maxJudgements else { return false }
     judgements[Int(page)] += 1
     return true
   }
 
-  /// Whether the child at index `place` is the right one for this position. Called for a child whose first or last row
-  /// id, or whose first or last key, is outside the range that the parent's keys allow.
+  /// Judges a child whose first or last row id, or key, is outside the range that the parent's keys allow.
   private func place(of place: Int, among children: [ChildPage], isLeaf: Bool)
     throws(SQLiteFileError) -> ChildPlace
   {
@@ -326,15 +312,14 @@ extension DamagedDatabase {
       let page = InteriorPage(
         buffer.rawSpan, number: children[place].page, usableSize: layout.usableSize)
       let keys = page?.cells.map(\.key) ?? []
-      // If most keys of an interior page are in the allowed range, the page is in the right place, and some keys are
-      // wrong.
+      // If most keys are in the allowed range, the page is in the right place, and some keys are wrong.
       return keys.count(where: rowIDs.contains) * 2 >= keys.count ? .right : .wrong
     }
     var isTorn = false
     var rows = try records(of: children[place].page, &isTorn)
     let count = rows.count
     for rowID in rows.keys where rowIDs.contains(rowID) { rows[rowID] = nil }
-    // If a page is torn, several row ids outside the range show that a part of the page is from another page.
+    // On a torn page, several row ids outside the range show that a part is from another page.
     if rows.isEmpty || (isTorn && count - rows.count > 1) { return .partly }
     // Rows that were moved to a neighbouring page are still on this page if the page is in an earlier state. Rows of
     // another store differ from the rows of the neighbouring page. A single row may have a wrong row id.
@@ -352,7 +337,7 @@ extension DamagedDatabase {
     return rows.count * 2 < count ? .partly : .wrong
   }
 
-  /// The records of a leaf, by row id, without their overflow pages. A cell whose row id is in doubt is left out.
+  /// The records of a leaf by row id, without overflow pages and without cells whose row id is in doubt.
   ///
   /// `isTorn`: on return, whether some cells were found by other means than sound cell pointers.
   func records(of page: UInt32, _ isTorn: inout Bool) throws(SQLiteFileError) -> [Int64:
@@ -376,9 +361,8 @@ extension DamagedDatabase {
     try rowIDRanges(of: page)?.all
   }
 
-  /// `all`: the range of a leaf's row ids. `inner`: the range without the first and the last row id, one of which may
-  /// be wrong; for a leaf with fewer than three rows, the same as `all`. Nil when the leaf has no rows, or when its row
-  /// ids are in doubt.
+  /// The range of a leaf's row ids, and the range without the first and the last, one of which may be wrong; with fewer
+  /// than three rows, both are equal. Nil when the leaf has no rows, or when its row ids are in doubt.
   func rowIDRanges(of page: UInt32) throws(SQLiteFileError) -> (
     all: ClosedRange<Int64>, inner: ClosedRange<Int64>
   )? {
@@ -400,7 +384,6 @@ extension DamagedDatabase {
 }
 
 extension ClosedRange {
-  /// Whether this range contains all of another range.
   func contains(_ other: ClosedRange) -> Bool {
     lowerBound <= other.lowerBound && other.upperBound <= upperBound
   }

@@ -1,13 +1,12 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Passes the readable pages of the index b-tree with the root page `root` to `receive`, each page once (file format,
-  /// section 1.6). Stops when `receive` returns false. An interior page comes before its children.
+  /// Passes on the readable pages of an index b-tree, each once (file format, section 1.6), until `receive` returns
+  /// false. An interior page comes before its children.
   ///
   /// - Parameters:
   ///   - root: the number of the root page.
-  ///   - met: the pages that were passed on or queued before, for this index or for another one. A page belongs to one
-  ///     index only.
+  ///   - met: the pages that were passed on or queued before, for any index. A page belongs to one index only.
   ///   - receive: receives the number of a page, its bytes, and whether it is an interior page.
   /// - Returns: false when `receive` returned false.
   /// - Throws: ``SQLiteFileError`` when the device fails.

@@ -1,9 +1,8 @@
 package import SQLiteFile
 
 extension DamagedDatabase {
-  /// The pages that an interior page or the schema leads to, but that cannot be read as b-tree pages because their
-  /// content is lost in whole or in part. Pages of indexes are left out, because all values of an index are in the rows
-  /// too.
+  /// The pages that an interior page or the schema leads to, but whose content is lost in whole or in part. Pages of
+  /// indexes are left out, because their values are in the rows too.
   ///
   /// - Returns: up to `limit` page numbers in ascending order, and the number of all such pages.
   package func unreadablePages(limit: Int = 1000) -> (pages: [UInt32], count: Int) {
@@ -29,7 +28,7 @@ extension DamagedDatabase {
     return (pages, count)
   }
 
-  /// Whether a page may belong to a table, judged by the page's ancestors in the b-tree.
+  /// Whether a page may belong to a table, judged by its ancestors in the b-tree.
   private func isOfTable(_ page: UInt32, _ indexes: Set<UInt32>, _ mayBeTable: Bool) -> Bool {
     var page = page
     var root = page
@@ -47,7 +46,7 @@ extension DamagedDatabase {
     return mayBeTable || tables.contains { $0.rootPage == root }
   }
 
-  /// The file that contains a page, and the offset of the page in this file, in bytes.
+  /// The page's file and its offset there, in bytes.
   package func place(of page: UInt32) -> (member: Finding.Member, offset: Int64) {
     let place = reader.location(of: page)
     return (place.member, place.offset)

@@ -1,8 +1,7 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// If several tables in the schema have the same root page, determines which of them `SQLiteDatabase` would choose,
-  /// and removes the root page from the other tables.
+  /// If several tables have the same root page, only the one that `SQLiteDatabase` would choose keeps it.
   func settleSharedRoots(of tables: inout [ExpectedTable]) throws(SQLiteFileError) {
     var places: [UInt32: [Int]] = [:]
     for (place, table) in tables.enumerated() where !table.isDropped {

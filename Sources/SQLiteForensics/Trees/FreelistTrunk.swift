@@ -1,9 +1,8 @@
 import SQLiteFile
 
-/// Recognises a trunk page of the freelist by its content alone. Used when the freelist itself cannot be followed.
+/// Recognises a trunk of the freelist by its content alone, when the freelist cannot be followed.
 enum FreelistTrunk {
-  /// The numbers of the pages that a trunk lists. Nil when the page does not begin in the way a trunk does, or when the
-  /// number of listed pages is 0.
+  /// The pages that a trunk lists. Nil when the page does not begin as a trunk does, or lists none.
   ///
   /// A trunk consists of the number of the next trunk or 0, the number of listed pages, and the numbers of these pages
   /// (file format, section 1.5).

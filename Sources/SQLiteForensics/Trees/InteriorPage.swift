@@ -1,18 +1,16 @@
 import SQLiteFile
 
-/// An interior page of a table's b-tree, and whether the page is free of contradictions (file format, section 1.6).
+/// An interior page of a table's b-tree (file format, section 1.6).
 struct InteriorPage {
-  /// For each cell, in the order of the cell pointers: `page` is the child page that the cell leads to. `key` is the
-  /// highest row id that may occur on that page or below it.
+  /// The cells in the order of the cell pointers. `key` is the highest row id that may occur on the child `page` or
+  /// below it.
   private(set) var cells: [(page: UInt32, key: Int64)] = []
-  /// The number of the right-most child page, which comes after the child of the last cell. For a page that has lost
-  /// its header, 0.
+  /// The right-most child, after that of the last cell; 0 for a page that has lost its header.
   let right: UInt32
   /// Whether cell pointers, cells and free space exactly fill the page, and the keys ascend.
   private(set) var isSound = false
 
-  /// Reads an interior page by its header and cell pointers. The result is nil when the cell pointers do not fit on the
-  /// page.
+  /// Reads a page by its header and cell pointers. Nil when the pointers do not fit on the page.
   init?(_ page: RawSpan, number: UInt32, usableSize: Int) {
     let base = number == 1 ? DatabaseHeader.length : 0
     guard base + 12 <= usableSize else { return nil }
@@ -22,14 +20,14 @@ struct InteriorPage {
     read(page, base, count, usableSize)
     guard !isSound else { return }
     let asStored = cells
-    // If a number of cells exactly fills the page, this is the true number of cells, whatever the header says.
+    // A number of cells that exactly fills the page is the true one, whatever the header says.
     if let wholeCount = Self.wholeCount(page, base, usableSize), wholeCount != count {
       read(page, base, wholeCount, usableSize)
     }
     if !isSound { cells = asStored }
   }
 
-  /// Reads the first `count` cells, except those that are not valid, and sets ``isSound``.
+  /// Reads the first `count` cells, leaves out those that are not valid, and sets ``isSound``.
   private mutating func read(_ page: RawSpan, _ base: Int, _ count: Int, _ usableSize: Int) {
     cells.removeAll()
     let floor = base + 12 + 2 * count
@@ -62,8 +60,8 @@ struct InteriorPage {
     return content == 0 ? 65_536 : content
   }
 
-  /// The number of cells, counted from the first cell pointer on, that exactly fill the page together with its free
-  /// space. Nil when no number of cells fills the page.
+  /// How many cells, from the first cell pointer on, exactly fill the page together with its free space; nil if no
+  /// number does.
   private static func wholeCount(_ page: RawSpan, _ base: Int, _ usableSize: Int) -> Int? {
     let content = contentStart(page, base)
     guard content <= usableSize else { return nil }
@@ -85,16 +83,16 @@ struct InteriorPage {
     return sum == usableSize && count > 0 ? count : nil
   }
 
-  /// Reads the remains of a page whose first sectors, including the header, are all zeros. The cells that remain are
-  /// those that follow each other without gaps up to the end of the page. They are sorted by key. The result is nil
-  /// when fewer than two cells remain, or when two of them lead to the same page.
+  /// Reads the remains of a page whose first sectors, including the header, are all zeros: the cells, sorted by key,
+  /// that follow each other without gaps up to the end of the page. Nil when there are fewer than two, or when two lead
+  /// to the same page.
   init?(torn page: RawSpan, usableSize: Int, pageCount: UInt32) {
     right = 0
     guard let first = (0..<usableSize).first(where: { page.byte(at: $0) != 0 }), first >= 512,
       first / 512 * 512 < usableSize - 4
     else { return nil }
-    // `counts`: for each offset at which a cell can begin, the number of cells that follow each other from there to the
-    // end of the page. `starts`: for each such offset, the offset at which the next cell begins.
+    // For each offset at which a cell can begin: `counts`, how many cells follow each other from there to the end of
+    // the page; `starts`, where the next cell begins.
     var counts: [Int: Int] = [usableSize: 0]
     var starts: [Int: Int] = [:]
     var best = usableSize

@@ -1,29 +1,27 @@
 import SQLiteFile
 
-/// A summary of the first and the last row of a table leaf, stored so that most leaves need to be read only once.
+/// The first and the last row of a table leaf in short, so that most leaves need to be read only once.
 struct LeafOutline: BitwiseCopyable, Equatable {
   static let unknown = LeafOutline()
 
-  /// The low 32 bits of the last row id. Leaves whose row ids differ by a multiple of 2³² are not distinguished.
+  /// The low 32 bits of the last row id. Row ids that differ by a multiple of 2³² are not distinguished.
   private var last: UInt32 = 0
-  /// The last row id minus the first row id. It is ``maxSpan`` if the difference is larger or not known.
+  /// The last row id minus the first; ``maxSpan`` if that is larger or not known.
   private var span = Self.maxSpan
-  /// A hash of the storage classes of the first row's fields; 0 when these are not known.
+  /// A hash of the first row's storage classes; 0 when they are not known.
   private(set) var form: UInt16 = 0
 
   private static let maxSpan = UInt16.max
 
   private init() {}
 
-  /// Creates the outline of a leaf with row ids from `first` to `last`. `types`: the serial types of the first row.
   init(rowIDs first: Int64, _ last: Int64, _ types: borrowing RecordTypes) {
     self.last = UInt32(truncatingIfNeeded: last)
     if first <= last { span = UInt16(clamping: UInt64(bitPattern: last &- first)) }
     form = max(1, types.classHash)
   }
 
-  /// Whether all row ids of the leaf are certainly in `rowIDs`. Always false if `rowIDs` contains more than 2³² row
-  /// ids.
+  /// Whether all row ids of the leaf are certainly in `rowIDs`. Always false for a range of more than 2³² row ids.
   func isWithin(_ rowIDs: ClosedRange<Int64>) -> Bool {
     let width = UInt64(bitPattern: rowIDs.upperBound &- rowIDs.lowerBound)
     guard span != Self.maxSpan, width <= UInt64(UInt32.max) else { return false }
@@ -33,8 +31,7 @@ struct LeafOutline: BitwiseCopyable, Equatable {
 }
 
 extension RecordTypes {
-  /// A 16-bit hash that almost always differs between records with different numbers of fields or different storage
-  /// classes.
+  /// A hash that almost always differs for different numbers of fields or different storage classes.
   fileprivate var classHash: UInt16 {
     var hash: UInt32 = 0x811c_9dc5
     for type in types {

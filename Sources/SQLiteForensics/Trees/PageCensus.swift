@@ -1,16 +1,14 @@
 import SQLiteFile
 
-/// For each page of a file, what kind of page it is. This is judged by the page's content and by the pages that lead to
-/// it.
+/// The kind of each page of a file, judged by its content and by the pages that lead to it.
 ///
 /// The census takes seventeen bytes for each page, so a file of 10 GB with pages of 4 KB needs 44 MB. Long ranges of
 /// zeros, for example the holes of a sparse file, take no memory.
 struct PageCensus {
-  /// The kind of a page.
   enum Kind: UInt8 {
-    /// A page that is past the end of the file.
+    /// The page is past the end of the file.
     case missing
-    /// A page with only zero bytes.
+    /// The page has only zero bytes.
     case zero
     case tableLeaf
     case tableInterior
@@ -21,32 +19,32 @@ struct PageCensus {
     case pointerMap
     /// An overflow page, or a page of unknown kind.
     case other
-    /// A page that is a leaf according to the pages that lead to it, although its own header is not that of a leaf.
+    /// A leaf according to the pages that lead to it, although its own header is not that of a leaf.
     case ruinedLeaf
   }
 
   let pageCount: UInt32
   private var kinds: PageValues<UInt8>
-  /// For each page, the number of the interior page that leads to it; 0 when no page does.
+  /// The interior page that leads to each page; 0 when none does.
   private var parents: PageValues<UInt32>
-  /// For each page, the number of the table that owns it, counted from 1; 0 when no owner is known.
+  /// The table that owns each page, counted from 1; 0 when it is not known.
   private var owners: PageValues<UInt16>
   private var evidence: PageValues<UInt8>
   private var outlines: PageValues<LeafOutline>
-  /// `free`: pages that are free according to the freelist or the pointer map, and pages past the end of the database
-  /// as of the last commit. `trunks`: the trunk pages of the freelist.
+  /// `free`: pages that are free according to the freelist or the pointer map, or are past the end of the database as
+  /// of the last commit. `trunks`: the trunk pages of the freelist.
   private(set) var free: PageSet
   private(set) var trunks: PageSet
-  /// `followed`: pages that an overflow chain leads to. `contested`: pages that several overflow chains lead to.
+  /// Pages that an overflow chain leads to, and pages that several lead to.
   private(set) var followed: PageSet
   private(set) var contested: PageSet
   /// Pages that more than one interior page leads to.
   private(set) var disputed: PageSet
-  /// The b-tree pages that were reached from a root page in the schema by passing only through sound pages.
+  /// The b-tree pages that only sound pages lead to, from a root page in the schema.
   private(set) var reached: PageSet
-  /// Misplaced pages: a b-tree leads to the page, but the content of the page shows that another page should be there.
+  /// Misplaced pages: a b-tree leads to them, but their content shows that another page should be there.
   private(set) var rejected: PageSet
-  /// Stale leaves: no b-tree leads to the leaf, and the b-tree of its table has no gap that the leaf could fill.
+  /// Leaves that no b-tree leads to, and that fit into no gap of their table's b-tree.
   private(set) var stale: PageSet
 
   init(pageCount: UInt32) {
@@ -85,9 +83,9 @@ struct PageCensus {
     if page <= pageCount { outlines[Int(page)] = outline }
   }
 
-  /// The lowest page number, from `page` on, that a loop over all pages must visit. A page is skipped only if it is all
-  /// zeros, no interior page leads to it, and it is not in `others`. The result is never higher than the last page
-  /// number, so that the loop can increment it without overflow.
+  /// The next page, from `page` on, that a loop over all pages must visit. Pages of zeros to which no interior page
+  /// leads are skipped, unless they are in `others`. The result is never higher than the last page number, so that the
+  /// loop can increment it without overflow.
   func next(from page: UInt32, or others: PageSet? = nil) -> UInt32 {
     let index = Int(page)
     let next = kinds.nextMade(from: index)
@@ -106,7 +104,7 @@ struct PageCensus {
     parents[Int(page)] = parent
   }
 
-  /// The index of the table that owns a page, and the evidence for this; nil when the page has no known owner.
+  /// The table that owns a page, and the evidence for this; nil when there is no known owner.
   func owner(_ page: UInt32) -> (table: Int, evidence: Attribution)? {
     guard page <= pageCount, owners[Int(page)] > 0 else { return nil }
     return (
@@ -120,10 +118,10 @@ struct PageCensus {
     evidence[Int(page)] = attribution.rawValue
   }
 
-  /// Records that `page` was reached from the sound page `parent`, or from the schema if `parent` is 0. A page that was
-  /// reached no longer counts as free or rejected.
+  /// Records that `page` was reached from the sound page `parent`, or from the schema if `parent` is 0. It no longer
+  /// counts as free or rejected.
   ///
-  /// - Returns: whether the page counted as free until now. False if the page had already been reached.
+  /// - Returns: whether the page counted as free until now; false if it was reached before.
   mutating func reach(_ page: UInt32, from parent: UInt32) -> Bool {
     guard page >= 1, page <= pageCount, reached.insert(page) else { return false }
     parents[Int(page)] = parent
@@ -133,27 +131,27 @@ struct PageCensus {
     return true
   }
 
-  /// Records the parent of a page that a walk found but did not accept, unless another walk has reached the page.
+  /// Records the parent of a page that a walk found but did not accept, unless another walk has reached it.
   mutating func miss(_ page: UInt32, from parent: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = parent
   }
 
-  /// Records that a page is misplaced and removes its parent, unless a walk has reached the page.
+  /// Marks a page as misplaced and removes its parent, unless a walk has reached it.
   mutating func reject(_ page: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = 0
     _ = rejected.insert(page)
   }
 
-  /// Records that a page is misplaced, even if a walk has reached the page.
+  /// Marks a page as misplaced, even if a walk has reached it.
   mutating func expel(_ page: UInt32) {
     reached.remove(page)
     reject(page)
   }
 
-  /// For each page whose parent was not reached, removes the recorded parent. This is only right if all b-trees are
-  /// complete, because a parent that was not reached is then stale.
+  /// Removes recorded parents that were not reached. This is only right if all b-trees are complete: such parents are
+  /// then stale.
   mutating func forgetUnreachedParents() {
     for index in parents.indices where parents[index] != 0 && !reached.contains(parents[index]) {
       parents[index] = 0
@@ -179,21 +177,19 @@ struct PageCensus {
     }
   }
 
-  /// Whether a page is a live leaf of a table and has a readable header.
   func isSoundLeaf(_ page: UInt32, of table: Int) -> Bool {
     page > 1 && page <= pageCount && kind(page) == .tableLeaf && isLiveLeaf(page)
       && owner(page)?.table == table
   }
 
-  /// Records that an overflow chain leads to a page. When a second chain leads to the same page, the page becomes
-  /// contested.
+  /// Records that an overflow chain leads to a page. When a second chain does, the page becomes contested.
   mutating func follow(_ page: UInt32) {
     guard page >= 2, page <= pageCount else { return }
     if !followed.insert(page) { _ = contested.insert(page) }
   }
 
-  /// Adds the results of another census, which started from the same state and covers the pages from `first` on. The
-  /// result is the same as if one census had covered all pages in order.
+  /// Adds a census that started from the same state and covers the pages from `first` on, as if one census had covered
+  /// all pages in order.
   mutating func append(_ later: borrowing PageCensus, from first: UInt32) {
     guard later.pageCount == pageCount else { return }
     later.kinds.forEachMade(from: Int(first)) { kinds[$0] = $1 }

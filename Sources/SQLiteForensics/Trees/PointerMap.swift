@@ -1,10 +1,9 @@
 import SQLiteFile
 
-/// The pointer map of a file with auto-vacuum (file format, section 1.8 "Pointer Map or Ptrmap Pages"). The map states
-/// for each page what kind of page it is and which page leads to it. It is stored apart from the b-trees, so its
-/// evidence is independent of them.
+/// The pointer map of a file with auto-vacuum (file format, section 1.8 "Pointer Map or Ptrmap Pages"). It states for
+/// each page its kind and the page that leads to it. It is stored apart from the b-trees, so it is independent
+/// evidence.
 struct PointerMap {
-  /// The entry of the pointer map for a page.
   struct Entry: BitwiseCopyable {
     enum Kind: UInt8 {
       case root = 1
@@ -31,16 +30,14 @@ struct PointerMap {
     isPresent = layout.hasPointerMap && entriesPerPage > 0
   }
 
-  /// The number of the pointer-map page that contains the entry for `page`.
   func mapPage(of page: UInt32) -> UInt32 {
     PointerMapCheck.mapPage(of: page, usableSize: usableSize, pageSize: pageSize)
   }
 
-  /// Whether a page is a pointer-map page. This is determined by the page number alone.
+  /// Whether a page is a pointer-map page, which its number alone decides.
   func isMap(_ page: UInt32) -> Bool { isPresent && page >= 2 && mapPage(of: page) == page }
 
-  /// The pointer map's entry for a page; nil when the file has no map, when the page has no entry, or when the entry is
-  /// not valid.
+  /// The entry of a page; nil when the file has no map, or when the page has no valid entry.
   func entry(of page: UInt32, _ reader: inout PageReader) throws(SQLiteFileError) -> Entry? {
     guard isPresent, page > 2, !isMap(page) else { return nil }
     let map = mapPage(of: page)
@@ -63,8 +60,8 @@ struct PointerMap {
 
   /// Visits every valid entry, one map page after the other.
   ///
-  /// `endPage` is called after the last entry of each map page. `map` is the number of the map page, and `last` the
-  /// number of the last page that it describes.
+  /// `endPage`: called after the last entry of each map page, with its number and that of the last page that it
+  /// describes.
   func forEachEntry(
     _ reader: inout PageReader, _ visit: (_ page: UInt32, _ entry: Entry) -> Void,
     endPage: (_ map: UInt32, _ last: UInt32) -> Void = { _, _ in }
@@ -86,9 +83,8 @@ struct PointerMap {
     }
   }
 
-  /// All pages that the map lists as overflow pages, sorted by the page that leads to them. The list is used to repair
-  /// broken overflow chains. It takes eight bytes for each overflow page, so the caller makes it only when the first
-  /// broken chain is found.
+  /// All overflow pages in the map, sorted by the page that leads to them, for the repair of broken overflow chains.
+  /// They take eight bytes each, so this is called only when the first broken chain is found.
   func successors(_ reader: inout PageReader) throws(SQLiteFileError) -> ContiguousArray<
     (parent: UInt32, page: UInt32)
   > {

@@ -1,19 +1,18 @@
 import SQLiteFile
 
-/// The row ids of the leaves of one table, as a range for each leaf. In a sound table the ranges do not overlap.
+/// A range of row ids for each leaf of one table. In a sound table the ranges do not overlap.
 struct RowIDRanges {
   private(set) var ranges: [ClosedRange<Int64>] = []
 
-  /// Adds ranges to the list. They may be in any order.
+  /// Adds ranges in any order.
   mutating func add(_ others: [ClosedRange<Int64>]) {
-    // Nearly always there is only one range to add, and it belongs at the end of the list.
+    // Nearly always one range, which belongs at the end of the list.
     let isInOrder =
       others.count == 1 && ranges.last.map { $0.lowerBound <= others[0].lowerBound } ?? true
     ranges += others
     if !isInOrder { ranges.sort { $0.lowerBound < $1.lowerBound } }
   }
 
-  /// The index of the first range whose lower bound is not below the lower bound of `range`.
   private func place(of range: ClosedRange<Int64>) -> Int {
     ranges.firstPlace { $0.lowerBound >= range.lowerBound }
   }
@@ -25,7 +24,7 @@ struct RowIDRanges {
     return next == ranges.count || ranges[next].lowerBound > range.upperBound
   }
 
-  /// Whether `range` begins directly after a range in the list, or ends directly before a range in the list.
+  /// Whether `range` directly adjoins a range in the list.
   func touch(_ range: ClosedRange<Int64>) -> Bool {
     let next = place(of: range)
     if next > 0, ranges[next - 1].upperBound < .max,
@@ -39,8 +38,8 @@ struct RowIDRanges {
 }
 
 extension Array {
-  /// The index of the first element that meets a condition, found by binary search; `count` when no element meets the
-  /// condition. All elements that meet the condition must come after all elements that do not.
+  /// The first element that meets the condition, found by binary search; `count` when none does. All elements that meet
+  /// the condition must come after all that do not.
   func firstPlace(where holds: (Element) -> Bool) -> Int {
     var low = 0
     var high = count
@@ -53,7 +52,7 @@ extension Array {
 }
 
 extension Array where Element: Comparable {
-  /// Whether an element is in the array. The array must be in ascending order.
+  /// Whether an array in ascending order contains the element.
   func hasSorted(_ element: Element) -> Bool {
     let place = firstPlace { $0 >= element }
     return place < count && self[place] == element

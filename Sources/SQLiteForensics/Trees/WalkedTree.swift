@@ -1,20 +1,19 @@
 import SQLiteFile
 
-/// The result of a walk down a b-tree from its root page: the depth of the leaves, and the holes, which are the ranges
-/// of row ids that the walk did not reach. The walk enters only pages that agree with their parent page.
+/// The depth of a b-tree's leaves, and its holes: the row ids that a walk down from the root page did not reach. The
+/// walk enters only pages that agree with their parent page.
 ///
-/// The schema names the root page. A page is live if sound pages lead to it from the root page, even if other evidence
-/// contradicts this. If pages on the way are missing or ruined, the b-tree has holes. Then a leaf that the walk did not
-/// reach can belong to the b-tree only if the leaf's row ids are in a hole. Whether the leaf does belong is decided by
-/// the pointer map, then by the freelist, then by the rows of the leaf. A b-tree without holes has all its leaves, so
-/// any other page that looks like one of its leaves is stale.
+/// The schema names the root page. A page is live if sound pages lead to it from there, whatever other evidence says.
+/// Missing or ruined pages leave holes. Then a leaf that the walk did not reach can belong to the b-tree only if its
+/// row ids are in a hole. Whether it does is decided by the pointer map, then by the freelist, then by its rows. A
+/// b-tree without holes has all its leaves, so any other page that looks like one of them is stale.
 struct WalkedTree {
-  /// A missing, ruined or misplaced page of the b-tree, and the row ids that should be on the page or below it.
+  /// A missing, ruined or misplaced page, and the row ids that should be on it or below it.
   private struct Hole {
     let rowIDs: ClosedRange<Int64>
-    /// The depth of the page; the root page has depth 0.
+    /// The depth of the page, where the root page has depth 0.
     let depth: Int
-    /// Whether another page is in the position of the right page. If so, the right page may be anywhere in the file.
+    /// Whether another page is in its position, so that the right page may be anywhere in the file.
     let isMisplaced: Bool
   }
 
@@ -24,12 +23,11 @@ struct WalkedTree {
   var leafDepth: Int?
   /// The row ids of all holes, as ascending ranges that do not overlap.
   private(set) var lost: [ClosedRange<Int64>] = []
-  /// The row ids of the holes whose leaves may be elsewhere in the file. This may be so if a lost interior page led to
-  /// the leaves, or if another page is in their position. The hole of a ruined leaf is not included, because its rows
-  /// were only on that page.
+  /// The holes whose leaves may be elsewhere in the file, because a lost interior page led to them or another page is
+  /// in their position. The rows of a ruined leaf were only on that page, so its hole is not included.
   private(set) var open: [ClosedRange<Int64>] = []
 
-  /// The maximum number of holes that are stored. If there are more, all row ids count as one hole.
+  /// The maximum number of holes. If there are more, all row ids count as one hole.
   private static let maxHoles = 1 << 16
 
   var isWhole: Bool { lost.isEmpty }
@@ -39,14 +37,13 @@ struct WalkedTree {
     if !isFull { holes.append(Hole(rowIDs: rowIDs, depth: depth, isMisplaced: isMisplaced)) }
   }
 
-  /// Records, after the walk, that the leaf with these row ids does not belong to the b-tree. The row ids become a
-  /// hole.
+  /// Makes a hole, after the walk, of a leaf that does not belong to the b-tree.
   mutating func lose(_ rowIDs: ClosedRange<Int64>) {
     lost = Self.joined(lost + [rowIDs])
     open = Self.joined(open + [rowIDs])
   }
 
-  /// Ends the walk and computes ``lost`` and ``open``, in which overlapping holes are joined.
+  /// Ends the walk, and computes ``lost`` and ``open``.
   mutating func close() {
     if isFull { holes = [Hole(rowIDs: .min ... .max, depth: 0, isMisplaced: true)] }
     lost = Self.joined(holes.map(\.rowIDs))
@@ -67,7 +64,7 @@ struct WalkedTree {
     return joined
   }
 
-  /// Whether the row ids of a leaf are in a hole of the b-tree, so that the leaf may have belonged to the b-tree.
+  /// Whether a leaf's row ids are in a hole, so that it may have belonged to the b-tree.
   ///
   /// `isInUse`: whether the page is known to be in use. If so, all holes count; otherwise only those in ``open``.
   func hasRoom(for rowIDs: ClosedRange<Int64>, isInUse: Bool) -> Bool {
@@ -76,15 +73,15 @@ struct WalkedTree {
     return place < holes.count && holes[place].lowerBound <= rowIDs.lowerBound
   }
 
-  /// Whether the row ids of a leaf begin where a hole of the b-tree begins, and end where this hole ends.
+  /// Whether a leaf's row ids begin and end where a hole does.
   ///
-  /// `step`: the maximum distance between neighbouring row ids of the leaf. `isEmptied`: whether rows may have been
-  /// deleted from the leaf. If so, it is enough that one of the two ends matches.
+  /// `step`: the maximum distance between neighbouring row ids of the leaf.
+  /// `isEmptied`: whether rows may have been deleted from the leaf. If so, one matching end is enough.
   func isFilled(by rowIDs: ClosedRange<Int64>, step: UInt64, isEmptied: Bool) -> Bool {
     let place = lost.firstPlace { $0.upperBound >= rowIDs.upperBound }
     guard place < lost.count, lost[place].lowerBound <= rowIDs.lowerBound else { return false }
     let (least, most) = (lost[place].lowerBound, lost[place].upperBound)
-    // The hole begins after a key, and the key is a row id. So the next row id is at most one step away from the key.
+    // The hole begins after a key, which is a row id, so the next row id is at most one step away.
     let begins = least == .min || UInt64(bitPattern: rowIDs.lowerBound &- least) < step
     let ends = most == rowIDs.upperBound || most == .max
     return isEmptied ? begins || ends : begins && ends
@@ -92,23 +89,21 @@ struct WalkedTree {
 }
 
 extension DamagedDatabase {
-  /// A page that the walk will visit.
   private struct Step {
     let page: UInt32
     let parent: UInt32
     let depth: Int
-    /// The row ids that the keys of the page's ancestors allow on the page.
+    /// The row ids that the keys of the page's ancestors allow.
     let rowIDs: ClosedRange<Int64>
-    /// Whether the page may also contain row ids that are not in `rowIDs`.
+    /// Whether the page may also contain other row ids than `rowIDs`.
     var isNarrowed = false
   }
 
-  /// The maximum depth of a walk. (SQLite's BTCURSOR_MAX_DEPTH is 20.)
+  /// SQLite's BTCURSOR_MAX_DEPTH is 20.
   private static let maxWalkDepth = 24
-  /// When an interior page has lost its header, the maximum number of leaves that are read to confirm the page's keys.
+  /// The maximum number of leaves that are read to confirm the keys of an interior page that has lost its header.
   private static let maxLeavesRead = 16
 
-  /// Walks the b-tree of the schema table.
   func walkSchemaTree() throws(SQLiteFileError) -> WalkedTree {
     var contradictions: [UInt32] = []
     let tree = try walk(from: 1, false, [], &contradictions)
@@ -121,8 +116,8 @@ extension DamagedDatabase {
     var named: Set<UInt32> = []
     for entry in schemaEntries where entry.rootPage > 1 { named.insert(entry.rootPage) }
     var contradictions: [UInt32] = []
-    // A root page that is a child of another page is probably not a root. It is walked only if the walk of the other
-    // b-tree has not reached it.
+    // A root page that is a child of another page is probably no root. It is walked only if the other walk has not
+    // reached it.
     var later: [SchemaEntry] = []
     for entry in schemaEntries where entry.rootPage > 1 && walks[entry.rootPage] == nil {
       if entry.type == "table", try isChild(entry.rootPage) {
@@ -150,8 +145,7 @@ extension DamagedDatabase {
     census.rejected.forEach(reportMisplaced)
   }
 
-  /// For each orphan interior page of a table, compares the pages below it with its keys, and rejects the pages that
-  /// are wrong.
+  /// Compares the pages below each orphan interior page of a table with its keys, and rejects those that are wrong.
   private func walkOrphanedTrees() throws(SQLiteFileError) {
     var met = PageSet(pageCount: pageCount)
     var page: UInt32 = 2
@@ -176,7 +170,6 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a page is an interior page of a table and no walk has reached the page.
   private func isLostInterior(_ page: UInt32) -> Bool {
     page > 1 && census.kind(page) == .tableInterior && !census.reached.contains(page)
       && !census.free.contains(page) && !census.rejected.contains(page)
@@ -213,9 +206,9 @@ extension DamagedDatabase {
     return try walk(from: entry.rootPage, isIndex, named, &contradictions)
   }
 
-  /// The kind of a page that a b-tree leads to. For a page of an index, it is the kind in the page's header, even if
-  /// few cells are valid. A page of a table with invalid cells may be judged again when rows are read, because one
-  /// flipped bit turns a leaf into an interior page.
+  /// The kind of a page that a b-tree leads to. For an index, it is the kind in the page's header, even if few cells
+  /// are valid. For a table, one flipped bit turns a leaf into an interior page, so a page with invalid cells may be
+  /// judged again when rows are read.
   private func kind(of page: UInt32, _ isIndex: Bool) throws(SQLiteFileError) -> PageCensus.Kind {
     let kind = census.kind(page)
     guard kind == .pointerMap || kind == .other, mayJudge(page) else { return kind }
@@ -234,8 +227,7 @@ extension DamagedDatabase {
     return census.kind(page)
   }
 
-  /// Whether a page that has lost its header was an interior page of a table: most of its cells lead to table leaves,
-  /// and its keys agree with the row ids of these leaves.
+  /// Whether most cells of a page without header lead to table leaves, and its keys agree with their row ids.
   private func isTornInterior(_ page: RawSpan) throws(SQLiteFileError) -> Bool {
     guard
       let torn = InteriorPage(
@@ -252,9 +244,7 @@ extension DamagedDatabase {
     return agreeing > 0 && leaves.count * 2 > torn.cells.count
   }
 
-  /// Walks the b-tree with the root page `root`.
-  ///
-  /// `isIndex`: whether the b-tree consists of index pages, as the b-trees of indexes and of WITHOUT ROWID tables do.
+  /// `isIndex`: whether the b-tree consists of index pages, as those of indexes and WITHOUT ROWID tables do.
   /// `named`: the root pages of all b-trees.
   /// `contradictions`: receives the pages of the b-tree that are free according to the freelist or the pointer map.
   private func walk(
@@ -292,7 +282,7 @@ extension DamagedDatabase {
           if found.children.isEmpty { census.reject(step.page) }
           if isDoubtful || found.children.isEmpty { continue }
         }
-        // If more than a third of the children are wrong, the interior page itself may be the page that is wrong.
+        // If more than a third of the children are wrong, the interior page itself may be wrong.
         let isDoubted = found.children.count { $0.place == .wrong } * 3 > found.children.count
         for child in found.children {
           if child.place == .wrong {
@@ -316,9 +306,8 @@ extension DamagedDatabase {
     return tree
   }
 
-  /// Whether all row ids of a leaf, except perhaps the first and the last, are in `rowIDs`, the range that the keys of
-  /// the leaf's ancestors allow. If the cell pointers of the leaf are damaged, more than three quarters of its row ids
-  /// must be in the range.
+  /// Whether all row ids of a leaf, except perhaps the first and the last, are in the range that the keys of its
+  /// ancestors allow. With damaged cell pointers, more than three quarters must be.
   private func hasRows(_ page: UInt32, in rowIDs: ClosedRange<Int64>) throws(SQLiteFileError)
     -> Bool
   {

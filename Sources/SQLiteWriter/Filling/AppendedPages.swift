@@ -56,8 +56,7 @@ struct AppendedPages: ~Copyable {
     return number
   }
 
-  /// Appends a page and returns its number. Page numbers that are reserved for the pointer map or the lock byte are
-  /// skipped.
+  /// Appends a page and returns its number. Skips numbers that are reserved for the pointer map or the lock byte.
   ///
   /// `write`: appends the bytes of the page to the buffer.
   mutating func append(_ write: (inout ContiguousArray<UInt8>) -> Void)
@@ -83,7 +82,7 @@ struct AppendedPages: ~Copyable {
     try put(bytes, at: Int64(page - 1) * Int64(pageSize))
   }
 
-  /// Writes the entry of a page in the pointer map. Does nothing when the file has no pointer map.
+  /// Writes the pointer-map entry of a page, if the file has a pointer map.
   mutating func note(_ page: UInt32, as role: Role, of parent: UInt32) throws(SQLiteWriterError) {
     guard hasPointerMap else { return }
     let map = mapPage(for: page)

@@ -38,7 +38,6 @@ struct FilledLeaf {
   private var start: Int
   private var first: Int64 = 0
   private var last: Int64 = 0
-  /// Whether the row ids were added in ascending order so far.
   private var isOrdered = true
   /// The numbers of the first overflow pages of the leaf's cells.
   private(set) var heads: [UInt32] = []
@@ -52,7 +51,6 @@ struct FilledLeaf {
 
   var isEmpty: Bool { count == 0 }
 
-  /// The lowest and the highest row id on the leaf.
   var ids: ClosedRange<Int64> { first...max(first, last) }
 
   /// Whether a cell fits on the leaf, and no other leaf can contain a row id between the cell's row id and the row ids
@@ -114,14 +112,12 @@ struct FilledLeaf {
     return zip(cells, cells.dropFirst()).allSatisfy { $0.id < $1.id }
   }
 
-  /// The row id of the cell that starts at a page offset.
   private func rowID(at start: Int) -> Int64 {
     var place = start
     _ = page.varint(at: &place)
     return Int64(bitPattern: page.varint(at: &place))
   }
 
-  /// Appends the finished page to `out`.
   func write(to out: inout ContiguousArray<UInt8>) {
     let base = out.count
     out.append(contentsOf: page)

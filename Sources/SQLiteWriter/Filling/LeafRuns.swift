@@ -39,12 +39,9 @@ struct LeafRuns {
 
   var isEmpty: Bool { runs.isEmpty }
 
-  /// The approximate amount of memory that the list takes, in bytes.
   var sizeBytes: Int { steps.count + runs.count * MemoryLayout<Run>.stride }
 
   /// Adds a leaf. Its page number must be higher than the page numbers of all leaves added before.
-  ///
-  /// `ids`: the range from the leaf's lowest to its highest row id.
   mutating func add(_ page: UInt32, _ ids: ClosedRange<Int64>) {
     if let last = runs.indices.last, ids.lowerBound > before.last {
       runs[last].count += 1

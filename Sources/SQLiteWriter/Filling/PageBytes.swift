@@ -58,7 +58,6 @@ extension ContiguousArray<UInt8> {
     }
   }
 
-  /// Overwrites the bytes from index `place` on with the bytes in `range` of another array.
   @inline(__always)
   mutating func copy(
     _ other: borrowing ContiguousArray<UInt8>, _ range: Range<Int>, to place: Int

@@ -4,12 +4,10 @@
 /// added. The rows of a table should be added in stretches whose ranges of row ids do not overlap, like the leaves of
 /// another file. The stretches may come in any order. Constraints are not checked.
 package struct TableFiller: ~Copyable {
-  /// A table that is being filled.
   private struct Table {
     let root: UInt32
     /// The leaf to which rows are currently added.
     var leaf: FilledLeaf
-    /// The leaves that have been written.
     var leaves = LeafRuns()
   }
 
@@ -32,12 +30,9 @@ package struct TableFiller: ~Copyable {
     pageSize = writer.options.pageSize
   }
 
-  /// Begins to fill a table. The table must be empty and have row ids.
-  ///
-  /// - Parameter name: the name of the table.
-  /// - Returns: the number of the table, for ``add(to:_:isNext:_:of:)``; nil when the schema contains no table of this
-  ///   name with a root page, or when too many tables are being filled.
-  /// - Throws: what SQLite reports.
+  /// Begins to fill a table. The table must be empty and have row ids. Returns the number of the table, for
+  /// ``add(to:_:isNext:_:of:)``. Returns nil when the schema contains no table of this name with a root page, or when
+  /// too many tables are being filled.
   package mutating func begin(_ name: String) throws(SQLiteWriterError) -> Int? {
     guard tables.count < max(16, Self.maxLeafBytes / pageSize),
       case .integer(let root)? = try writer.rows(
@@ -109,12 +104,8 @@ package struct TableFiller: ~Copyable {
   /// The number of bytes before an index record that must be left free for the varint of the record's length.
   package static let recordStart = 9
 
-  /// Creates an empty sorter for the entries of an index.
-  ///
-  /// - Parameter maxBytes: the approximate amount of memory that the sorter may take, in bytes. If the entries need
-  ///   more, the others go to a temporary file.
-  /// - Throws: `cannotCreate` when the temporary file cannot be created.
-  /// - Returns: the sorter.
+  /// Creates an empty sorter for the entries of an index. If the entries need more than about `maxBytes` bytes of
+  /// memory, the others go to a temporary file. Throws `cannotCreate` when this file cannot be created.
   package mutating func sorter(maxBytes: Int) throws(SQLiteWriterError) -> KeySorter {
     if waiting == nil { waiting = try WaitingKeys(beside: writer.path) }
     guard let waiting else { throw writer.closedError }
@@ -262,10 +253,8 @@ extension SQLiteWriter {
   }
 
   /// Runs `body`, which may open and close the file. Closing the file would release SQLite's locks, so SQLite releases
-  /// them before `body` runs, and takes them again afterwards.
-  ///
-  /// - Returns: what `body` returns.
-  /// - Throws: `transactionOpen`, what `body` throws, or what SQLite reports.
+  /// them before `body` runs, and takes them again afterwards. Throws `transactionOpen`, what `body` throws, or what
+  /// SQLite reports.
   package func withoutLock<R>(_ body: () throws -> R) throws -> R {
     try releaseLock()
     let result = try body()

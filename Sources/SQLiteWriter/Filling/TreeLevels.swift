@@ -38,13 +38,12 @@ struct TreeLevels {
 
   private var levels: [Level]
   private let pageSize: Int
-  /// The kind of the pages on all levels above the lowest one.
   private let interior: TreePage.Kind
 
   /// A closure that writes a page and returns the page's number.
   typealias Write = (borrowing TreePage) throws(SQLiteWriterError) -> UInt32
 
-  /// Creates a b-tree without cells. `lowest`: the kind of the pages to which cells are added.
+  /// `lowest`: the kind of the pages to which cells are added.
   init(pageSize: Int, lowest: TreePage.Kind) {
     self.pageSize = pageSize
     interior = lowest == .indexLeaf ? .indexInterior : lowest
@@ -130,7 +129,6 @@ struct TreePage {
   private var children: [UInt32] = []
   /// The page number of the right-most child, which comes after the last cell; 0 on a leaf.
   var last: UInt32 = 0
-  /// The length of the last cell's content in bytes.
   private var lastContent = 0
 
   private var isLeaf: Bool { kind == .indexLeaf }
@@ -143,7 +141,7 @@ struct TreePage {
     start = pageSize
   }
 
-  /// Whether a cell fits on the page. `content`: the length of the cell in bytes, without its child pointer.
+  /// `content`: the length of the cell in bytes, without its child pointer.
   @inline(__always)
   func fits(_ content: Int) -> Bool { header + 2 * (count + 1) + childBytes + content <= start }
 
@@ -181,7 +179,6 @@ struct TreePage {
     last = 0
   }
 
-  /// Appends the finished page to `out`, with its header.
   func write(to out: inout ContiguousArray<UInt8>) {
     let base = out.count
     out.append(contentsOf: page)
@@ -189,6 +186,5 @@ struct TreePage {
     if !isLeaf { out.set(last, at: base + 8) }
   }
 
-  /// The numbers of all pages that this page leads to, with the right-most child last; empty for a leaf.
   var allChildren: [UInt32] { isLeaf ? [] : children + [last] }
 }

@@ -9,7 +9,6 @@ import CSQLite
   private var definesOnly = false
   /// Whether SQL may make the schema table writable.
   private var opensSchema = false
-  /// Whether databases may be attached and detached.
   private var attaches = false
   /// The table name in the last CREATE VIRTUAL TABLE statement that was compiled since ``forgetVirtualTable()`` was
   /// called; nil if no such statement was compiled.
@@ -49,7 +48,6 @@ import CSQLite
     return try body()
   }
 
-  /// Sets ``virtualTable`` to nil. Called before a statement is compiled.
   func forgetVirtualTable() { virtualTable = nil }
 
   /// Runs `body`. Within `body`, the program's own SQL may make the schema table writable.

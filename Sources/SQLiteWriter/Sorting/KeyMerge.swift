@@ -1,7 +1,6 @@
 /// Merges several pieces into one sorted sequence. Each piece is a sorted sequence of strings. All pieces except the
 /// last are in the temporary file.
 struct KeyMerge {
-  /// A piece that is being merged, and the part of the piece that is in memory.
   private struct Cursor {
     /// The range of the file that contains the rest of the piece, which has not been read.
     var rest: Range<Int64>
@@ -39,7 +38,6 @@ struct KeyMerge {
     let room = KeyPiece.lengthBytes + max(longest, KeyEntry.inlineBytes)
     let least = max(Self.minPartBytes, room)
     let most = Self.memoryBytes / least
-    // Each turn of this loop merges groups of pieces into longer pieces, until the pieces fit into the memory.
     var pieces = pieces
     while pieces.count >= most {
       var fewer: [Range<Int64>] = []

@@ -15,7 +15,6 @@ struct KeyPiece {
   /// The number of bytes of the length that is stored before a string in the file.
   static let lengthBytes = 2
 
-  /// The approximate amount of memory that the piece takes, in bytes.
   var byteCount: Int { restCount + entries.count * MemoryLayout<KeyEntry>.stride }
 
   /// Adds a string.

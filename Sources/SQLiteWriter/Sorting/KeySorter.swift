@@ -6,7 +6,6 @@ package struct KeySorter {
   private let waiting: WaitingKeys
   private let maxBytes: Int
 
-  /// The maximum length of a string in bytes.
   package static let maxKeyBytes = 32 << 10
   /// The number of bytes that must follow the string in the array that is passed to ``add(_:count:)``.
   package static let spareBytes = KeyEntry.inlineBytes
@@ -45,7 +44,6 @@ package struct KeySorter {
     }
   }
 
-  /// Sorts the strings in memory and writes them to the file as a new piece.
   private mutating func putAside() throws(SQLiteWriterError) {
     held.sort(waiting)
     pieces.append(try waiting.append { held.fill(&$0, 0..<$0.count) })

@@ -63,7 +63,6 @@ final class WaitingKeys {
     }
   }
 
-  /// Fills `range` of `bytes` from the file, beginning at `offset`.
   func read(_ offset: Int64, into bytes: inout ContiguousArray<UInt8>, _ range: Range<Int>)
     throws(SQLiteWriterError)
   {

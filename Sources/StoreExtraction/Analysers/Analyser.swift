@@ -139,30 +139,25 @@ package struct Analyser: Sendable, Equatable, Decodable {
     }
   }
 
-  /// Whether all conditions hold for a store with these facts.
   package func holds(_ facts: AnalyserFacts) -> Bool { when.allSatisfy { $0.holds(facts) } }
 }
 
 /// What one analyser says about a store for which its conditions hold.
 package struct Analysis: Sendable, Codable, Equatable {
-  /// The identifier of the analyser.
   package let id: String
-  /// What the tested facts mean, in a few words.
   package let verdict: String
-  /// What happened to the store and what to do about it, in one or two sentences.
   package let sentence: String
-  /// The address of a page with more information; nil without such a page.
   package let link: String?
 }
 
 extension Analysis {
   // Identifiers of shipped analysers. Each of these analysers tells the user how to get a complete store.
 
-  /// The identifier of the shipped analyser for a file that ends too early.
+  /// A file that ends too early.
   package static let cutShort = "file.cutShort"
-  /// The identifier of the shipped analyser for a store that was probably copied without its write-ahead log.
+  /// A store that was probably copied without its write-ahead log.
   package static let logMissing = "sqlite.logMissing"
-  /// The identifier of the shipped analyser for a store that has lost its table Z_METADATA or Z_PRIMARYKEY.
+  /// A store that has lost its table Z_METADATA or Z_PRIMARYKEY.
   package static let metadataLost = "coredata.metadataLost"
 }
 
@@ -175,12 +170,11 @@ package struct Analysers: Sendable {
   /// The maximum number of entries in a folder of analysers, and the maximum size of one analyser in bytes.
   static let limits = (files: 1000, bytes: Int64(1 << 20))
 
-  /// The analysers that ship with Lifeboat.
   package static let shipped = Analysers(all: ShippedAnalysers.decoded)
 
   private init(all: [Analyser]) { self.all = all }
 
-  /// Returns an analysis from each analyser whose conditions hold for `facts`. The shipped analysers come first.
+  /// Returns an analysis from each analyser whose conditions hold. The shipped analysers come first.
   package func analyses(_ facts: AnalyserFacts) -> [Analysis] {
     all.filter { $0.holds(facts) }.map {
       Analysis(id: $0.id, verdict: $0.verdict, sentence: $0.sentence, link: $0.link)

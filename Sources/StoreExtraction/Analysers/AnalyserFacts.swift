@@ -9,7 +9,6 @@ import StoreFiles
 /// `file.sqliteVersion` or `writeAheadLog.staleFrameCount`. In a name with the prefix `incident.`, the rest is a key
 /// path in the JSON record of an incident.
 package struct AnalyserFacts: Sendable {
-  /// The value of one fact: a truth value, a number, a text or a list.
   package enum Value: Sendable, Hashable, Decodable {
     case flag(Bool)
     case number(Double)
@@ -27,7 +26,6 @@ package struct AnalyserFacts: Sendable {
       }
     }
 
-    /// Converts a JSON value that is a truth value, a number or a text. Returns nil for an array, an object and null.
     init?(_ value: JSONValue) {
       switch value {
       case .boolean(let flag): self = .flag(flag)

@@ -18,7 +18,6 @@ package struct BrowsedRow: Sendable, Hashable {
     self.sizes = sizes
   }
 
-  /// The row as a `StoredRow`, without its page and without the sizes of cut values.
   package var stored: StoredRow { StoredRow(rowID: rowID, values: values) }
 
   /// Cuts a text or blob to at most `limit` bytes. Returns the value and its full size in bytes; the size is nil if the
@@ -47,16 +46,13 @@ package struct BrowsedRow: Sendable, Hashable {
 /// A WITHOUT ROWID table is a single part, of which only the first ``maxKept`` rows are read. These rows are kept in
 /// memory.
 package final class LeafRows {
-  /// The table whose rows are read.
   package let table: Table
   /// The number of parts: the number of leaves, or 1 for a WITHOUT ROWID table. Part numbers follow the key order of
   /// the leaves.
   package var count: Int { leaves?.count ?? 1 }
   /// Whether the table is a WITHOUT ROWID table with more than ``maxKept`` rows, so that some rows are missing here.
   package private(set) var isCutOff = false
-  /// Whether the table has row ids, so that a row can be found by its row id.
   package var hasRowIDs: Bool { leaves != nil }
-  /// The findings made while the table was read.
   package private(set) var findings = FindingList()
 
   private let database: SQLiteDatabase
@@ -112,14 +108,11 @@ package final class LeafRows {
     return BrowsedRow(rowID: row.rowID, page: nil, values: values, sizes: sizes)
   }
 
-  /// Calls `receive` with each row of a part, until `receive` returns false.
+  /// Calls `receive` with each row of a part, from 0 to ``count`` - 1, until `receive` returns false. Throws when the
+  /// device fails.
   ///
-  /// - Parameters:
-  ///   - part: the part, from 0 to ``count`` - 1.
-  ///   - longest: the maximum number of bytes of a text or blob; longer values are cut. If 0, every text and blob is
-  ///     replaced: by NULL in a table with row ids, by an empty value in a WITHOUT ROWID table.
-  ///   - receive: takes a row and returns whether it wants the next one.
-  /// - Throws: `SQLiteFileError` when the device fails.
+  /// `longest`: the maximum number of bytes of a text or blob; longer values are cut. If 0, every text and blob is
+  /// replaced: by NULL in a table with row ids, by an empty value in a WITHOUT ROWID table.
   package func read(
     _ part: Int, longest: Int, _ receive: (BrowsedRow) -> Bool
   ) throws(SQLiteFileError) {
@@ -168,7 +161,6 @@ package final class LeafRows {
   }
 }
 
-/// Receives rows, cuts their long values, and passes the rows to a closure.
 private final class CutRows: RecordReceiver {
   private var sink: CutRowSink
 

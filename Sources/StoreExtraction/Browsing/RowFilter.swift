@@ -8,9 +8,7 @@ package struct RowFilter: Sendable {
   /// examined.
   package let mayBeNumber: Bool
 
-  /// Creates a filter. A filter for an empty text selects no row.
-  ///
-  /// - Parameter text: the text that must occur.
+  /// A filter for an empty text selects no row.
   package init(_ text: String) {
     self.text = text
     needle = TextNeedle(text.unicodeScalars, in: .utf8, isCaseSensitive: false)
@@ -18,7 +16,6 @@ package struct RowFilter: Sendable {
     mayBeNumber = text.utf8.allSatisfy { marks.contains($0) }
   }
 
-  /// Whether the filter's text occurs in `text`.
   package func fits(_ text: String) -> Bool { fits(Array(text.utf8)) }
 
   private func fits(_ bytes: [UInt8]) -> Bool {

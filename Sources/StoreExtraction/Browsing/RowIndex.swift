@@ -4,9 +4,8 @@ package import SQLiteFile
 /// index is built part by part, so that a caller can show the first rows at once and stop at any time. Memory holds one
 /// number for each part, and the rows of a few parts that were shown last.
 package final class RowIndex {
-  /// Reads the table's rows.
   package let rows: LeafRows
-  /// Whether all parts of the table were read. If so, ``count`` is final.
+  /// If true, ``count`` is final.
   package var isComplete: Bool { ends.count == rows.count }
   /// The number of rows found so far that meet the condition.
   package var count: Int { ends.last ?? 0 }
@@ -26,12 +25,8 @@ package final class RowIndex {
   package static let shownBytes = 2048
   private static let cachedParts = 4
 
-  /// Creates an index that has read nothing yet.
-  ///
-  /// - Parameters:
-  ///   - rows: the table's rows.
-  ///   - longest: the maximum number of bytes of a value that is passed to the condition.
-  ///   - fits: the condition. The closure must give the same answer for the same row each time.
+  /// `longest`: the maximum number of bytes of a value that is passed to the condition.
+  /// `fits`: the condition. The closure must give the same answer for the same row each time.
   package init(
     _ rows: LeafRows, longest: Int = 0, where fits: @escaping (BrowsedRow) -> Bool = { _ in true }
   ) {
@@ -40,10 +35,7 @@ package final class RowIndex {
     self.fits = fits
   }
 
-  /// Reads the next parts of the table.
-  ///
-  /// - Parameter parts: the maximum number of parts to read.
-  /// - Throws: `SQLiteFileError` when the device fails.
+  /// Reads at most `parts` further parts of the table. Throws when the device fails.
   package func advance(_ parts: Int) throws(SQLiteFileError) {
     var left = parts
     while left > 0, !isComplete {
@@ -57,14 +49,9 @@ package final class RowIndex {
     }
   }
 
-  /// Calls `receive` with each row of the index, starting with number `place`, until `receive` returns false. Only the
-  /// parts that ``advance(_:)`` has read are searched.
-  ///
-  /// - Parameters:
-  ///   - place: the number of the first row to pass on.
-  ///   - longest: the maximum number of bytes of a text or blob; longer values are cut.
-  ///   - receive: takes a row's number and the row, and returns whether it wants the next one.
-  /// - Throws: `SQLiteFileError` when the device fails.
+  /// Calls `receive` with the number of each row and the row, starting with number `place`, until `receive` returns
+  /// false. Only the parts that ``advance(_:)`` has read are searched. Texts and blobs are cut to `longest` bytes.
+  /// Throws when the device fails.
   package func forEachRow(
     from place: Int, longest: Int = RowIndex.shownBytes, _ receive: (Int, BrowsedRow) -> Bool
   ) throws(SQLiteFileError) {
@@ -104,7 +91,6 @@ package final class RowIndex {
     return found
   }
 
-  /// Returns the part that holds the row with the number `place` in the index.
   private func part(of place: Int) -> Int {
     var low = 0
     var high = ends.count

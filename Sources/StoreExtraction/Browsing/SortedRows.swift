@@ -12,7 +12,6 @@ package struct SortedRows: Sendable {
     /// The maximum number of bytes of a text that are compared.
     package static let maxBytes = 64
 
-    /// Makes a key from a text: the lower-case form of the text, cut to ``maxBytes`` bytes.
     package static func text(_ string: String) -> Key {
       .text(Array(string.lowercased().utf8.prefix(maxBytes)))
     }
@@ -37,7 +36,6 @@ package struct SortedRows: Sendable {
     }
   }
 
-  /// The maximum number of rows that are sorted.
   package static let limit = 200_000
 
   private struct Entry: Sendable {
@@ -48,7 +46,6 @@ package struct SortedRows: Sendable {
   }
 
   private var entries: [Entry] = []
-  /// The number of rows that were added.
   package var count: Int { entries.count }
   /// Whether ``limit`` rows were added, so that no further row may be added.
   package var isFull: Bool { entries.count >= Self.limit }

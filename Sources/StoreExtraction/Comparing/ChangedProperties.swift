@@ -15,7 +15,6 @@ extension StoreComparison {
 
   /// The old or the new value of a ``ChangedProperty``.
   package enum Value: Sendable {
-    /// The complete value.
     case value(PropertyValue)
     /// A long value whose content is not kept, only its size in bytes. The size of a text is that of its UTF-8 form.
     case long(sizeBytes: Int, isText: Bool)

@@ -2,15 +2,10 @@ import SQLiteFile
 
 /// What a commit in the write-ahead log did to the rows of one table.
 package struct CommittedChange: Sendable, Equatable {
-  /// The table's name.
   package let table: String
-  /// Whether the commit created the table, dropped it, or neither.
   package let tableChange: TableChange
-  /// The number of rows that the commit added.
   package private(set) var added = 0
-  /// The number of rows whose values the commit changed.
   package private(set) var changed = 0
-  /// The number of rows that the commit removed.
   package private(set) var removed = 0
   /// The row ids of added rows in key order, at most ``keyLimit``.
   package private(set) var addedKeys: [Int64] = []
@@ -26,11 +21,8 @@ package struct CommittedChange: Sendable, Equatable {
 
   /// What the commit did to the table itself.
   package enum TableChange: String, Sendable {
-    /// The table existed before the commit and still exists after it.
     case none
-    /// The commit created the table.
     case created
-    /// The commit dropped the table.
     case dropped
   }
 
@@ -65,7 +57,6 @@ struct CommitDifference {
   private(set) var changes: [CommittedChange] = []
   /// Names of WITHOUT ROWID tables that the commit may have changed. Their rows are not compared.
   private(set) var tablesNotCompared: [String] = []
-  /// The findings made while the newer state was read.
   private(set) var findings = FindingList()
   private var trees: Trees
 
@@ -80,18 +71,14 @@ struct CommitDifference {
 
     fileprivate var byTable: [SQLName: Tree] = [:]
 
-    /// Creates an empty collection: no b-tree is known yet.
     init() {}
   }
 
-  /// Compares the rows of the states before and after a commit.
+  /// Compares the rows of the states before and after a commit. Throws when the device fails.
   ///
-  /// - Parameters:
-  ///   - old: the state before the commit; nil if there was none.
-  ///   - new: the state after the commit.
-  ///   - pages: the pages that the commit wrote.
-  ///   - trees: on entry, the known b-trees of the older state; on return, the b-trees of the newer state.
-  /// - Throws: `SQLiteFileError` when the device fails.
+  /// `old`: nil if there was no state before.
+  /// `pages`: the pages that the commit wrote.
+  /// `trees`: on entry, the known b-trees of the older state; on return, the b-trees of the newer state.
   init(
     from old: SQLiteDatabase?, to new: SQLiteDatabase, pages: [UInt32], trees: inout Trees
   ) throws(SQLiteFileError) {
@@ -151,8 +138,7 @@ struct CommitDifference {
     if !change.isEmpty { changes.append(change) }
   }
 
-  /// Returns the leaf pages of a table in key order. Takes them from `trees` if the table is in `trees`; otherwise
-  /// reads the table's interior pages.
+  /// The leaf pages of a table in key order.
   private mutating func leaves(of table: Table, in database: SQLiteDatabase)
     throws(SQLiteFileError) -> [UInt32]
   {

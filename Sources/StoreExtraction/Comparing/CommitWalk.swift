@@ -4,13 +4,10 @@ import SQLiteForensics
 
 /// Goes through the commits of a log in order, and compares the state after each commit with the state before it.
 struct CommitWalk {
-  /// A commit, and the state of the database after the commit.
   struct Step {
-    /// The commit and what it did to rows.
     let commit: StoreTimeline.LogCommit
     /// The state after the commit; nil when it cannot be read.
     let state: SQLiteDatabase?
-    /// The findings made while the states were compared.
     let findings: FindingList
   }
 

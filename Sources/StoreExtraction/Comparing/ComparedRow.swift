@@ -2,9 +2,7 @@ package import SQLiteFile
 
 /// A value that is small enough to be kept while rows are compared.
 package enum ComparedValue: Sendable, Hashable {
-  /// A short value, which is kept whole.
   case stored(StoredValue)
-  /// A long text or blob, of which only the size and two checksums are kept.
   case long(LongValue)
 
   /// The size and two checksums of a long value.
@@ -50,15 +48,12 @@ package enum ComparedValue: Sendable, Hashable {
   }
 }
 
-/// A row whose values are in the form in which rows are compared.
 package struct ComparedRow: Sendable, Hashable {
   /// The row id; nil in a WITHOUT ROWID table.
   package let rowID: Int64?
-  /// A value for each column.
   package let values: [ComparedValue]
 }
 
-/// Collects rows for a comparison.
 final class ComparedRows: RecordReceiver {
   private var sink = ComparedRowSink()
   let wantsMore = true

@@ -31,7 +31,6 @@ extension StoreComparison {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let text = String(decoding: try encoder.encode(report), as: UTF8.self)
-    // The report's own members follow the rows.
     output.append(form == .object ? "\n]," : "{\"change\":\"summary\",")
     output.append(String(text.dropFirst()))
     output.append("\n")

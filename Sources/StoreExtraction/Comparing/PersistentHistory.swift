@@ -82,12 +82,10 @@ struct PersistentHistory {
     return number
   }
 
-  /// Returns the text with this number; nil when no text has the number.
   func text(_ number: Int32) -> String? {
     texts.indices.contains(Int(number)) ? texts[Int(number)] : nil
   }
 
-  /// Returns the transaction with this primary key; nil when no transaction has it.
   func transaction(_ key: Int64) -> Transaction? { positions[key].map { transactions[$0] } }
 
   /// Calls `receive` with each row of ACHANGE, until `receive` returns false. The rows come in key order, which is the

@@ -2,17 +2,12 @@ import SQLiteFile
 
 /// A row that differs between two states of a table: only one state has the row, or its values differ.
 package struct RowChange: Sendable {
-  /// What happened to the row between the old state and the new one.
   package enum Kind: String, Sendable {
-    /// Only the new state has the row.
     case added
-    /// Only the old state has the row.
     case removed
-    /// Both states have the row, with different values.
     case changed
   }
 
-  /// Whether the row was added, removed or changed.
   package let kind: Kind
   /// The row in the old state; nil when it was added.
   package let old: ComparedRow?
@@ -23,15 +18,11 @@ package struct RowChange: Sendable {
   package var rowID: Int64? { (new ?? old)?.rowID }
 
   /// Reads the old and the new rows of a table with row ids side by side in key order, and passes on each row that
-  /// differs.
+  /// differs, until `receive` returns false. Returns the number of rows that were read from each state. Throws when the
+  /// device fails.
   ///
-  /// - Parameters:
-  ///   - old: the rows of the old state; nil if it does not have the table.
-  ///   - new: the rows of the new state; nil if it does not have the table.
-  ///   - isEqual: whether two rows with equal keys are equal.
-  ///   - receive: receives each change and returns whether it wants the next one.
-  /// - Returns: the number of rows that were read from each state.
-  /// - Throws: ``SQLiteFileError`` when the device fails.
+  /// `old`, `new`: nil if the state does not have the table.
+  /// `isEqual`: whether two rows with equal keys are equal.
   @discardableResult
   static func forEach(
     from old: RowCursor?, to new: RowCursor?, isEqual: (ComparedRow, ComparedRow) -> Bool,

@@ -8,7 +8,6 @@ final class RowCursor {
   var leaves: [UInt32] { list.pages }
   /// The interior pages above ``leaves``; empty if the caller chose the leaves.
   var interior: [UInt32] { scan.interiorPages }
-  /// The findings made in the pages that were read so far.
   var findings: FindingList { scan.findings }
 
   private let layout: RowLayout
@@ -18,13 +17,10 @@ final class RowCursor {
   private var nextLeaf = 0
   private var position = 0
 
-  /// Creates a cursor before the first row.
+  /// Creates a cursor before the first row of a table with row ids. The cursor uses a page reader of its own. Throws
+  /// when the device fails.
   ///
-  /// - Parameters:
-  ///   - table: a table with row ids.
-  ///   - database: the database that has the table. The cursor uses a page reader of its own.
-  ///   - chosen: the leaves to read, in this order; nil for all leaves of the table.
-  /// - Throws: ``SQLiteFileError`` when the device fails.
+  /// `chosen`: the leaves to read, in this order; nil for all leaves of the table.
   init(
     of table: Table, in database: SQLiteDatabase, onlyLeaves chosen: [UInt32]? = nil
   ) throws(SQLiteFileError) {
@@ -71,7 +67,6 @@ extension SQLiteDatabase {
     return count
   }
 
-  /// Whether a table's rows are keyed by row id, so that a ``RowCursor`` can read them.
   func hasRowIDs(_ table: Table) throws(SQLiteFileError) -> Bool {
     try layout(of: table).isRowIDTable
   }

@@ -10,25 +10,19 @@ import SafeText
 package final class StoreComparison {
   /// The result of a comparison, without the rows themselves.
   package struct Report: Sendable, Codable {
-    /// The name of the schema of the JSON form.
     package var schema = "lifeboat.comparison"
     /// The version of the JSON form's schema; it only increases.
     package var version = 1
-    /// The first store. Its rows count as the old rows.
     package var old: Side
-    /// The second store. Its rows count as the new rows.
     package var new: Side
     /// Whether the two stores are equal in everything that was compared.
     package var isEqual = true
-    /// Differences in tables, columns, indexes, views and triggers.
     package var schemaChanges: [SchemaChange] = []
     /// Differences in the metadata, the version hashes and the header.
     package var metadataChanges: [MetadataChange] = []
     /// The tables whose rows differ or could not be compared.
     package var tables: [TableDifference] = []
-    /// The total number of rows, over all tables, that only the new store has.
     package var addedCount = 0
-    /// The total number of rows, over all tables, that only the old store has.
     package var removedCount = 0
     /// The total number of rows, over all tables, that have the same key in both stores but different values.
     package var changedCount = 0
@@ -38,11 +32,9 @@ package final class StoreComparison {
 
   /// Facts about one of the two stores.
   package struct Side: Sendable, Codable {
-    /// The path of the store's main file, as given.
     package var path: String
     /// The size of the main file in bytes.
     package var sizeBytes: Int64
-    /// The page size in bytes.
     package var pageSizeBytes: Int
     /// The size of the database in pages after the last commit.
     package var pageCount: UInt32
@@ -50,7 +42,6 @@ package final class StoreComparison {
     package var freePageCount: UInt32
   }
 
-  /// A difference in the schema.
   package struct SchemaChange: Sendable, Codable, Equatable {
     /// What the difference is: `added`, `removed` or `changed`.
     package var change: String
@@ -65,23 +56,16 @@ package final class StoreComparison {
     package var new: String?
   }
 
-  /// A difference in the metadata.
   package struct MetadataChange: Sendable, Codable, Equatable {
     /// What differs, such as `uuid` or `versionHash.Note`.
     package var name: String
-    /// The old value; nil when the old store has no value.
     package var old: String?
-    /// The new value; nil when the new store has no value.
     package var new: String?
   }
 
-  /// How the rows of one table differ.
   package struct TableDifference: Sendable, Codable, Equatable {
-    /// The name of the table.
     package var table: String
-    /// The number of rows that only the new store has.
     package var addedCount = 0
-    /// The number of rows that only the old store has.
     package var removedCount = 0
     /// The number of rows that have the same key in both stores but different values.
     package var changedCount = 0
@@ -100,7 +84,6 @@ package final class StoreComparison {
   /// A row that only one of the stores has, or whose values differ.
   package struct Row: Sendable {
     let change: RowChange
-    /// The name of the table.
     package let table: String
     /// The name of the row's entity; nil for a row that belongs to no entity.
     package let entity: String?
@@ -111,15 +94,12 @@ package final class StoreComparison {
     package var kind: String { change.kind.rawValue }
     /// The row id, which is the primary key of an entity's row; nil in a table without row ids.
     package var rowID: Int64? { change.rowID }
-    /// The names of the columns that differ.
     package var columnNames: [String] { columns.map(\.name) }
   }
 
-  /// The first store. Its rows count as the old rows.
   package let old: CoreDataStore
-  /// The second store. Its rows count as the new rows.
   package let new: CoreDataStore
-  /// A cache of the properties that columns hold, by store, table and entity. An entry is made when it is first needed.
+  /// A cache of the properties that columns hold, by store, table and entity.
   var columnFields: [ColumnOwner: [Int: RowPlan.Field]] = [:]
   private let entityNames: [String]?
   /// The names of the two stores in the report. The default is the paths that the initializer was given.
@@ -168,12 +148,8 @@ package final class StoreComparison {
     }
   }
 
-  /// Compares the stores and passes on each row that differs.
-  ///
-  /// - Parameter receive: receives a row and returns whether it wants more rows. Rows that are not passed on are
-  ///   counted, too.
-  /// - Returns: the report.
-  /// - Throws: `SQLiteFileError` when the device fails.
+  /// Compares the stores and passes each row that differs to `receive`, until `receive` returns false. The report
+  /// counts the further rows, too. Throws `SQLiteFileError` when the device fails.
   package func run(_ receive: (Row) -> Bool) throws -> Report {
     var report = Report(
       old: Side(old.database, names.old), new: Side(new.database, names.new))
@@ -391,7 +367,6 @@ package final class StoreComparison {
     return nil
   }
 
-  /// Whether a row belongs to an entity that is to be compared. The row comes from `store`.
   private func isWanted(_ row: ComparedRow, in store: CoreDataStore, _ columns: ColumnPairs) -> Bool
   {
     guard let wanted else { return true }
@@ -440,7 +415,6 @@ struct ColumnPairs {
     let (one, other) = (old ?? new, new ?? old)
     isByPosition = one?.definition == nil || other?.definition == nil
     guard !isByPosition else {
-      // Without a readable CREATE statement, the names of columns are not known, so columns are paired by position.
       pairs = Self.byPosition
       return
     }
@@ -495,6 +469,5 @@ extension [ComparedValue] {
 }
 
 extension [String] {
-  /// The name at a position. Positions after the last name give nil.
   fileprivate subscript(safe index: Int) -> String? { indices.contains(index) ? self[index] : nil }
 }

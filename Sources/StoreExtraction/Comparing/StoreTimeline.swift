@@ -7,21 +7,15 @@ import SQLiteForensics
 /// The timeline of a store: the changes in its persistent history, the commits and the remaining frames in its
 /// write-ahead log, and, if requested, the dates in its rows.
 package final class StoreTimeline {
-  /// One event of a timeline.
   package enum Event: Sendable {
-    /// A change that the persistent history recorded.
     case change(HistoryChange)
     /// A transaction of the persistent history whose changes are no longer recorded.
     case transaction(HistoryTransaction)
-    /// A date that an attribute of a row holds.
     case date(RowDate)
-    /// A commit in the write-ahead log.
     case commit(LogCommit)
-    /// Frames in the log that belong to no commit of the log's current generation.
     case frames(LogRemainder)
   }
 
-  /// A transaction of the persistent history.
   package struct HistoryTransaction: Sendable {
     /// The primary key in ATRANSACTION; nil for a change that names no transaction.
     package let key: Int64?
@@ -51,19 +45,14 @@ package final class StoreTimeline {
     package let properties: [String]?
     /// The values that the app chose to preserve of a deleted row, in the order of the columns of ACHANGE.
     package let tombstones: [StoredValue]
-    /// The transaction that made the change.
     package let transaction: HistoryTransaction
   }
 
   /// A date that an attribute of a row holds.
   package struct RowDate: Sendable {
-    /// The date itself.
     package let date: ReferenceDate
-    /// The name of the row's entity.
     package let entity: String
-    /// The primary key of the row.
     package let primaryKey: Int64
-    /// The attribute that holds the date.
     package let property: String
   }
 
@@ -71,9 +60,8 @@ package final class StoreTimeline {
   package struct LogCommit: Sendable {
     /// The number of the commit in the log, from 1.
     package let number: Int
-    /// The number of frames that the commit wrote.
     package let frameCount: Int
-    /// The number of distinct pages in these frames.
+    /// The number of distinct pages in the commit's frames.
     package let pageCount: Int
     /// The size of the database in pages after the commit.
     package let databasePageCount: UInt32
@@ -92,21 +80,18 @@ package final class StoreTimeline {
 
   /// Frames in the log that belong to no commit of the log's current generation.
   package struct LogRemainder: Sendable {
-    /// The kind of these frames: `uncommitted`, `stale` or `unverified`.
+    /// The kind of the frames: `uncommitted`, `stale` or `unverified`.
     package let kind: String
-    /// The number of frames of this kind.
     package let frameCount: Int
-    /// The number of these frames that end a transaction.
+    /// The number of frames that end a transaction.
     package let commitCount: Int
-    /// The number of these frames whose checksums are valid.
+    /// The number of frames whose checksums are valid.
     package let verifiedCount: Int
   }
 
-  /// The store whose events are read.
   package let store: CoreDataStore
   /// The name of the store in the output. The default is the path that the initializer was given.
   package var name: String
-  /// The findings made while the store was read.
   package private(set) var findings = FindingList()
   /// The number of dates in rows that were left out because there were too many dates to sort.
   package private(set) var omittedDateCount = 0
@@ -123,12 +108,8 @@ package final class StoreTimeline {
   /// The maximum number of dates that are sorted. Each date takes 24 bytes of memory.
   private static let dateLimit = 2_000_000
 
-  /// Opens the store at `path`.
-  ///
-  /// - Parameters:
-  ///   - path: the main file.
-  ///   - includesDates: whether the dates in rows are also events.
-  /// - Throws: `SQLiteFileError` when the file cannot be opened or is no database.
+  /// `includesDates`: whether the dates in rows are also events. Throws `SQLiteFileError` when the file cannot be
+  /// opened or is no database.
   package convenience init(path: String, includesDates: Bool = false) throws {
     try self.init(CoreDataStore(path: path), includesDates: includesDates)
   }
@@ -141,14 +122,12 @@ package final class StoreTimeline {
     self.includesDates = includesDates
   }
 
-  /// Calls `receive` with each event. The events of the persistent history and of rows come first, ordered by date. The
-  /// events of the log follow, from oldest to newest.
+  /// Calls `receive` with each event, until `receive` returns false. The events of the persistent history and of rows
+  /// come first, ordered by date. The events of the log follow, from oldest to newest. Throws `SQLiteFileError` when
+  /// the device fails.
   ///
   /// Changes of the persistent history keep the order in which they were written, even if a clock was set back between
   /// them.
-  ///
-  /// - Parameter receive: receives an event and returns whether it wants the next one.
-  /// - Throws: `SQLiteFileError` when the device fails.
   package func forEachEvent(_ receive: (Event) -> Bool) throws {
     var goesOn = true
     let history = try PersistentHistory(store.database)

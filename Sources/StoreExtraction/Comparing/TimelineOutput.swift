@@ -5,7 +5,6 @@ import SQLiteFile
 
 /// The formats in which a timeline is written for other programs.
 package enum TimelineForm: String, Sendable, CaseIterable {
-  /// One JSON object per line.
   case ndjson
   /// JSON lines for Timesketch, with the members `message`, `datetime` and `timestamp_desc`. Events without a date are
   /// left out.
@@ -103,22 +102,14 @@ extension StoreTimeline.LogRemainder {
 extension StoreTimeline {
   /// The number of events that were written, and the number of events that were left out because they have no date.
   package struct Written: Sendable {
-    /// The number of events that were written.
     package var eventCount = 0
-    /// The number of events that were left out because the form requires a date.
     package var undatedCount = 0
   }
 
-  /// Writes the events that `selection` wants, in the order of ``forEachEvent(_:_:)``.
+  /// Writes the events that `selection` wants, in the order of ``forEachEvent(_:_:)``. Does not close `descriptor`.
+  /// Throws `SQLiteFileError` when the device fails or the output cannot be written.
   ///
-  /// - Parameters:
-  ///   - form: the form of the output.
-  ///   - selection: which events are wanted.
-  ///   - limit: the maximum number of events to write; nil for all.
-  ///   - descriptor: an open file descriptor; it is not closed.
-  /// - Returns: the number of events that were written, and the number of events that were left out because they have
-  ///   no date.
-  /// - Throws: `SQLiteFileError` when the device fails or the output cannot be written.
+  /// `limit`: the maximum number of events to write; nil for all.
   package func write(
     as form: TimelineForm, _ selection: Selection = Selection(), limit: Int? = nil,
     to descriptor: Int32
@@ -251,14 +242,12 @@ extension OutputBuffer {
     append("}")
   }
 
-  /// Appends a text member, preceded by a comma; appends nothing for nil.
   mutating func member(_ name: String, _ text: String?) {
     guard let text else { return }
     append(",\"" + name + "\":")
     append(jsonString: text)
   }
 
-  /// Appends a member that is a list of texts, preceded by a comma.
   private mutating func member(_ name: String, _ texts: [String]) {
     append(",\"" + name + "\":[")
     for (index, text) in texts.enumerated() {
@@ -268,7 +257,6 @@ extension OutputBuffer {
     append("]")
   }
 
-  /// Appends a number member, preceded by a comma; appends nothing for nil.
   mutating func member(_ name: String, _ number: Int64?) {
     guard let number else { return }
     append(",\"" + name + "\":")

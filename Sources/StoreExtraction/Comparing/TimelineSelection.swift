@@ -12,17 +12,15 @@ extension StoreTimeline {
     /// Only events that concern rows of these entities or tables; nil for all.
     package var names: [String]?
 
-    /// Selects all events.
     package init() {}
 
     var isAll: Bool { since == nil && until == nil && names == nil }
   }
 
-  /// Whether the store has the tables of a persistent history.
   package var hasHistory: Bool { store.database.schema.table(named: "ACHANGE") != nil }
 
-  /// Calls `receive` with each event that `selection` wants, from oldest to newest. If the selection has a bound in
-  /// time, events without a date are left out.
+  /// Calls `receive` with each event that `selection` wants, in the order of ``forEachEvent(_:)``. If the selection has
+  /// a bound in time, events without a date are left out.
   ///
   /// - Throws: ``ExtractionError`` with `input.unknownName` for an entity that the store does not have;
   ///   `SQLiteFileError` when the device fails.
@@ -48,7 +46,7 @@ extension StoreTimeline {
   /// - Parameters:
   ///   - count: the maximum number of events to return.
   ///   - selection: which events are wanted.
-  ///   - see: called with each wanted event, from oldest to newest.
+  ///   - see: called with each wanted event, in the order of ``forEachEvent(_:)``.
   /// - Returns: the returned events, and the total number of wanted events, which may be larger.
   /// - Throws: as ``forEachEvent(_:_:)``.
   package func lastEvents(
@@ -125,12 +123,9 @@ extension StoreTimeline {
     return wanted
   }
 
-  /// Returns a title for each row, by entity and primary key. A title is the value of a text attribute by which people
-  /// recognize the row; see ``RowTitle``.
-  ///
-  /// - Parameter rows: the primary keys of the rows, by entity.
-  /// - Returns: the titles. Rows that do not exist or have no title are left out.
-  /// - Throws: `SQLiteFileError` when the device fails.
+  /// Returns a title for each row, by entity and primary key. Rows that do not exist or have no title are left out. A
+  /// title is the value of a text attribute by which people recognize the row; see ``RowTitle``. Throws when the device
+  /// fails.
   package func titles(
     of rows: [ExactText: Set<Int64>]
   ) throws(SQLiteFileError) -> [ExactText: [Int64: String]] {
@@ -177,7 +172,6 @@ extension StoreTimeline.Event {
     }
   }
 
-  /// Whether the event comes from the write-ahead log.
   var isOfLog: Bool {
     switch self {
     case .commit, .frames: true

@@ -4,7 +4,6 @@ import SafeText
 
 /// Detects whether the files of a store set change while the store is read.
 package struct EvidenceWatch: Sendable {
-  /// The path of the store's main file.
   package let path: String
   private let before: [FileName: FileStatus?]
 
@@ -25,7 +24,6 @@ package struct EvidenceWatch: Sendable {
       .sorted().map(\.text)
   }
 
-  /// Throws if the files of the store set have changed since the watch was created.
   package func requireUnchanged() throws(ExtractionError) {
     let changed = changes()
     guard !changed.isEmpty else { return }

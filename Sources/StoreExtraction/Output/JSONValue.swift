@@ -1,4 +1,3 @@
-/// A JSON value of any type, for code that walks through JSON or changes it.
 package enum JSONValue: Codable, Equatable, Sendable {
   case null
   case boolean(Bool)

@@ -35,12 +35,10 @@ package final class MadeFiles: @unchecked Sendable {
   /// The open folders that contain noted items. Each folder is opened only once.
   private var folders: [Place: OpenFolder] = [:]
 
-  /// Creates an empty list.
   package init() {}
 
   // MARK: - Making
 
-  /// Makes a folder and opens it.
   func makeFolder(
     _ name: String, in parent: OpenFolder, mode: UInt32 = 0o700
   ) throws(SystemCallError) -> OpenFolder {
@@ -154,7 +152,6 @@ package final class MadeFiles: @unchecked Sendable {
   /// before, waits forever.
   package func keepAll(while body: () -> Void) { keep(to: 0, while: body) }
 
-  /// Removes all noted items.
   package func takeBack() { takeBack(to: 0) }
 
   /// Removes all noted items and keeps the lock, so that a thread that tries to make something waits forever. For a

@@ -87,7 +87,6 @@ package final class OpenFolder: Sendable {
     return (names, isCut)
   }
 
-  /// Syncs the folder, which makes its list of entries durable.
   package func synchronize() throws(SystemCallError) {
     try SystemCallError.check("fsync", path, SystemCalls.synchronize(descriptor))
   }
@@ -97,7 +96,6 @@ package final class OpenFolder: Sendable {
   }
 }
 
-/// Reads bytes from an open file descriptor.
 enum FileBytes {
   /// Returns up to `count` bytes from `offset` on; fewer at the end of the file.
   static func read(

@@ -97,7 +97,7 @@ final class OutputFolder {
     return candidate
   }
 
-  /// Makes a file in the folder and opens the file for writing. Returns the descriptor, which ``finish(_:)`` closes.
+  /// Returns the descriptor of a new file, which ``finish(_:)`` closes.
   func create(_ name: String) throws(ExtractionError) -> Int32 {
     let descriptor: Int32
     do { descriptor = try made.makeFile(name, in: folder) } catch {
@@ -117,7 +117,6 @@ final class OutputFolder {
     try external.copy(into: folder, as: ExternalFiles.folderName, made)
   }
 
-  /// Syncs and closes the file behind a descriptor.
   func finish(_ descriptor: Int32) throws(ExtractionError) {
     opened.remove(descriptor)
     var error = SystemCalls.synchronize(descriptor)
@@ -129,7 +128,6 @@ final class OutputFolder {
     }
   }
 
-  /// Keeps the folder and everything made in it for good.
   func keep() { made.keep(to: count) {} }
 
   /// Cleans up after a run that failed: removes everything made in the folder, and the folder itself if this run made

@@ -8,7 +8,6 @@ struct EncodedRow {
   private(set) var record = ContiguousArray<UInt8>()
   private var parts = RecordBytes()
 
-  /// Creates an encoder for the rows of a table whose records have the form `form`.
   init(_ form: RecordForm) { self.form = form }
 
   /// Encodes a row. Returns false if a part of the row is unknown, or if SQLite would change or refuse the row on

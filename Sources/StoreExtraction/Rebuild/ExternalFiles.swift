@@ -60,7 +60,6 @@ package final class ExternalFiles {
     }
   }
 
-  /// Notes the external files that a row of an entity names.
   func note(_ row: ManagedRow, in table: String) {
     for property in row.properties {
       if case .external(let blob) = property.value { note(blob.identifier, in: table) }
@@ -71,7 +70,6 @@ package final class ExternalFiles {
     if live[name] == nil, live.count < Self.maxNames { live[name] = table }
   }
 
-  /// The file names in live rows.
   package var liveNames: Set<String> { Set(live.keys) }
 
   /// Drops all file names except those for which `isKept` returns true, for example the names in rows of the new file.
@@ -254,7 +252,6 @@ package final class ExternalFiles {
 
   // MARK: - Copying
 
-  /// Throws if the output's folder of external files already exists, unless that folder is the store's own.
   static func checkFree(_ output: String, for store: DamagedStore) throws {
     guard store.kind != .sqlite else { return }
     try checkFree(output, forStore: store.database.path)
@@ -354,7 +351,6 @@ package final class ExternalFiles {
   }
 }
 
-/// An open external file.
 private final class ExternalFile {
   private let descriptor: Int32
   private let path: String
@@ -468,7 +464,6 @@ private final class ExternalFile {
 }
 
 extension SystemCallError {
-  /// Whether the call failed because permission was denied.
   fileprivate var isRefusal: Bool { errno == EACCES || errno == EPERM }
 }
 

@@ -17,15 +17,10 @@ package final class FilledIndex {
   private let isUnique: Bool
   private var entries: Entries
 
-  /// Prepares to fill an index of the new file. Returns nil if no index has this name, or if the index has expressions,
-  /// a condition or a collation other than BINARY.
+  /// Prepares to fill an index of the new file. The index must not have entries yet. Returns nil if no index has this
+  /// name, or if the index has expressions, a condition or a collation other than BINARY.
   ///
-  /// - Parameters:
-  ///   - name: the name of the index, which must not have entries yet.
-  ///   - table: the table that the index belongs to.
-  ///   - target: the table's name in the new file.
-  ///   - writer: writes the new file.
-  /// - Throws: the error that SQLite reports.
+  /// `target`: the table's name in the new file.
   package init?(
     _ name: String, of table: ExpectedTable, named target: String, in writer: SQLiteWriter
   ) throws(SQLiteWriterError) {
@@ -92,7 +87,6 @@ package final class FilledIndex {
   }
 }
 
-/// Collects the entries of an index.
 private struct Entries {
   let columns: [FilledIndex.Column]
   let rowIDColumn: Int
@@ -144,7 +138,6 @@ private struct Entries {
 }
 
 extension SQLiteValue {
-  /// The value as a string; empty if the value is not text.
   package var string: String {
     if case .text(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { "" }
   }

@@ -1,6 +1,5 @@
 package import SQLiteFile
 
-/// Findings of rebuilding a damaged file.
 extension Finding.ID {
   /// Rows do not fit into their table; they are kept in a separate table.
   package static let recoverConflict = Self(rawValue: "recover.conflict")
@@ -29,11 +28,8 @@ extension Finding.ID {
   package static let recoverComputedLeftOut = Self(rawValue: "recover.computedLeftOut")
   /// Rows in a table violate the table's CHECK constraint.
   package static let recoverCheckFails = Self(rawValue: "recover.checkFails")
-  /// An index cannot be made.
   package static let recoverIndexNotBuilt = Self(rawValue: "recover.indexNotBuilt")
-  /// A view cannot be made.
   package static let recoverViewNotBuilt = Self(rawValue: "recover.viewNotBuilt")
-  /// A trigger cannot be made.
   package static let recoverTriggerNotBuilt = Self(rawValue: "recover.triggerNotBuilt")
   /// A virtual table cannot be added to the schema, or its content may not match the rows in its ordinary tables.
   package static let recoverVirtualTable = Self(rawValue: "recover.virtualTable")

@@ -14,7 +14,6 @@ import SQLiteWriter
 struct IndexKey {
   /// The key, followed by spare bytes.
   private(set) var bytes = ContiguousArray<UInt8>()
-  /// Length of the key in bytes.
   private(set) var count = 0
   /// An upper bound for the size in bytes of the index record that is made from the key.
   private var recordBytes = 0
@@ -44,7 +43,6 @@ struct IndexKey {
     recordBytes = 2 + 9
   }
 
-  /// Ends the key with the row id.
   @inline(__always)
   mutating func end(_ rowID: Int64) {
     append(UInt64(bitPattern: rowID) ^ Self.topBit)
@@ -74,7 +72,6 @@ struct IndexKey {
     return grow(9)
   }
 
-  /// Appends text or a blob.
   mutating func append(_ value: RawSpan, isText: Bool, isDescending: Bool) -> Bool {
     guard grow(9 + value.byteCount) else { return false }
     reserve(2 * value.byteCount + 3)
@@ -315,13 +312,11 @@ extension RawSpan {
     unsafe unsafeLoadUnaligned(fromByteOffset: place, as: UInt8.self)
   }
 
-  /// The eight bytes at `place` as a little-endian number.
   @inline(__always)
   fileprivate func word(at place: Int) -> UInt64 {
     unsafe UInt64(littleEndian: unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self))
   }
 
-  /// The eight bytes at `place` as a big-endian number.
   @inline(__always)
   fileprivate func bigEndian(at place: Int) -> UInt64 { word(at: place).byteSwapped }
 }

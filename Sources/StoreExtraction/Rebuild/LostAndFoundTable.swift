@@ -16,7 +16,6 @@ final class LostAndFoundTable {
   private var insert: SQLiteStatement
   private var names = UniqueNames()
   private let grows: Bool
-  /// Whether the text of the new file is UTF-16.
   private let isUTF16: Bool
   /// The names that the rows' columns have in the rows' own table.
   private let sourceNames: [String]
@@ -47,8 +46,7 @@ final class LostAndFoundTable {
     return try writer.prepare("INSERT INTO \(quoted) VALUES(NULL, \(marks))")
   }
 
-  /// Adds a row.
-  /// - Returns: the `_id` of the added row.
+  /// Returns the `_id` of the added row.
   func add(_ row: borrowing RecoveredRowBuffer, note: String?, confidence: Int?) throws -> Int64 {
     if grows, row.values.count > quotedColumns.count { try grow(to: row.values.count) }
     let count = min(row.values.count, quotedColumns.count)

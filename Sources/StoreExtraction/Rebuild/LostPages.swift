@@ -32,7 +32,6 @@ struct LostPages {
     if !candidates.isEmpty, candidates.contains(page) { saved.insert(page) }
   }
 
-  /// The lost pages in ascending order.
   var lost: [UInt32] { candidates.subtracting(saved).sorted() }
 
   func count(into result: inout RebuildResult) {

@@ -6,7 +6,6 @@ import SQLiteWriter
 /// When a table has more columns than SQLite allows, stores the values of the surplus columns in one extra column, as a
 /// JSON object keyed by column name. NULL is left out; `{"hex": …}` is a blob, `{"textHex": …}` is invalid text.
 enum OverflowColumns {
-  /// The name of the column with the JSON object.
   static let name = "_more"
   /// The maximum number of columns that a table gets; the values of all further columns go into ``name``. This is
   /// SQLite's own limit minus the columns that Lifeboat adds.
@@ -88,7 +87,6 @@ enum OverflowColumns {
   }
 }
 
-/// Writes bytes in lower-case hexadecimal.
 enum HexText {
   static func of(_ bytes: [UInt8]) -> String {
     let digits = Array("0123456789abcdef".utf8)

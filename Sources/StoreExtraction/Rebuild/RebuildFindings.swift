@@ -90,7 +90,6 @@ enum RebuildFindings {
   }
 }
 
-/// Formats counts for use in sentences.
 enum Counted {
   /// Returns a number of rows as text, such as `1 row` or `2 rows`. If verbs are given, the singular or plural verb
   /// that fits follows.

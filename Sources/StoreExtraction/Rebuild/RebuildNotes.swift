@@ -64,7 +64,6 @@ final class RebuildNotes {
     return statement
   }
 
-  /// Writes all findings into a table.
   func write(_ findings: [Finding]) throws {
     provenance?.finalize()
     provenance = nil

@@ -2,15 +2,12 @@ public import SQLiteFile
 
 /// The result of rebuilding a store, or of a trial run that writes no file.
 public struct RebuildResult: Sendable, Codable {
-  /// The name of the schema of the JSON form.
   package var schema = "lifeboat.recover"
   /// The version of the JSON form's schema; it only increases.
   package var version = 1
-  /// The path of the store.
   package var source: String
   /// The path of the new file; nil for a trial.
   public var output: String?
-  /// The page size of the source in bytes.
   package var pageSizeBytes: Int
   /// The number of pages in the source, including missing ones.
   package var pageCount: UInt32
@@ -61,7 +58,6 @@ public struct RebuildResult: Sendable, Codable {
     /// The folder that the files were copied into. Nil for a trial, and when the store's own folder is used.
     package var output: String?
 
-    /// Adds the counts for another store whose files were copied into the same folder.
     package mutating func add(_ other: ExternalFiles) {
       fileCount += other.fileCount
       sizeBytes = sizeBytes.addingReportingOverflow(other.sizeBytes).partialValue
@@ -79,7 +75,6 @@ public struct RebuildResult: Sendable, Codable {
     public var name: String
     /// The name of the table in the new file, which may differ.
     public var target: String
-    /// Where the description of the table comes from.
     package var source: DamagedStore.TableSource
     /// The number of rows in the table.
     public var rowCount = 0
@@ -92,7 +87,6 @@ public struct RebuildResult: Sendable, Codable {
     package var repeatedCount = 0
     /// The number of rows that have a new row id because their own is lost.
     package var renumberedCount = 0
-    /// The number of deleted rows of the table.
     package var deletedCount = 0
     /// True for an empty table that is described only by the `--like` example and not by the store; nil for all other
     /// tables.

@@ -4,7 +4,7 @@ import SQLiteForensics
 import SQLiteWriter
 import SafeText
 
-/// A single run of a rebuild. It makes everything in the new file, from the first table to the last trigger.
+/// Makes everything in the new file, from the first table to the last trigger.
 final class RebuildRun {
   let store: DamagedStore
   let options: StoreRebuild
@@ -16,7 +16,6 @@ final class RebuildRun {
   var targets: [RebuildTable?] = []
   /// The statements of indexes that were filled together with their tables.
   var filledIndexes = ExactTexts()
-  /// The rows of the source's sqlite_sequence.
   private var sequence: [(rowID: Int64?, name: String, value: Int64)] = []
   private let sequencePlace: Int?
   private var unattributed: LostAndFoundTable?
@@ -227,7 +226,6 @@ final class RebuildRun {
     if let failure { throw failure }
   }
 
-  /// Runs `body` and returns whether it succeeded. If `body` throws an error, keeps the error in `failure`.
   private func attempt(_ body: () throws -> Void) -> Bool {
     do {
       try body()

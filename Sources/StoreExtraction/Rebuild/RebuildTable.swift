@@ -105,7 +105,6 @@ final class RebuildTable {
 
   // MARK: - Filling
 
-  /// The indexes that are filled page by page together with the table.
   var indexes: [FilledIndex] = [] {
     didSet { indexedCount = indexes.flatMap(\.columns).reduce(0) { max($0, $1.place + 1) } }
   }
@@ -124,7 +123,7 @@ final class RebuildTable {
     if filled != nil { encoder = EncodedRow(form) } else { self.form = nil }
   }
 
-  /// Encodes a row into ``record``. Returns false if SQLite must insert the row.
+  /// Returns false if SQLite must insert the row.
   func encode(_ row: borrowing RecoveredRowBuffer) -> Bool { encoder?.encode(row) ?? false }
 
   /// Whether the next row, which comes from `page`, comes from the same page as the row before. If so, no row of
@@ -143,7 +142,6 @@ final class RebuildTable {
     return max(0, rowID)
   }
 
-  /// The last encoded row, in the record format.
   var record: ContiguousArray<UInt8> { encoder?.record ?? [] }
 
   // MARK: - Inserting
@@ -153,8 +151,7 @@ final class RebuildTable {
     !needsRowID || row.rowID != nil || (rowIDName == nil && !hasRowIDColumn)
   }
 
-  /// Inserts a row into the table.
-  /// - Throws: `SQLiteWriterError` with the code `constraint` when the table refuses the row.
+  /// If the table refuses the row, the error's `isRowRefusal` is true.
   @inline(__always)
   func add(_ row: borrowing RecoveredRowBuffer, _ invalidText: InvalidText)
     throws(SQLiteWriterError)
@@ -269,8 +266,8 @@ final class RebuildTable {
 
   // MARK: - Kept back
 
-  /// Adds a row that the table refuses to a separate lost-and-found table.
-  /// - Returns: the name of the separate table, and the row id that the row has there.
+  /// Adds a row that the table refuses to a separate lost-and-found table. Returns the name of the separate table, and
+  /// the row id that the row has there.
   func keepBack(_ row: borrowing RecoveredRowBuffer, reason: String) throws -> (
     table: String, rowID: Int64
   ) {

@@ -3,7 +3,6 @@ import SQLiteForensics
 
 /// Builds a record value by value (file format, section 2.1).
 package struct RecordBytes {
-  /// Creates an empty record.
   package init() {}
 
   /// The serial types of the header, without the header length that precedes them.
@@ -13,17 +12,14 @@ package struct RecordBytes {
   /// The maximum capacity in bytes that is kept for the next record. A larger buffer is released.
   private static let keptBytes = 1 << 20
 
-  /// Empties the record, so that another one can be built.
   package mutating func removeAll() {
     types.removeAll(keepingCapacity: true)
     body.removeAll(keepingCapacity: body.count <= Self.keptBytes)
   }
 
-  /// Appends NULL.
   @inline(__always)
   package mutating func appendNull() { types.append(0) }
 
-  /// Appends a whole number.
   @inline(__always)
   package mutating func append(integer: Int64) {
     let (type, count) = SerialType.shortest(for: integer)
@@ -31,28 +27,24 @@ package struct RecordBytes {
     if count > 0 { append(bigEndian: UInt64(bitPattern: integer), count) }
   }
 
-  /// Appends a floating-point number.
   @inline(__always)
   package mutating func append(real: Double) {
     types.append(7)
     append(bigEndian: real.bitPattern, 8)
   }
 
-  /// Appends text or a blob.
   @inline(__always)
   package mutating func append(_ bytes: ArraySlice<UInt8>, isText: Bool) {
     types.append(varint: (isText ? 13 : 12) + 2 * UInt64(bytes.count))
     body.append(contentsOf: bytes)
   }
 
-  /// Appends text or a blob.
   @inline(__always)
   package mutating func append(_ bytes: RawSpan, isText: Bool) {
     types.append(varint: (isText ? 13 : 12) + 2 * UInt64(bytes.byteCount))
     unsafe bytes.withUnsafeBytes { unsafe body.append(contentsOf: $0) }
   }
 
-  /// Appends text.
   package mutating func append(text: String) {
     types.append(varint: 13 + 2 * UInt64(text.utf8.count))
     body.append(contentsOf: text.utf8)

@@ -12,11 +12,9 @@ public struct StoreRebuild: Sendable {
   package enum Provenance: String, Sendable, CaseIterable {
     /// Only rows with an incomplete value, and rows that are kept in a separate table or are unattributed or deleted.
     case notable
-    /// Every row.
     case all
   }
 
-  /// The rows whose origin is recorded in the new file.
   package var provenance = Provenance.notable
   /// Whether to look for deleted rows. They are written to tables of their own.
   public var includesDeleted = false
@@ -224,7 +222,6 @@ struct RebuildCount {
 }
 
 extension RebuildResult {
-  /// Marks the tables that are described only by an example and not by the store.
   mutating func markAssumed(_ store: DamagedStore) {
     let rooted = Set(
       store.database.tables.filter { $0.rootPage != nil }.map { SQLName($0.name) })
@@ -237,7 +234,6 @@ extension RebuildResult {
     }
   }
 
-  /// Sums the counts of all tables, and copies the findings from `list`.
   mutating func finish(_ list: FindingList) {
     rowCount = tables.reduce(0) { $0 + $1.rowCount }
     partialRowCount = tables.reduce(0) { $0 + $1.partialRowCount }

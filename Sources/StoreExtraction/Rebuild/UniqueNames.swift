@@ -7,10 +7,8 @@ struct UniqueNames {
   /// does not start at 1 each time.
   private var numbers: [SQLName: Int] = [:]
 
-  /// Creates a list in which `names` are in use.
   init(_ names: [String] = []) { take(names) }
 
-  /// Marks names as in use.
   mutating func take(_ names: some Sequence<String>) {
     for name in names { taken.insert(SQLName(name)) }
   }

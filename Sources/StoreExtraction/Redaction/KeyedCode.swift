@@ -9,9 +9,7 @@ struct KeyedCode {
   private var inner = SHA256()
   private var outer = SHA256()
 
-  /// Creates a code with an empty message.
-  ///
-  /// - Parameter key: the key, which has at most 64 bytes, the block size of SHA-256.
+  /// `key`: has at most 64 bytes, the block size of SHA-256.
   init(_ key: SymmetricKey) {
     precondition(key.bitCount <= 8 * SHA256.blockByteCount)
     var block = [UInt8](repeating: 0, count: SHA256.blockByteCount)
@@ -22,7 +20,6 @@ struct KeyedCode {
     outer.update(data: block.map { $0 ^ 0x5c })
   }
 
-  /// Adds bytes to the message.
   mutating func update(_ bytes: RawSpan) {
     unsafe bytes.withUnsafeBytes { unsafe inner.update(bufferPointer: $0) }
   }
@@ -36,7 +33,6 @@ struct KeyedCode {
     unsafe withUnsafeBytes(of: word.bigEndian) { unsafe inner.update(bufferPointer: $0) }
   }
 
-  /// Returns the code of the message added so far.
   func finalize() -> SHA256Digest {
     var outer = outer
     unsafe inner.finalize().withUnsafeBytes { unsafe outer.update(bufferPointer: $0) }

@@ -14,7 +14,6 @@ package struct NumberRanks: Sendable {
     /// The number of words at the start of the list that are sorted and distinct.
     var sortedCount = 0
 
-    /// Sorts the words and removes duplicates.
     mutating func sort() {
       guard sortedCount < words.count else { return }
       words.sort()
@@ -33,21 +32,17 @@ package struct NumberRanks: Sendable {
   private var overfull: Set<[UInt8]> = []
   private var count = 0
 
-  /// Creates an empty collection.
-  ///
-  /// - Parameter limit: the maximum number of numbers that are kept, for all columns together. The default takes 8 MiB
-  ///   of memory. When the limit is reached, the column with the most numbers loses its ranks.
+  /// `limit`: the maximum number of numbers that are kept, for all columns together. The default takes 8 MiB of memory.
+  /// When the limit is reached, the column with the most numbers loses its ranks.
   package init(limit: Int = 1 << 20) { mostWords = max(2, limit) }
 
   /// The number of columns that get no ranks because they have too many distinct numbers.
   package var overfullCount: Int { overfull.count }
 
-  /// Notes an integer of a column.
   package mutating func note(_ number: Int64, of column: [UInt8]) {
     note(Self.word(number), Self.key(column))
   }
 
-  /// Notes a real of a column.
   package mutating func note(_ number: Double, of column: [UInt8]) {
     note(Self.word(number), Self.key(column, isReal: true))
   }

@@ -276,14 +276,11 @@ package enum Script: String {
   case hangul = "Hangul"
   case kana = "Kana"
   case han = "Han"
-  /// A script that is not listed here.
   case other
-  /// Letters of several scripts.
   case mixed
   /// A text without letters.
   case none
 
-  /// Finds the script of a text's letters.
   init(of scalars: String.UnicodeScalarView) {
     self = .none
     for scalar in scalars {

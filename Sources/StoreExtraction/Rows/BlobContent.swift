@@ -16,18 +16,16 @@ package enum BlobContent: Equatable {
   indirect case compressed(String, BlobContent?)
   /// JSON, or other text in UTF-8.
   case text(String)
-  /// A value of an unknown kind.
   case unknown
 
-  /// The maximum size in bytes of an external file that is decoded: 16 MiB.
+  /// The maximum size in bytes of an external file that is decoded.
   package static let maxFileBytes: Int64 = 16 << 20
-  /// The maximum size in bytes of a property list or text that is read: 1 MiB.
+  /// The maximum size in bytes of a property list or text that is read.
   private static let maxBytes = 1 << 20
-  /// The maximum total size in bytes of the texts and data in a property list: 4 MiB. A value counts each time it
-  /// occurs, because a small list may refer to the same long text a hundred thousand times.
+  /// The maximum total size in bytes of the texts and data in a property list. A value counts each time it occurs,
+  /// because a small list may refer to the same long text a hundred thousand times.
   private static let maxValueBytes = 4 << 20
 
-  /// Recognizes the content of `bytes`.
   package init(_ bytes: [UInt8]) { self.init(bytes, depth: 0) }
 
   private init(_ bytes: [UInt8], depth: Int) {
@@ -93,7 +91,6 @@ package enum BlobContent: Equatable {
     return .keyedArchive(classes: classes, tree: tree)
   }
 
-  /// The number of bytes of all texts, keys and data in a list.
   private static func valueBytes(_ list: PropertyList) -> Int {
     switch list {
     case .string(let text): text.utf8.count

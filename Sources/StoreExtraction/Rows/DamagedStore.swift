@@ -18,7 +18,6 @@ public final class DamagedStore {
     case like
   }
 
-  /// The database file.
   package let database: DamagedDatabase
   /// The kind of the file, so far as the readable part shows it.
   package private(set) var kind = CoreDataStore.Kind.sqlite

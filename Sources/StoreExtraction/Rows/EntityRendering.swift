@@ -8,7 +8,6 @@ import SQLiteFile
 final class EntityRendering {
   /// The meaning of a column's values.
   enum Role: UInt8 {
-    /// The primary key.
     case key
     /// The entity number of a to-one relationship's destination. The next column has the primary key of that
     /// destination.
@@ -107,7 +106,6 @@ final class EntityRendering {
     layout = RowLayout(all, columns: columns + others)
   }
 
-  /// Creates the rendering of a known entity's rows.
   convenience init(
     _ entity: RowPlan.EntityPlan, _ plan: RowPlan, _ entityNames: [Int64: String],
     in shared: SharedColumns? = nil, _ redaction: RowRedaction? = nil
@@ -135,7 +133,6 @@ final class EntityRendering {
     return place - lastPlace
   }
 
-  /// Creates the rendering of rows of unknown entities in a table.
   convenience init(unknownEntitiesOf plan: RowPlan, _ redaction: RowRedaction? = nil) {
     self.init(
       name: nil, plan.fallback, keyColumn: plan.keyColumn, of: plan.table.definition, [:],

@@ -7,7 +7,6 @@ import SQLiteForensics
 
 /// A model or healthy store that describes the tables of a damaged store.
 struct Example {
-  /// The tables that an example describes, and everything that belongs to these tables.
   struct Content {
     var tables: [ExpectedTable]
     /// Indexes, views, triggers and virtual tables.
@@ -25,8 +24,7 @@ struct Example {
   private let path: String
   private let kind: Kind
 
-  /// Opens the example at `path`.
-  /// - Throws: `SQLiteFileError` or `ModelError` when the path is neither a store nor a model.
+  /// Throws `SQLiteFileError` or `ModelError` when the path is neither a store nor a model.
   init(_ path: String) throws {
     self.path = path
     if let bytes = try? ByteFile(path).bytes(at: 0, count: DatabaseHeader.magic.count),

@@ -164,7 +164,6 @@ private struct EntitySink: RowSink, ~Copyable {
   private var isUnknown = false
   /// A buffer in which the text of a date or UUID is made.
   private var text = OutputBuffer(capacity: 256)
-  /// The primary key of the row.
   private(set) var key: Int64 = 0
   /// The external files that the row names, each with the property whose value it is.
   private(set) var externals: [(property: String, blob: ExternalBlob)] = []
@@ -312,14 +311,11 @@ final class TableRecords: RecordMaker {
   private let limit: Int?
   private var count = 0
 
-  /// Creates a maker.
-  ///
-  /// - Parameters:
-  ///   - names: the names of all columns of the old table.
-  ///   - ownCount: the number of columns in the new table. If `names` has more elements, the new table has one
-  ///     additional column for all other values, as JSON.
-  ///   - target: the number of the new table.
-  ///   - limit: the maximum number of rows; nil for all.
+  /// `names`: the names of all columns of the old table.
+  /// `ownCount`: the number of columns in the new table. If `names` has more elements, the new table has one additional
+  /// column for all other values, as JSON.
+  /// `target`: the number of the new table.
+  /// `limit`: the maximum number of rows; nil for all.
   init(_ names: [String], ownCount: Int, to target: Int, limit: Int?) {
     sink = StoredSink(names, ownCount: ownCount)
     self.target = target

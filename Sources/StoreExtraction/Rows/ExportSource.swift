@@ -6,7 +6,6 @@ import StoreFiles
 /// The store of an export. The store's files are hashed, and watched for changes, while its rows are written.
 struct ExportSource {
   let store: CoreDataStore
-  /// The files beside the store that rows name.
   let external: ExternalFiles
   /// The wanted tables that hold no rows of entities. Their values are written as they are stored.
   let tables: [Table]
@@ -15,7 +14,6 @@ struct ExportSource {
   private let watch: EvidenceWatch
   private let hashing: AnotherThread<MemberHashes>
 
-  /// Starts to watch and to hash the files of a store.
   init(_ store: CoreDataStore, _ options: RowOutput.Options) {
     self.store = store
     external = ExternalFiles(ofStore: store.database.path, isOn: store.kind != .sqlite)
@@ -28,7 +26,6 @@ struct ExportSource {
     hashing = StoreSet(at: store.database.path).hashing()
   }
 
-  /// Throws when the store has changed since it was opened.
   func checkUnchanged() throws {
     let changed = watch.changes()
     guard !changed.isEmpty else { return }

@@ -17,7 +17,6 @@ final class ExportTables {
     case rowID
   }
 
-  /// A table that rows are written to.
   final class Table {
     /// The wanted name of the table, or its actual name once the table is made.
     fileprivate(set) var name: String
@@ -55,11 +54,7 @@ final class ExportTables {
   private var taken: UniqueNames
   private var values: ContiguousArray<RecoveredRowBuffer.Value> = []
 
-  /// Creates an export without tables.
-  ///
-  /// - Parameters:
-  ///   - writer: writes the new file.
-  ///   - reserved: names that no table may get.
+  /// `reserved`: names that no table may get.
   init(_ writer: SQLiteWriter, reserved: [String]) {
     self.writer = writer
     taken = UniqueNames(reserved)
@@ -67,16 +62,11 @@ final class ExportTables {
 
   // MARK: - Making tables
 
-  /// Adds a table to the export.
+  /// Adds a table to the export, and returns its number. If the name is in use, the table gets a similar name.
   ///
-  /// - Parameters:
-  ///   - name: the wanted name of the table. If the name is in use, the table gets a similar name.
-  ///   - columns: the quoted names of the table's columns. The columns have no types, because an affinity could change
-  ///     the values.
-  ///   - key: the place of a row's key.
-  ///   - isLate: whether the table is made only when its first row comes.
-  /// - Returns: the number of the table.
-  /// - Throws: the error that SQLite reports.
+  /// `columns`: the quoted names of the table's columns. The columns have no types, because an affinity could change
+  /// the values.
+  /// `isLate`: whether the table is made only when its first row comes.
   func add(_ name: String, _ columns: [String], key: Key = .none, isLate: Bool = false) throws
     -> Int
   {
@@ -104,7 +94,6 @@ final class ExportTables {
 
   // MARK: - Rows
 
-  /// Adds the rows of a batch to their tables.
   func add(_ batch: borrowing MadeRecords.Batch) throws {
     var place = 0
     if var filler = filler.take() {
@@ -152,7 +141,6 @@ final class ExportTables {
     try writer.execute("BEGIN")
   }
 
-  /// Completes the file after the last row.
   func finish() throws {
     try endFilling()
     try writer.execute("COMMIT")

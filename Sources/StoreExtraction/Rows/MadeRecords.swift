@@ -7,17 +7,12 @@ package import SQLiteFile
 package protocol RecordMaker: AnyObject {
   /// Whether rows may be delivered block by block, with the blocks in any order.
   var takesBlocks: Bool { get }
-  /// Whether the maker wants more rows.
   var wantsMore: Bool { get }
 
-  /// Makes the new records of a row and adds them to a batch.
+  /// Makes the new records of a row and adds them to `batch`.
   ///
-  /// - Parameters:
-  ///   - record: the old record.
-  ///   - rowID: the row id of the old record; nil in a table without row ids.
-  ///   - layout: the layout of the old table.
-  ///   - decoder: a decoder that has opened the record.
-  ///   - batch: the batch to which the new records are added.
+  /// `rowID`: nil in a table without row ids.
+  /// `decoder`: has opened the record.
   func make(
     _ record: RawSpan, _ rowID: Int64?, _ layout: borrowing RowLayout,
     _ decoder: inout RecordDecoder, into batch: inout MadeRecords.Batch)
@@ -67,7 +62,6 @@ package final class MadeRecords: RecordReceiver {
     }
   }
 
-  /// A closure that receives a batch of records.
   package typealias Receive = (borrowing Batch) throws -> Void
 
   private let maker: any RecordMaker
@@ -87,15 +81,8 @@ package final class MadeRecords: RecordReceiver {
     self.writing = writing
   }
 
-  /// Reads a table and makes new records from its rows.
-  ///
-  /// - Parameters:
-  ///   - table: the table.
-  ///   - database: the database that contains the table.
-  ///   - maker: makes the new records.
-  ///   - progress: counts the rows that were read.
-  ///   - receive: called on another thread with the new records, in the order of the rows that they were made from.
-  /// - Throws: an error of reading the table, or the error that `receive` has thrown.
+  /// Reads a table and makes new records from its rows. `receive` is called on another thread, in the order of the
+  /// rows. Throws an error of reading the table, or the error that `receive` has thrown.
   package static func read(
     _ table: Table, of database: SQLiteDatabase, with maker: any RecordMaker,
     _ progress: RowProgress? = nil, _ receive: @escaping Receive

@@ -4,7 +4,6 @@ import SQLiteFile
 
 /// Writes the values of an entity's rows as JSON or CSV.
 struct NamedRowSink: RowSink, ~Copyable {
-  /// The form in which rows are written.
   enum Form: Equatable {
     /// A JSON object: `{"entity":"Note","pk":1,"values":{"title":"…","folder":{"entity":"Folder","pk":2}}}`.
     case json(JSONForm)
@@ -58,7 +57,6 @@ struct NamedRowSink: RowSink, ~Copyable {
     self.tokens = tokens
   }
 
-  /// Creates a sink with the same form and options as `other`.
   init(like other: borrowing NamedRowSink) {
     self.init(
       other.form, storePath: other.storePath, blobs: other.blobs, csv: other.csv,
@@ -68,7 +66,6 @@ struct NamedRowSink: RowSink, ~Copyable {
   var isBroken: Bool { output.isBroken }
   let wantsMore = true
 
-  /// Exchanges the output buffer of this sink with the buffer `other`.
   mutating func exchange(with other: inout OutputBuffer) { swap(&output, &other) }
 
   /// Prepares for rows of `entity`, whose entity number is `number`.

@@ -37,7 +37,6 @@ final class NamedRows: RecordReceiver {
     var targets: [RowTarget?] = []
     /// The target whose output buffer is now in the sink.
     var target: RowTarget?
-    /// The number of rows in ``target``.
     var targetRowCount = 0
     /// The position of the last row's entity in `entities`; -1 before the first row.
     var place = -1
@@ -72,7 +71,6 @@ final class NamedRows: RecordReceiver {
 
     var isBroken: Bool { hasBroken || sink.isBroken }
 
-    /// Whether nothing has failed, and fewer rows than `limit` were written.
     func wantsMore(below limit: Int) -> Bool { failure == nil && !isBroken && rowCount < limit }
   }
 

@@ -10,7 +10,6 @@ import SafeText
 package struct RecoveredRowOutput {
   /// The counts of rows that were written, and of rows that were left out.
   package struct Outcome: Sendable {
-    /// The number of rows that were written.
     package var rowCount = 0
     /// The number of live rows that were written with a partial value.
     package var partialCount = 0
@@ -22,14 +21,12 @@ package struct RecoveredRowOutput {
   package var names: [String]?
   /// The maximum number of rows that are written; nil for all.
   package var limit: Int?
-  /// How binary values are written.
   package var blobs = BlobForm.hex
   /// Whether an apostrophe is put before CSV text that a spreadsheet would treat as a formula.
   package var isSafeForSpreadsheets = false
   let store: DamagedStore
   private let naming: RecoveredNaming
 
-  /// Creates an output for all rows of a store.
   package init(_ store: DamagedStore) {
     self.store = store
     naming = RecoveredNaming(
@@ -92,7 +89,6 @@ package struct RecoveredRowOutput {
       ?? tables.first { $0.lowercased() == name.lowercased() }
   }
 
-  /// Returns the entity name among `known` that `name` refers to.
   static func entity(named name: String, among known: [String]) -> String? {
     ExactText.place(of: name, in: known) { $0 }.map { known[$0] }
   }
@@ -129,7 +125,6 @@ package struct RecoveredRowOutput {
     return names
   }
 
-  /// The rows that ``names`` selects.
   fileprivate struct Wanted {
     /// The tables that may contain selected rows.
     var read: [String] = []
@@ -304,7 +299,7 @@ private final class RecoveredRenderings {
   private let store: DamagedStore
   private let wanted: RecoveredRowOutput.Wanted?
   private var known: [RowKind: EntityRendering?] = [:]
-  /// The rendering that was requested last. It is cached because the next row usually needs the same rendering.
+  /// The rendering that was requested last. The next row usually needs the same one.
   private var last: (key: RowKind, rendering: EntityRendering?)?
 
   init(_ naming: RecoveredNaming, _ store: DamagedStore, _ wanted: RecoveredRowOutput.Wanted?) {
@@ -342,7 +337,6 @@ extension RecoveredRowBuffer {
       && !hasInvalidText && rowID != nil
   }
 
-  /// Passes the values of `columns` to the sink, in the order of `columns`.
   fileprivate func send(_ columns: [Int], to sink: inout NamedRowSink) {
     sink.beginRow(rowID)
     for column in columns {
@@ -385,7 +379,6 @@ extension OutputBuffer {
   }
 }
 
-/// Formats partial values for output.
 enum PartialText {
   /// Returns a JSON object with a member for each partial value, by column name. The member for a column without a name
   /// is called `c` with the column's position, such as `c3`.

@@ -28,7 +28,6 @@ extension OutputBuffer {
     append(valuesOf: row.properties, blobs: blobs)
   }
 
-  /// Appends the member `values` of a row, preceded by a comma.
   mutating func append(valuesOf properties: [ManagedRow.Property], blobs: BlobForm) {
     append(",\"values\":{")
     for (index, property) in properties.enumerated() {
@@ -113,7 +112,6 @@ extension OutputBuffer {
     advance(to: cursor &+ 1)
   }
 
-  /// Appends a UUID of 16 bytes in the form of ``UUIDText``.
   mutating func append(uuid bytes: RawSpan) {
     var cursor = room(for: 2 &* bytes.byteCount &+ 4)
     for index in 0..<bytes.byteCount {
@@ -207,7 +205,6 @@ extension OutputBuffer {
     append(hexadecimal: bytes.rawSpan)
   }
 
-  /// Appends the values of a row, each after a comma.
   mutating func append(
     csvValuesOf properties: [ManagedRow.Property], safeForSpreadsheets isSafe: Bool
   ) {
@@ -235,7 +232,6 @@ extension OutputBuffer {
   }
 }
 
-/// Formats UUIDs as text in their usual form.
 package enum UUIDText {
   /// Returns the text of 16 bytes, such as `30084A1C-6B5E-4D2C-9F3A-1C2D3E4F5061`.
   package static func string(_ bytes: [UInt8]) -> String {

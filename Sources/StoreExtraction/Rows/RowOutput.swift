@@ -28,14 +28,12 @@ public struct RowOutput: Sendable {
       self.isSafeForSpreadsheets = isSafeForSpreadsheets
     }
 
-    /// The form of CSV that results from the other options.
     package var csv: CSVForm {
       excel.map { CSVForm(forExcel: $0.hasDecimalComma) }
         ?? CSVForm(isSafeForSpreadsheets: isSafeForSpreadsheets)
     }
   }
 
-  /// Which rows are written, and the form in which they are written.
   package var options: Options
 
   /// Creates an output with the given options.
@@ -73,8 +71,7 @@ public struct RowOutput: Sendable {
     return target.rowCount
   }
 
-  /// Writes the rows of one entity, without its descendants, as CSV with a header line.
-  /// - Returns: the number of rows.
+  /// Writes the rows of one entity, without its descendants, as CSV with a header line. Returns the number of rows.
   package func writeCSV(of entity: DescribedEntity, in store: CoreDataStore, to descriptor: Int32)
     throws -> Int
   {
@@ -92,9 +89,9 @@ public struct RowOutput: Sendable {
 }
 
 extension RowOutput {
-  /// Writes the rows of several entities as one CSV with a header line. The columns are `_entity`, `_pk` and the
-  /// properties of all these entities. A field is empty if the row's entity does not have the property.
-  /// - Returns: the number of rows.
+  /// Writes the rows of several entities as one CSV with a header line. Returns the number of rows. The columns are
+  /// `_entity`, `_pk` and the properties of all these entities. A field is empty if the row's entity does not have the
+  /// property.
   package func writeCSV(
     of entities: [DescribedEntity], in store: CoreDataStore, to descriptor: Int32
   ) throws -> Int {
@@ -119,7 +116,6 @@ extension RowOutput {
 }
 
 extension OutputBuffer {
-  /// Appends the header line of an entity's CSV.
   mutating func append(csvHeader entity: DescribedEntity, safeForSpreadsheets isSafe: Bool) {
     append(csvHeader: entity, CSVForm(isSafeForSpreadsheets: isSafe))
   }

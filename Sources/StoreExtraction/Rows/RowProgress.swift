@@ -11,11 +11,6 @@ package final class RowProgress {
   /// The number of rows between two reports.
   fileprivate static let step = 1024
 
-  /// Creates a counter.
-  ///
-  /// - Parameters:
-  ///   - total: the total number of rows; nil if the rows were not counted.
-  ///   - report: called with the number of rows read so far, and with `total`.
   init(of total: Int?, _ report: @escaping (_ done: Int, _ total: Int?) -> Void) {
     self.total = total
     self.report = report

@@ -164,7 +164,6 @@ struct SQLiteExport {
       }
   }
 
-  /// Returns the quoted names of the columns in an entity's table.
   private func columns(of entity: DescribedEntity) throws -> [String] {
     var taken = UniqueNames(["_pk"])
     var columns = ["_pk"]

@@ -7,7 +7,6 @@ struct SharedColumns {
   private var places: [ExactText: Int] = [:]
   private var linkPlaces: [ExactText: Int] = [:]
 
-  /// Collects the columns for rows of these entities.
   init(_ entities: [DescribedEntity]) {
     for entity in entities {
       for property in entity.properties where property.kind != .toMany { add(property.name) }
@@ -24,17 +23,14 @@ struct SharedColumns {
     }
   }
 
-  /// Creates an empty list of columns.
   init() {}
 
-  /// Adds a column, unless a column of this name is already in the list.
   mutating func add(_ name: String) {
     guard places[ExactText(name)] == nil else { return }
     places[ExactText(name)] = names.count
     names.append(name)
   }
 
-  /// Returns the position of a property among the columns; nil if there is no column for it.
   func place(of name: String) -> Int? { places[ExactText(name)] }
 
   /// Returns the position of a many-to-many relationship among the columns; nil if there is no column for it.

@@ -17,7 +17,6 @@ public struct StoreExport: Sendable {
 
   /// The result of an export: what was written, and what was found in the store.
   public struct Result: Sendable, Codable {
-    /// The name of the schema of the JSON form.
     package var schema = "lifeboat.extract"
     /// The version of the JSON form's schema; it only increases.
     package var version = 1
@@ -55,9 +54,7 @@ public struct StoreExport: Sendable {
 
     /// Counts of the files that hold one long value each.
     package struct LongValueFiles: Sendable, Codable {
-      /// The number of files.
       package let fileCount: Int
-      /// The size of all files together in bytes.
       package let sizeBytes: Int64
       /// The path of the folder beside the workbook.
       package let output: String
@@ -147,7 +144,6 @@ public struct StoreExport: Sendable {
     return result
   }
 
-  /// Combines the written parts with the hashes and findings of the store into a result.
   func result(
     _ source: ExportSource, _ format: String, _ output: String, _ parts: [Result.Part],
     _ hashes: [String: String], _ files: (RebuildResult.ExternalFiles?, [Finding])
@@ -193,7 +189,6 @@ public struct StoreExport: Sendable {
     return RowProgress(of: total, progress)
   }
 
-  /// Throws if one of the wanted names does not exist in the store.
   func checkNames(_ store: CoreDataStore) throws {
     guard let wanted = options.entityNames else { return }
     let known =

@@ -13,8 +13,8 @@ extension SearchPattern {
   /// The depth of nesting at which property lists are no longer read. Data in a property list may itself be a property
   /// list.
   private static let maxDepth = 8
-  /// The maximum number of bytes that are read from data in property lists: 16 MiB. Nested property lists may repeat
-  /// the same data any number of times.
+  /// The maximum number of bytes that are read from data in property lists. Nested property lists may repeat the same
+  /// data any number of times.
   private static let maxDataBytes = 16 << 20
 
   /// Searches a binary value: its bytes as text in UTF-8 and UTF-16, and its content as a property list, a keyed
@@ -29,12 +29,9 @@ extension SearchPattern {
 
   /// Searches a binary value that may come from within another one.
   ///
-  /// - Parameters:
-  ///   - bytes: the value.
-  ///   - depth: the number of times that the value was decompressed or taken out of a property list. If it is 3 or
-  ///     more, the value is not decompressed again.
-  ///   - left: the number of bytes that may still be read from data in property lists.
-  /// - Returns: the first match; nil if nothing matches.
+  /// `depth`: the number of times that the value was decompressed or taken out of a property list. If it is 3 or more,
+  /// the value is not decompressed again.
+  /// `left`: the number of bytes that may still be read from data in property lists.
   private func match(inBlob bytes: [UInt8], depth: Int, _ left: inout Int) -> BlobMatch? {
     let content = ContiguousArray(bytes)
     let span = content.rawSpan

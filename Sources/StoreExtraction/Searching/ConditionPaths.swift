@@ -4,7 +4,6 @@ import ObjectModel
 /// A parsed key path: its keys, and whether it counts the values at its end.
 struct ConditionPath {
   let keys: [String]
-  /// Whether the key path ends in `@count`.
   let isCount: Bool
 
   init(_ text: String) {

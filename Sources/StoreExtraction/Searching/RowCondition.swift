@@ -143,10 +143,7 @@ package struct RowCondition {
 
   // MARK: - Evaluating the condition on a row
 
-  /// Evaluates the condition on one row.
-  ///
-  /// - Parameter value: returns the value of a key path in the row.
-  /// - Returns: whether the condition is true for the row.
+  /// Whether the condition is true for a row. `value` returns the value of a key path in the row.
   func holds(_ value: (_ keyPath: String) -> ConditionValue) -> Bool {
     holds(predicate, value)
   }

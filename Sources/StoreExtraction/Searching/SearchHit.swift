@@ -6,7 +6,6 @@ package struct SearchHit: Sendable {
   /// The entity of the row, or the table if the row belongs to no entity. Nil for a row whose table is not known, and
   /// for an external file that no row names.
   package var part: String?
-  /// Whether ``part`` is an entity.
   package var isEntity = false
   /// The primary key or row id of the row; nil if the key is lost.
   package var key: Int64?
@@ -17,21 +16,16 @@ package struct SearchHit: Sendable {
   /// The part of the value that contains the match, such as `property list, theme.name`; nil if the match is in the
   /// value itself.
   package var inside: String?
-  /// The match with the text around it.
   package var excerpt: SearchExcerpt
 }
 
 /// A match with the text before and after it.
 package struct SearchExcerpt: Sendable, Equatable {
-  /// The text directly before the match.
   package let before: String
   /// The text that matched, of which at most 80 scalars are kept.
   package let match: String
-  /// The text directly after the match.
   package let after: String
-  /// Whether the value has more text before ``before``.
   package let isCutBefore: Bool
-  /// Whether the value has more text after ``after``.
   package let isCutAfter: Bool
 
   /// The maximum numbers of scalars that are kept: of the text before the match, of the match, and of the text after

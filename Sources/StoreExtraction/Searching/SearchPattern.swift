@@ -5,7 +5,7 @@ import SQLiteFile
 /// The object of a search: a text that may occur anywhere in a value, or a regular expression, which is written between
 /// slashes.
 package struct SearchPattern: Sendable {
-  /// The number of bytes at the start of a value to which a regular expression is applied: 64 KiB.
+  /// The number of bytes at the start of a value to which a regular expression is applied.
   static let maxExpressionBytes = 1 << 16
 
   private let expression: TextExpression?
@@ -26,12 +26,8 @@ package struct SearchPattern: Sendable {
   /// Whether the searched text can also be read as a number or a date.
   var isNumberOrDate: Bool { integer != nil || real != nil || seconds != nil }
 
-  /// Creates a pattern.
-  ///
-  /// - Parameters:
-  ///   - text: the text to look for, or a regular expression between two slashes.
-  ///   - isCaseSensitive: whether upper and lower case are distinguished.
-  /// - Throws: ``ExtractionError`` with `usage.badPattern` for an empty text and for an invalid regular expression.
+  /// A `text` between two slashes is a regular expression. Throws ``ExtractionError`` with `usage.badPattern` for an
+  /// empty text and for an invalid regular expression.
   package init(_ text: String, isCaseSensitive: Bool = false) throws(ExtractionError) {
     let bytes = text.utf8
     guard !bytes.isEmpty else {
@@ -110,13 +106,11 @@ package struct SearchPattern: Sendable {
     return wide.first { $0.lowerBound.isMultiple(of: 2) } ?? wide.first
   }
 
-  /// Whether the pattern matches the integer `value`.
   func matches(_ value: Int64) -> Bool {
     if let expression { return expression.match(in: String(value)) != nil }
     return integer.map { $0 == value } ?? (real != nil && Double(exactly: value) == real)
   }
 
-  /// Whether the pattern matches the number `value`.
   func matches(_ value: Double) -> Bool {
     if let expression { return expression.match(in: value.description) != nil }
     return integer.map { Double(exactly: $0) == value } ?? (real == value)
@@ -125,7 +119,6 @@ package struct SearchPattern: Sendable {
   /// Whether the pattern might match `value`, if `value` is a date in seconds since 2001.
   func couldMatch(dateAt value: Double) -> Bool { seconds?.contains(value) ?? isExpression }
 
-  /// Whether the pattern matches the date `date`.
   func matches(_ date: ReferenceDate) -> Bool {
     guard let expression else { return seconds?.contains(date.seconds) ?? false }
     return date.iso8601.map { expression.match(in: $0) != nil } ?? false

@@ -29,15 +29,11 @@ package struct SelectedRows {
 
   /// An entity or table whose rows can be selected.
   package struct Source {
-    /// The name of the entity or table.
     package let name: String
-    /// Whether ``name`` is that of an entity, and not of a table.
     package let isEntity: Bool
-    /// The properties of the entity's rows, or the columns of the table's rows.
     package let properties: [DescribedEntity.Property]
   }
 
-  /// A row that meets the condition.
   package struct Row {
     /// The primary key or row id; nil in a table without row ids.
     package let key: Int64?
@@ -53,15 +49,12 @@ package struct SelectedRows {
 
   // MARK: - Sources
 
-  /// Returns the entities or tables whose rows can be selected. An entity or table is left out if it lacks a property
-  /// that is named in the condition, the columns or the order.
+  /// Returns the entities or tables whose rows can be selected, in the order of the store. An entity or table is left
+  /// out if it lacks a property that is named in the condition, the columns or the order. Throws ``ExtractionError``
+  /// with `input.unknownName` when none is left.
   ///
-  /// - Parameters:
-  ///   - store: the store.
-  ///   - names: the names of the wanted entities and tables; nil for all. The descendants of a wanted entity are
-  ///     wanted, too.
-  /// - Returns: the entities or tables, in the order of the store.
-  /// - Throws: ``ExtractionError`` with `input.unknownName` when no entity or table is left.
+  /// `names`: the names of the wanted entities and tables; nil for all. The descendants of a wanted entity are wanted,
+  /// too.
   package func sources(in store: CoreDataStore, _ names: [String]?) throws -> [Source] {
     var all: [Source] = []
     let wanted = names.map(store.numbers(ofEntities:))
@@ -100,7 +93,6 @@ package struct SelectedRows {
     return fitting
   }
 
-  /// Returns the names of the properties that are wanted of rows of `source`.
   package func names(_ source: Source) -> [String] {
     columns.isEmpty ? source.properties.map(\.name) : columns
   }

@@ -10,7 +10,6 @@ struct TextExpression: @unchecked Sendable {
   /// The expression anchored at both ends, so that it matches only an entire text.
   private let whole: NSRegularExpression
 
-  /// Compiles a regular expression. Returns nil if `text` is not a valid one.
   init?(_ text: String, isCaseSensitive: Bool = true) {
     var options: NSRegularExpression.Options = [.anchorsMatchLines]
     if !isCaseSensitive { options.insert(.caseInsensitive) }
@@ -32,7 +31,6 @@ struct TextExpression: @unchecked Sendable {
     return start..<start + text.utf8.distance(from: range.lowerBound, to: range.upperBound)
   }
 
-  /// Whether the expression matches the entire text.
   func matchesWhole(_ text: String) -> Bool {
     whole.firstMatch(in: text, range: NSRange(location: 0, length: text.utf16.count)) != nil
   }

@@ -3,7 +3,6 @@ import SQLiteFile
 /// A text to look for in bytes. If upper and lower case are not distinguished, a letter matches all its forms in
 /// Unicode's simple case mappings.
 struct TextNeedle: Sendable {
-  /// The encoding of the text in the bytes that are searched.
   enum Encoding {
     case utf8, utf16BigEndian, utf16LittleEndian
 

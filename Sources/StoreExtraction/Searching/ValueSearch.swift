@@ -15,20 +15,15 @@ import StoreFiles
 package final class ValueSearch {
   /// The counts of what was searched and found.
   package struct Outcome: Sendable {
-    /// The number of rows that were searched.
     package var rowCount = 0
-    /// The number of hits that were reported.
     package var hitCount = 0
-    /// The number of external files that were searched.
     package var fileCount = 0
     /// Whether the search stopped at its limit. If so, there may be more hits.
     package var isCut = false
-    /// The names of external files that could not be read.
     package var unreadFiles: [String] = []
   }
 
-  /// The maximum size in bytes of an external file that is decoded: 4 MiB. Larger files are searched for text piece by
-  /// piece.
+  /// The maximum size in bytes of an external file that is decoded. Larger files are searched for text piece by piece.
   private static let maxDecodedBytes: Int64 = 4 << 20
   private static let pieceBytes = 1 << 18
 
@@ -44,7 +39,6 @@ package final class ValueSearch {
   private var namedFiles = ExactTexts()
   private var outcome = Outcome()
 
-  /// Prepares to search `store` for `pattern`.
   package init(_ store: DamagedStore, for pattern: SearchPattern) {
     self.store = store
     self.pattern = pattern
@@ -56,14 +50,9 @@ package final class ValueSearch {
     }
   }
 
-  /// Calls `receive` with each hit as soon as it is found, until `receive` returns false.
+  /// Calls `receive` with each hit as soon as it is found, until `receive` returns false. Throws when the device fails.
   ///
-  /// - Parameters:
-  ///   - selection: which rows are searched.
-  ///   - limit: the maximum number of hits to report; nil for all.
-  ///   - receive: takes a hit and returns whether it wants the next one.
-  /// - Returns: the counts of what was searched and found, and the names of files that could not be read.
-  /// - Throws: `SQLiteFileError` when the device fails.
+  /// `limit`: the maximum number of hits to report; nil for all.
   package func run(
     _ selection: DamagedDatabase.Selection, limit: Int? = nil,
     _ receive: (SearchHit) -> Bool

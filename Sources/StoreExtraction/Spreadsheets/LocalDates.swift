@@ -3,12 +3,10 @@ package import Foundation
 
 /// Converts dates to the local time of a time zone.
 package struct LocalDates: Sendable {
-  /// The time zone.
   package let zone: TimeZone
-  /// The name that the user gave for the time zone, such as `Europe/Berlin`.
+  /// The name of the time zone, such as `Europe/Berlin`.
   package let name: String
 
-  /// Converts dates to UTC.
   package static let utc = LocalDates(zone: .gmt, name: "UTC")
 
   private init(zone: TimeZone, name: String) {
@@ -84,22 +82,16 @@ package struct LocalDates: Sendable {
 
 /// The variant of CSV that a spreadsheet program in the user's language opens correctly without asking.
 package struct ExcelForm: Sendable {
-  /// Whether numbers have a decimal comma.
   package let hasDecimalComma: Bool
-  /// Converts dates to the time zone in which they are shown.
   package let dates: LocalDates
 
-  /// Creates a variant of CSV.
   package init(hasDecimalComma: Bool, dates: LocalDates) {
     self.hasDecimalComma = hasDecimalComma
     self.dates = dates
   }
 
-  /// Returns whether the user's language writes numbers with a decimal comma.
-  ///
-  /// - Parameter environment: the environment of the process. The first of `LC_ALL`, `LC_NUMERIC` and `LANG` that is
-  ///   not empty names the language. If all of them are empty, the language is that of the system.
-  /// - Returns: true for a decimal comma.
+  /// Whether the user's language writes numbers with a decimal comma. The first of `LC_ALL`, `LC_NUMERIC` and `LANG` in
+  /// `environment` that is not empty names the language. If all of them are empty, the language is that of the system.
   package static func hasDecimalComma(_ environment: [String: String]) -> Bool {
     let named = ["LC_ALL", "LC_NUMERIC", "LANG"].lazy.compactMap { environment[$0] }
       .first { !$0.utf8.isEmpty }

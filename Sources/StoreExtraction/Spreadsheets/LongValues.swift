@@ -7,18 +7,13 @@ import SafeText
 final class LongValues {
   /// The path of the folder beside the workbook.
   let path: String
-  /// The number of files written so far.
   private(set) var fileCount = 0
-  /// The total size of these files in bytes.
+  /// The total size in bytes of the files written so far.
   private(set) var sizeBytes: Int64 = 0
   private let made: MadeFiles
   private var folder: OutputFolder?
 
-  /// Prepares to write values. The folder is not made yet.
-  ///
-  /// - Parameters:
-  ///   - path: the path of the folder.
-  ///   - made: tracks the files that are made, so that a caller can remove them.
+  /// `path`: the path of the folder, which is not made yet.
   init(_ path: String, _ made: MadeFiles) {
     self.path = path
     self.made = made
@@ -31,7 +26,6 @@ final class LongValues {
     return folder + PathText.stem(of: own) + "_files"
   }
 
-  /// Throws if something already exists at the path of the folder.
   func checkFree() throws(ExtractionError) {
     let name = PathText.lastComponent(of: path)
     guard let parent = try? OpenFolder(PathText.folder(of: path)),
@@ -59,19 +53,14 @@ final class LongValues {
     "file:" + PathText.joined(PathText.lastComponent(of: path), name)
   }
 
-  /// Returns the text of a cell that stands for an external file of the store.
   func reference(toExternal name: String) -> String {
     reference(to: PathText.joined(ExternalFiles.folderName, name))
   }
 
-  /// Writes a value into a file of its own in the folder.
+  /// Writes a value into a file of its own in the folder. Returns the text of the cell that stands for the file.
   ///
-  /// - Parameters:
-  ///   - bytes: the value.
-  ///   - place: the entity, key and property of the value, as a text. The file is named after it.
-  ///   - ending: the extension of the file name; nil to choose it by the bytes.
-  /// - Returns: the text of the cell that stands for the file.
-  /// - Throws: an error of the output, when the file cannot be made or written.
+  /// `place`: the entity, key and property of the value, as a text. The file is named after it.
+  /// `ending`: the extension of the file name; nil to choose it by the bytes.
   func write(_ bytes: RawSpan, of place: String, _ ending: String?) throws -> String {
     let folder = try opened()
     let name = folder.fileName(for: place, extension: ending ?? Self.ending(of: bytes))
@@ -85,7 +74,6 @@ final class LongValues {
     return reference(to: name)
   }
 
-  /// Returns the file name extension for the content of `bytes`: `png`, `jpg`, `gif`, `plist`, `txt` or `bin`.
   private static func ending(of bytes: RawSpan) -> String {
     switch BlobContent(bytes.array()) {
     case .image(let type, _, _):

@@ -4,17 +4,13 @@
 /// archive in.
 package protocol PartArchive: AnyObject {
   /// Begins a part of the archive. Several parts may be open at a time. A part is complete after ``ArchivePart/end()``.
+  /// Throws when the archive cannot be written.
   ///
-  /// - Parameters:
-  ///   - name: the name of the part within the archive.
-  ///   - count: the maximum number of parts that will be open at a time. Each part may use a share of the memory.
-  /// - Returns: the part, to be filled.
-  /// - Throws: ``ExtractionError`` when the archive cannot be written.
+  /// `count`: the maximum number of parts that will be open at a time. Each part may use a share of the memory.
   func begin(_ name: String, among count: Int) throws(ExtractionError) -> any ArchivePart
 
-  /// Completes the archive and gives it its final name.
-  ///
-  /// - Throws: ``ExtractionError`` when the archive cannot be written. In that case, no file has the final name.
+  /// Completes the archive and gives it its final name. Throws when the archive cannot be written. In that case, no
+  /// file has the final name.
   func finish() throws(ExtractionError)
 
   /// Removes what was written. Does nothing if the archive is finished.
@@ -23,13 +19,9 @@ package protocol PartArchive: AnyObject {
 
 /// A part of an archive that is being written.
 package protocol ArchivePart: AnyObject {
-  /// Adds bytes to the part.
-  ///
-  /// - Throws: ``ExtractionError`` when the archive cannot be written.
+  /// Throws when the archive cannot be written.
   func append(_ bytes: RawSpan) throws(ExtractionError)
 
-  /// Completes the part. After that, no more bytes may be added to it.
-  ///
-  /// - Throws: ``ExtractionError`` when the archive cannot be written.
+  /// Completes the part. After that, no more bytes may be added to it. Throws when the archive cannot be written.
   func end() throws(ExtractionError)
 }

@@ -6,7 +6,6 @@ import SQLiteFile
 final class Sheet {
   /// One sheet of the workbook.
   struct Part {
-    /// The name of the sheet.
     let name: String
     /// The path of the sheet's part in the archive, below `xl/`.
     let path: String
@@ -19,7 +18,6 @@ final class Sheet {
   private(set) var parts: [Part] = []
   /// The total number of rows in all sheets, without headers.
   private(set) var rowCount = 0
-  /// Whether a sheet is being written.
   var isOpen: Bool { part != nil }
   /// Whether the last sheet is full, so that the next row needs a further sheet.
   var isFull: Bool { (parts.last?.rowCount ?? 0) >= workbook.maxRows - 1 }
@@ -30,11 +28,6 @@ final class Sheet {
   private let openCount: Int
 
   /// Prepares the sheets without writing anything yet.
-  ///
-  /// - Parameters:
-  ///   - plan: how rows of the entity or table become rows of a sheet.
-  ///   - workbook: the workbook.
-  ///   - openCount: the maximum number of the workbook's sheets that are open at a time.
   init(_ plan: SheetPlan, in workbook: Workbook, among openCount: Int) {
     self.plan = plan
     self.workbook = workbook
@@ -55,7 +48,6 @@ final class Sheet {
     return 2
   }
 
-  /// Adds bytes to the current row.
   func append(_ bytes: RawSpan) throws(ExtractionError) { try part?.append(bytes) }
 
   /// Counts the current row after all its bytes were added.

@@ -14,12 +14,10 @@ struct SheetNames {
     return free(plain, from: 1) { $0 == 1 ? "" : "_\($0)" }
   }
 
-  /// Returns an unused name for a further sheet with rows of the same entity or table, such as `Note (2)`.
+  /// Returns an unused name for a further sheet with rows of the same entity or table, such as `Note (2)`. Marks the
+  /// name as in use.
   ///
-  /// - Parameters:
-  ///   - name: the name of the entity or table.
-  ///   - number: the number of the sheet among the sheets of that entity or table; at least 2.
-  /// - Returns: the name, which is marked as in use.
+  /// `number`: the number of the sheet among the sheets of that entity or table; at least 2.
   mutating func further(_ name: String, _ number: Int) -> String {
     free(Self.plain(name), from: number) { " (\($0))" }
   }

@@ -4,9 +4,7 @@ import SQLiteFile
 
 /// A plan for turning the rows of an entity or a table into the rows of a sheet.
 struct SheetPlan {
-  /// A column of the sheet.
   struct Column {
-    /// The text of the column's header.
     let title: String
     /// The width of the column, as a number of digits in the standard font.
     let width: Int
@@ -18,7 +16,6 @@ struct SheetPlan {
 
   /// The name of the entity or table.
   let name: String
-  /// The columns of the sheet.
   let columns: [Column]
   /// The names of all values of a row, including values that have no column of their own.
   let names: [String]
@@ -34,13 +31,11 @@ struct SheetPlan {
   /// The number of values that have a column of their own.
   var ownCount: Int { names.count > Self.maxColumns ? Self.maxColumns - 1 : names.count }
 
-  /// Creates a plan for the rows of an entity.
   init(_ rendering: EntityRendering, linkNames: [String]) {
     self.init(
       name: rendering.name ?? "", rendering, [(.key, "_pk")], linkNames, hasEntityNumber: false)
   }
 
-  /// Creates a plan for the rows of unknown entities in a table.
   init(unknownEntitiesOf plan: RowPlan) {
     self.init(
       name: plan.table.name + "-unknown", EntityRendering(unknownEntitiesOf: plan),
@@ -62,10 +57,6 @@ struct SheetPlan {
   }
 
   /// Creates a plan for a table whose values are written as they are stored.
-  ///
-  /// - Parameters:
-  ///   - table: the name of the table.
-  ///   - names: the names of the table's columns.
   init(table: String, names: [String]) {
     self.init(
       name: table, names.map { (.stored, $0) },

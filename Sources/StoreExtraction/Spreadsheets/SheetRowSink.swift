@@ -18,7 +18,6 @@ struct SheetRowSink: RowSink, ~Copyable {
   /// a cell.
   private var text = OutputBuffer(capacity: SheetText.maxUnits + 256)
 
-  /// The sheet of the current row.
   private var sheet: Sheet?
   private var roles: ContiguousArray<EntityRendering.Column> = []
   private var letters: [[UInt8]] = []
@@ -42,13 +41,7 @@ struct SheetRowSink: RowSink, ~Copyable {
   /// The number of bytes in the buffer above which the buffer is passed on to the sheet.
   private static let drainSize = 64 << 10
 
-  /// Creates a sink that has no sheet yet.
-  ///
-  /// - Parameters:
-  ///   - storePath: the path of the store, beside which its external files are.
-  ///   - dates: converts dates to a time zone.
-  ///   - longValues: writes the values that are too long for a cell.
-  ///   - blobs: how binary values are shown.
+  /// `storePath`: the path of the store, beside which its external files are.
   init(
     storePath: String, _ dates: LocalDates, _ longValues: LongValues, _ blobs: BlobForm = .hex
   ) {

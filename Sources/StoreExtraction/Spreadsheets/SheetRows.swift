@@ -4,7 +4,6 @@ import SQLiteFile
 
 /// Writes the rows of a table into sheets, directly from their records.
 final class SheetRows: RecordReceiver {
-  /// The sheets for the rows of a table.
   struct Targets {
     /// The sheet of each entity, by entity number. Empty for a table that is written as it is stored.
     var entities: [Int64: Sheet] = [:]
@@ -33,18 +32,11 @@ final class SheetRows: RecordReceiver {
   private var hasMore = false
   /// The number of rows of unknown entities, by entity number; nil stands for rows without an entity number.
   private var unknownNumbers: [Int64?: Int] = [:]
-  /// The number of texts in the rows that were not valid UTF-8.
   var invalidTextCount: Int { sink.invalidTextCount }
 
-  /// Prepares to write the rows of a table.
-  ///
-  /// - Parameters:
-  ///   - plan: how the columns of the table become properties; nil to write the table as it is stored.
-  ///   - renderings: the rendering of each entity's rows, by entity number.
-  ///   - targets: the sheets.
-  ///   - limit: the maximum number of rows for each entity or table; nil for all.
-  ///   - sink: writes the cells.
-  ///   - noteExternal: called with the name of each external file that a row names, and with the row's entity or table.
+  /// `plan`: nil to write the table as it is stored.
+  /// `limit`: the maximum number of rows for each entity or table; nil for all.
+  /// `noteExternal`: called with the name of each external file that a row names, and with the row's entity or table.
   init(
     _ plan: RowPlan?, _ renderings: [Int64: EntityRendering], to targets: Targets, limit: Int?,
     _ sink: consuming SheetRowSink,
@@ -59,13 +51,7 @@ final class SheetRows: RecordReceiver {
   }
 
   /// Reads the table in as many passes as needed, writes its rows, and ends the sheets. Adds problems with rows to the
-  /// store's findings.
-  ///
-  /// - Parameters:
-  ///   - table: the table.
-  ///   - store: the store that contains the table.
-  ///   - progress: counts the rows that were read.
-  /// - Throws: `SQLiteFileError`, or an error of the output.
+  /// store's findings. Throws `SQLiteFileError`, or an error of the output.
   func read(_ table: Table, of store: CoreDataStore, _ progress: RowProgress?) throws {
     repeat {
       hasMore = false

@@ -9,7 +9,6 @@ enum SheetText {
   /// ``RowText/OutputBuffer/append(cellText:)``.
   static let maxBytes = 7 * maxUnits
 
-  /// Whether a text, given as UTF-8, fits into a cell.
   static func fits(_ bytes: RawSpan) -> Bool {
     // A UTF-16 unit takes one to three bytes of UTF-8.
     if bytes.byteCount <= maxUnits { return true }
@@ -116,7 +115,6 @@ extension OutputBuffer {
     return isValid
   }
 
-  /// Appends text as the content of an XML element or of a quoted attribute value, escaped for a cell.
   mutating func append(cellText text: String) {
     let bytes = ContiguousArray(text.utf8)
     append(cellText: bytes.rawSpan)

@@ -3,7 +3,6 @@ import SQLiteFile
 /// A workbook that is being written (ECMA-376, SpreadsheetML). It assigns a name and a part of the archive to each
 /// sheet. Sheets are written straight into the archive. The parts that list the sheets are written last.
 final class Workbook {
-  /// The archive that the parts are written into.
   let archive: any PartArchive
   /// The maximum number of rows in a sheet, including the header.
   let maxRows: Int
@@ -13,12 +12,8 @@ final class Workbook {
   /// The maximum number of rows that a sheet may have so that every spreadsheet program can read it.
   static let maxSheetRows = 1_048_576
 
-  /// Begins a workbook.
-  ///
-  /// - Parameters:
-  ///   - archive: an archive without parts.
-  ///   - maxRows: the maximum number of rows in a sheet, including the header; tests use a small number.
-  /// - Throws: ``ExtractionError`` when the archive cannot be written.
+  /// `archive`: an archive without parts.
+  /// `maxRows`: the maximum number of rows in a sheet, including the header; tests use a small number.
   init(_ archive: any PartArchive, maxRows: Int = maxSheetRows) throws(ExtractionError) {
     self.archive = archive
     self.maxRows = maxRows

@@ -15,22 +15,12 @@ struct WorkbookExport {
 
   private static let provenanceName = "_provenance"
 
-  /// What was written into the workbook.
   struct Written {
     var parts: [StoreExport.Result.Part] = []
     fileprivate(set) var sheets: [Sheet] = []
     var invalidTextCount = 0
   }
 
-  /// Prepares to write a workbook.
-  ///
-  /// - Parameters:
-  ///   - source: the store.
-  ///   - options: the wanted entities and the limit.
-  ///   - dates: converts dates to a time zone.
-  ///   - longValues: writes the values that are too long for a cell.
-  ///   - workbook: the workbook.
-  ///   - progress: counts the rows that were read.
   init(
     _ source: ExportSource, _ options: RowOutput.Options, _ dates: LocalDates,
     _ longValues: LongValues, _ workbook: Workbook, _ progress: RowProgress?
@@ -46,7 +36,6 @@ struct WorkbookExport {
       SheetPlan(table: Self.provenanceName, names: ["key", "value"]), in: workbook, among: 1)
   }
 
-  /// Writes the rows of the store into the sheets of their entities and tables.
   func writeRows() throws -> Written {
     // All sheets get their names before the first row is read, so that the names do not depend on the rows.
     let entities = try entitySheets()
@@ -233,7 +222,6 @@ extension StoreExport {
     }
   }
 
-  /// Returns names and values for the sheet that tells where the rows come from.
   private func facts(of result: Result, _ store: CoreDataStore) -> [(String, String)] {
     var facts = [("source", result.source)]
     for (name, hash) in result.sourceSHA256.sorted(by: { $0.key < $1.key }) {

@@ -16,7 +16,6 @@ package struct StateExport: Sendable {
   /// Called with the number of pages written so far and the total number of pages.
   package var progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)?
 
-  /// Creates an export with default settings.
   package init() {}
 
   /// The size of missing pages in bytes above which a state may be refused. It is refused if far more of its pages are
@@ -139,7 +138,6 @@ package struct StateExport: Sendable {
   /// ten times the usual duration.
   private static let checkSeconds = (base: 30.0, perByte: 200e-9)
 
-  /// Runs SQLite's own check on the new file. Returns the problems found.
   private func check(_ writer: SQLiteWriter, _ database: SQLiteDatabase) throws -> [Finding] {
     let size = Double(database.pageCount) * Double(database.header.pageSize)
     var seconds = Self.checkSeconds.base + size * Self.checkSeconds.perByte
@@ -197,10 +195,8 @@ private struct StateImage: ~Copyable {
   }
 
   /// Writes page `number` into the empty buffer. The buffer stays empty if no file holds the page or if the page is all
-  /// zeros.
-  ///
-  /// - Returns: the number of the next page to write. Pages in a hole of the main file are skipped.
-  /// - Throws: ``SQLiteFileError`` when the device fails.
+  /// zeros. Returns the number of the next page to write; pages in a hole of the main file are skipped. Throws when the
+  /// device fails.
   mutating func write(_ number: UInt32, into page: inout ContiguousArray<UInt8>)
     throws(SQLiteFileError) -> UInt32
   {

@@ -10,13 +10,11 @@ import StoreFiles
 /// The manifest of an exported state. It says where the pages of the state come from, and what is doubtful about the
 /// state.
 package struct StateManifest: Sendable, Codable {
-  /// The name of the schema of the JSON form.
   package var schema = "lifeboat.state"
   /// The version of the JSON form's schema; it only increases.
   package var version = 1
   /// The name and version of the program that wrote the manifest.
   package var tool = "lifeboat " + Tool.version
-  /// The time of the export.
   package var exported: Date
   /// The path or name of the store.
   package var source: String
@@ -24,46 +22,37 @@ package struct StateManifest: Sendable, Codable {
   package var sourceSHA256: [String: String]
   /// The name of the state: the number of a commit, `before` or `interrupted`.
   package var state: String
-  /// The files that the state is made of.
   package var madeOf: StoreState.Source
   /// Whether the state has no finding of damage: all its pages exist, no evidence contradicts that the database once
   /// was in this state, and SQLite's own check passes.
   package var isWhole: Bool
-  /// The path of the new file.
   package var output: String
   /// The size of the new file in bytes.
   package var sizeBytes: Int64
   /// The SHA-256 of the new file in lower-case hex.
   package var sha256: String
-  /// The page size in bytes.
   package var pageSizeBytes: Int
   /// The number of pages in the new file.
   package var pageCount: UInt32
-  /// The number of pages from each of the store's files.
   package var pages: Pages
   /// The names of header fields (bytes 18 to 95 of the file) that the export changed. Because of these changes, SQLite
   /// reads the new file without a log.
   package var headerChanges: [String]
   /// The number of external files beside the store. The new file does not contain them.
   package var externalFileCount: Int
-  /// What is doubtful or noteworthy about the state.
   package var findings: [Finding]
   /// The number of findings that are damage.
   package var damageCount: Int
 
   /// Counts of a state's pages by the file that they come from.
   package struct Pages: Sendable, Codable {
-    /// The number of pages from the main file.
     package var main = 0
-    /// The number of pages from the write-ahead log.
     package var wal = 0
-    /// The number of pages from the rollback journal.
     package var journal = 0
     /// The number of pages that no file has. They are zeros in the new file.
     package var missing = 0
   }
 
-  /// Returns the path of the manifest for the file at `output`.
   package static func path(for output: String) -> String { output + ".json" }
 
   /// Writes the manifest to the path that ``path(for:)`` returns for ``output``.

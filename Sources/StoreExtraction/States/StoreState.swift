@@ -2,7 +2,6 @@ package import SQLiteFile
 
 /// A state of a store that can be read from its files, and the changes since the previous state.
 package struct StoreState: Sendable, Codable {
-  /// The name of a state.
   package enum Name: Sendable, Hashable {
     /// The state before the last transaction: the main file, in which pages from the finished rollback journal of that
     /// transaction replace newer pages.
@@ -49,18 +48,14 @@ package struct StoreState: Sendable, Codable {
 
   /// The changes to the rows of one table since the previous state.
   package struct Change: Sendable, Codable {
-    /// The name of the table.
     package var table: String
     /// The root entity of the table. The table holds the rows of this entity and of its descendants. Nil for a table of
     /// no entity.
     package var entity: String?
     /// `created` or `dropped`; nil if the table is in both states.
     package var tableChange: String?
-    /// The number of rows that were added.
     package var added: Int
-    /// The number of rows whose values changed.
     package var changed: Int
-    /// The number of rows that were removed.
     package var removed: Int
     /// The row ids of the first added rows. At most ``CommittedChange/keyLimit`` row ids are listed.
     package var addedKeys: [Int64]
@@ -72,7 +67,6 @@ package struct StoreState: Sendable, Codable {
 
   /// The name of the state: the number of a commit, `before` or `interrupted`.
   package var state: String
-  /// The files that the state is made of.
   package var source: Source
   /// Whether SQLite now reads the store in this state.
   package var isCurrent: Bool
@@ -96,13 +90,10 @@ package struct StoreState: Sendable, Codable {
 
 /// The list of states in the files of a store, oldest first.
 package struct StateList: Sendable, Codable {
-  /// The name of the schema of the JSON form.
   package var schema = "lifeboat.states"
   /// The version of the JSON form's schema; it only increases.
   package var version = 1
-  /// The path of the store.
   package var path: String
-  /// The page size in bytes.
   package var pageSizeBytes: Int
   /// The total number of states, including states that are not listed.
   package var stateCount: Int

@@ -15,10 +15,8 @@ package final class StoreStates {
   private let journal: LogStates.JournalState?
   private let checkpointed: LogStates.CheckpointedPages
 
-  /// Opens the store at `path`.
-  ///
-  /// - Parameter path: the main file.
-  /// - Throws: `SQLiteFileError` when the file cannot be opened or is not a database.
+  /// Opens the store whose main file is at `path`. Throws `SQLiteFileError` when the file cannot be opened or is not a
+  /// database.
   package init(path: String) throws {
     (store, states) = try Self.open(path)
     journal = try states.journalState()
@@ -51,7 +49,6 @@ package final class StoreStates {
   private var hasBefore: Bool { journal?.isUnfinished == false }
   private var hasInterrupted: Bool { journal?.isUnfinished == true }
 
-  /// The number of states in the files.
   package var count: Int {
     states.commits.count + 1 + (hasBefore ? 1 : 0) + (hasInterrupted ? 1 : 0)
   }
@@ -190,12 +187,10 @@ package final class StoreStates {
 
   // MARK: - The list
 
-  /// Lists the states in the files.
+  /// Lists the states in the files, and the older pages that belong to no state. Throws `SQLiteFileError` when the
+  /// device fails.
   ///
-  /// - Parameter limit: the maximum number of states to list; nil for all. If there are more states, the newest ones
-  ///   are listed.
-  /// - Returns: the list, including the older pages that belong to no state.
-  /// - Throws: `SQLiteFileError` when the device fails.
+  /// `limit`: the maximum number of states to list; nil for all. If there are more states, the newest ones are listed.
   package func list(limit: Int? = nil) throws -> StateList {
     var list = StateList(
       path: store.database.path, pageSizeBytes: states.pageSize, stateCount: count)
@@ -279,7 +274,6 @@ package final class StoreStates {
       databasePageCount: database?.pageCount, findings: found)
   }
 
-  /// Returns the files that a state is made of.
   func source(of name: StoreState.Name) -> StoreState.Source {
     switch name {
     case .before: .journal

@@ -14,11 +14,7 @@ final class CopiedRecords: RecordMaker {
 
   let takesBlocks = true
 
-  /// Creates a maker.
-  ///
-  /// - Parameters:
-  ///   - copies: the rules for copying the records of each entity, keyed by entity number.
-  ///   - entityColumn: the index of the column with the entity number; nil when the table has no such column.
+  /// `copies` are keyed by entity number. `entityColumn` is nil when the table has no column with the entity number.
   init(_ copies: [Int64: RecordCopy], entityColumn: Int?) {
     self.copies = copies
     self.entityColumn = entityColumn

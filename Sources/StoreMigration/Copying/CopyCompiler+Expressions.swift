@@ -12,10 +12,8 @@ struct KeyPath {
   let hops: [(table: String, column: String)]
   /// The attribute at the end of the path; nil when the path ends with a relationship.
   let attribute: Attribute?
-  /// The to-one relationship at the end of the path; nil when the path ends with an attribute.
   let relationship: Relationship?
 
-  /// An SQL expression for the value at the end of the path.
   func sql(_ row: inout RowSQL) -> String {
     var key = row.parameter(first)
     for hop in hops { key = "(SELECT \(hop.column) FROM \(hop.table) WHERE pk = \(key))" }

@@ -204,7 +204,6 @@ struct CopyCompiler {
     }
   }
 
-  /// Whether a mapping names a policy class, and the app has not registered this class.
   func hasMissingPolicy(_ mapping: EntityMapping) -> Bool {
     mapping.migrationPolicyClassName?.isEmpty == false && policyClass(of: mapping) == nil
   }
@@ -319,7 +318,7 @@ struct CopyCompiler {
     _ row: inout RowSQL
   ) throws -> (sql: String, column: Int?) {
     let fallback = attribute.defaultValue.flatMap { SQLText.literal($0, of: attribute) }
-    /// Adds the default value to an SQL expression: for a required attribute, the default value replaces NULL.
+    /// For a required attribute, the default value replaces NULL.
     func filled(_ value: String) -> String {
       attribute.isOptional ? value : fallback.map { "IFNULL(\(value), \($0))" } ?? value
     }

@@ -9,7 +9,6 @@ import SQLiteWriter
 final class RowStatement {
   let sql: String
   let columns: [Int]
-  /// The statement as prepared for the new file; nil before its first use.
   private var prepared: SQLiteStatement?
 
   init(sql: String, columns: [Int]) {
@@ -17,7 +16,6 @@ final class RowStatement {
     self.columns = columns
   }
 
-  /// Returns the prepared statement. Only the first call prepares it.
   func statement(in writer: SQLiteWriter) throws -> SQLiteStatement {
     if let prepared { return prepared }
     let made = try writer.prepare(sql)
@@ -25,7 +23,7 @@ final class RowStatement {
     return made
   }
 
-  /// Finalizes the prepared statement. The new file cannot be completed before this is done.
+  /// The new file cannot be completed before the statement is finalized.
   func finish() {
     prepared?.finalize()
     prepared = nil
@@ -37,7 +35,6 @@ final class EntityCopy {
   let mappingName: String
   let sourceEntity: String
   let destinationEntity: String
-  /// How the new row's key is computed from the old row's key.
   let shift: KeyShift
   /// The statement that inserts a row. It inserts nothing if the row lacks a value that the new model requires, or if
   /// the mapping does not take the row.
@@ -210,7 +207,6 @@ struct StagedTable {
   let name: String
   var columns: [Int] = []
 
-  /// The SQL that creates the staged table.
   var creation: String {
     "CREATE TABLE \(name) (pk INTEGER PRIMARY KEY\(columns.indices.map { ", c\($0)" }.joined()))"
   }
@@ -294,7 +290,6 @@ struct CopyPlan {
   var staged: [String: StagedTable] = [:]
   /// The staged links, keyed by the quoted name of their table in the new file.
   var links: [String: StagedLinks] = [:]
-  /// References that are set after all rows are inserted.
   var later: [LaterReference] = []
   /// The columns of one-to-one relationships that no mapping sets. After all rows are inserted, these columns are set
   /// from the columns of the inverse relationships.
@@ -326,10 +321,9 @@ struct CopyPlan {
   /// The names of the tables that the old model has, in upper case.
   var oldTables: Set<String> = []
 
-  /// Whether a table belongs to the old model. The name must be in upper case.
+  /// The name must be in upper case.
   func isOld(table: String) -> Bool { oldTables.contains(table) }
 
-  /// Whether policy classes of the app carry out any of the mappings.
   var hasPolicies: Bool {
     tables.contains { $0.entities.values.contains { $0.contains { $0.policyClass != nil } } }
   }
@@ -364,7 +358,6 @@ struct SourceTables {
     definitions[SQLName(name)]
   }
 
-  /// The index of a column in a table of the old store; nil when there is no such column.
   func column(_ name: String, in table: String) -> Int? {
     self.table(named: table)?.definition.columns.firstIndex { SQLName.isSame($0.name, name) }
   }
@@ -386,8 +379,6 @@ struct SourceTables {
     return column(found.name, in: table)
   }
 
-  /// The relationship with this name that an old entity declares or inherits; nil when the entity has no such
-  /// relationship.
   func relationship(_ name: String, of entity: String) -> Relationship? {
     model.allRelationships(of: entity).first { $0.name == name }
   }

@@ -17,7 +17,6 @@ final class CopyRun {
   let storePath: String
   /// Collects the external files that rows of the new store refer to. Nil if another step of the migration follows.
   let external: ExternalFiles?
-  /// The new tables that are being filled page by page; nil when no table is being filled.
   var filling: FilledTables?
   /// The names of the old tables that were copied page by page.
   var filled: Set<String> = []
@@ -84,7 +83,6 @@ final class CopyRun {
     leftBehind.keys.sorted().compactMap { plan.droppedReasons[$0] }
   }
 
-  /// Finalizes all statements of the plan.
   func finish() {
     for statement in plan.statements { statement.finish() }
   }

@@ -9,7 +9,6 @@ import StoreExtraction
 /// Fills new tables page by page, in a fraction of the time that INSERT takes. This is possible for a new table whose
 /// rows are made from the rows of one old table, in the order of the old table.
 final class FilledTables {
-  /// A table that is being filled.
   private final class Target {
     let number: Int
     let form: RecordForm
@@ -52,9 +51,7 @@ final class FilledTables {
     var isDemanded = false
   }
 
-  /// What was done with a row.
   enum Outcome {
-    /// The row was written into its new table.
     case written
     /// The row was not written, because it lacks a value that the new model requires.
     case incomplete
@@ -171,7 +168,6 @@ final class FilledTables {
     return target.name
   }
 
-  /// Whether the new table that receives an old table's rows is filled page by page.
   func fills(_ table: TableCopy) -> Bool { targets[ObjectIdentifier(table)] != nil }
 
   /// Adds a row of the old table `table` to its new table. Returns what was done with the row.

@@ -32,11 +32,7 @@ struct HistoryCopy {
   private var goneCount = 0
   private var bareCount = 0
 
-  /// - Parameters:
-  ///   - run: the run that has copied the objects.
-  ///   - known: the entity numbers of the old store.
-  ///   - old: the old model.
-  ///   - schema: the schema of the new store.
+  /// `run` has copied the objects already.
   init(
     _ run: CopyRun, known: Set<Int64>, from old: ManagedObjectModel, to schema: FreshStoreSchema
   ) {
@@ -157,7 +153,6 @@ struct HistoryCopy {
 }
 
 extension Migration.Source {
-  /// Whether the store has tables of persistent history.
   var hasHistory: Bool { definition(of: "ACHANGE") != nil }
 
   /// The definition of a table; nil when the store has no readable table with this name.

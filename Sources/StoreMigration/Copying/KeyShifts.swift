@@ -4,7 +4,6 @@ import ModelTools
 /// The rule that computes the primary key of a new row from the key of its old row. The key stays the same, except when
 /// a new table receives rows from several old tables, or several new rows for one old row.
 struct KeyShift: Hashable {
-  /// The number that is added to the old key.
   var offset: Int64 = 0
   /// The highest old key that can be shifted. A higher key plus ``offset`` might be the key of a row from another
   /// table. Nil when the new table gets no other rows.

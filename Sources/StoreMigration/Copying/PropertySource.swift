@@ -7,7 +7,6 @@ enum PropertySource: Hashable {
   case none
   /// `$source.name`: an attribute of the old object, or of an object that the old object's relationships lead to.
   case sourceValue(keyPath: String)
-  /// A constant, which is the same for all objects.
   case constant(ExpressionConstant)
   /// The object that another mapping makes from the same old object.
   case same(mappingName: String)
@@ -16,7 +15,6 @@ enum PropertySource: Hashable {
   /// Any other expression.
   case unsupported(ModelExpression)
 
-  /// Reads the expression in the mapping of an attribute.
   init(attribute mapping: PropertyMapping) {
     switch mapping.valueExpression {
     case nil: self = .none
@@ -69,7 +67,6 @@ enum PropertySource: Hashable {
 }
 
 extension EntityMapping {
-  /// A selection of objects of the old entity.
   enum Selection {
     case all
     case some(ModelPredicate)
@@ -77,7 +74,6 @@ extension EntityMapping {
     case unsupported
   }
 
-  /// The objects of the old entity that the mapping takes, as the fetch request in its source expression selects them.
   var selection: Selection {
     guard let sourceExpression else { return .all }
     guard case .fetch(let request, _, countOnly: false) = sourceExpression,

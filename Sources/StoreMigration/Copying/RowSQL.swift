@@ -98,7 +98,6 @@ struct RowSQL {
       columns: columns)
   }
 
-  /// Makes a statement from SQL text. The statement has parameters for all columns that were passed to
-  /// ``parameter(_:)`` before.
+  /// The statement has parameters for all columns that were passed to ``parameter(_:)`` before.
   func statement(_ sql: String) -> RowStatement { RowStatement(sql: sql, columns: columns) }
 }

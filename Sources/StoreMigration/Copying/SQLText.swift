@@ -3,11 +3,10 @@ import SQLiteWriter
 
 /// Writes values, names and conversions as SQL text.
 enum SQLText {
-  /// Returns a name as a quoted SQL identifier. Throws for a name that cannot be written in SQL.
+  /// Throws for a name that cannot be written in SQL.
   static func quoted(_ name: String) throws -> String { try SQLIdentifier.quoted(name) }
 
-  /// Returns a text as an SQL literal. A text that contains a NUL is written as bytes, because SQLite's parser stops at
-  /// a NUL.
+  /// A text that contains a NUL is written as bytes, because SQLite's parser stops at a NUL.
   static func literal(_ text: String) -> String {
     guard !text.utf8.contains(0) else { return "CAST(\(literal(Array(text.utf8))) AS TEXT)" }
     let quote = UInt8(ascii: "'")
@@ -17,26 +16,23 @@ enum SQLText {
     return "'" + String(decoding: doubled, as: UTF8.self) + "'"
   }
 
-  /// Returns bytes as an SQL literal.
   static func literal(_ bytes: [UInt8]) -> String { "x'\(Hex.string(bytes))'" }
 
-  /// Returns a real as an SQL literal that gives exactly the same number. NaN becomes NULL, because SQLite stores NULL
-  /// for NaN.
+  /// A literal that gives exactly the same number. NaN becomes NULL, because SQLite stores NULL for NaN.
   static func literal(_ value: Double) -> String {
     if value.isNaN { return "NULL" }
     guard value.isFinite else { return value < 0 ? "-9e999" : "9e999" }
     return value.description
   }
 
-  /// Returns an integer as an SQL literal.
   static func literal(_ value: Int64) -> String {
     // SQLite parses a negative number as a positive number with a minus sign, but 2^63 does not fit into a 64-bit
     // integer.
     value == .min ? "(-9223372036854775807 - 1)" : String(value)
   }
 
-  /// Returns an attribute's default value as an SQL literal, in the form in which Core Data stores it. Returns nil for
-  /// an object of one of the app's classes, and for a value that does not fit the attribute's type.
+  /// The value in the form in which Core Data stores it. Nil for an object of one of the app's classes, and for a value
+  /// that does not fit the attribute's type.
   static func literal(_ value: DefaultValue, of attribute: Attribute) -> String? {
     let constant: ExpressionConstant? =
       switch value {
@@ -54,8 +50,8 @@ enum SQLText {
     return constant.flatMap { literal($0, of: attribute) }
   }
 
-  /// Returns a constant as an SQL literal, in the form in which Core Data stores it in an attribute. Returns nil when
-  /// the constant does not fit the attribute's type.
+  /// The constant in the form in which Core Data stores it in an attribute. Nil when the constant does not fit the
+  /// attribute's type.
   static func literal(_ constant: ExpressionConstant, of attribute: Attribute) -> String? {
     switch (constant, attribute.type) {
     case (.null, _): "NULL"
@@ -112,7 +108,6 @@ enum SQLText {
     }
   }
 
-  /// The range of the values that an attribute of an integer type can have.
   private static func range(_ type: AttributeType) -> ClosedRange<Int64> {
     switch type {
     case .integer16: -32_768...32_767
@@ -173,7 +168,7 @@ enum SQLText {
     }
   }
 
-  /// Returns a constant of an expression as an SQL literal; nil when SQL has no value for the constant.
+  /// Nil when SQL has no value for the constant.
   static func literal(_ constant: ExpressionConstant) -> String? {
     switch constant {
     case .null: "NULL"

@@ -27,7 +27,6 @@ struct ValueRow: CopyRun.Row {
     self.storePath = storePath
   }
 
-  /// Creates a row without partial values and without a page number.
   init(_ values: [StoredValue], keyColumn: Int, storePath: String) {
     stored = values
     if keyColumn < values.count, case .integer(let value) = values[keyColumn] {

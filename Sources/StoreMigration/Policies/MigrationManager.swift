@@ -238,7 +238,6 @@ public final class MigrationManager {
 
   func object(_ row: [SQLiteValue]) throws -> ManagedObject? { try object(row, in: destination) }
 
-  /// The quoted name of the table that records associations.
   var associationTable: String { Self.associations }
 }
 

@@ -5,9 +5,9 @@ import SafeText
 // The decisions of the adaptors for Core Data and SwiftData, in plain Swift, so that they are tested on every platform.
 
 extension StoreRecovery {
-  /// Whether recovery applies to a store: the store must be an SQLite file that is opened for writing. All other stores
-  /// are left to Core Data. A read-only store, for example one that ships with the app, cannot be replaced by a fresh
-  /// one. The URL `/dev/null` stands for a store in memory.
+  /// Whether recovery applies to a store: only an SQLite file that is opened for writing. A read-only store, for
+  /// example one that ships with the app, cannot be replaced by a fresh one. The URL `/dev/null` stands for a store in
+  /// memory.
   static func covers(isSQLite: Bool, url: URL?, isReadOnly: Bool) -> Bool {
     guard isSQLite, !isReadOnly, let url, url.isFileURL else { return false }
     return !PathText.isInside(url.path, inMemoryPath)
@@ -16,7 +16,7 @@ extension StoreRecovery {
   /// The path under which Core Data keeps an SQLite store in memory.
   static var inMemoryPath: String { "/dev/null" }
 
-  /// A copy of this recovery with `policy`. Events of the copy reach the listeners of this recovery.
+  /// Events of the copy reach the listeners of this recovery.
   func with(_ policy: Policy) -> StoreRecovery {
     var policy = policy
     policy.report = { tell($0) }
@@ -27,8 +27,7 @@ extension StoreRecovery {
 }
 
 extension ExpectedModel {
-  /// Creates an expectation from hashes as Core Data returns them and from the entities' renaming identifiers; nil when
-  /// one of the hashes is not a version hash, so that nothing can be concluded.
+  /// Nil when one of the hashes is not a version hash.
   init?(name: String?, hashData: [String: Data], renamingIdentifiers: [String?] = []) {
     var hashes: [String: VersionHash] = [:]
     for (entity, data) in hashData {
@@ -38,7 +37,7 @@ extension ExpectedModel {
     self.init(name: name, hashes: hashes, earlierNames: renamingIdentifiers.compactMap(\.self))
   }
 
-  /// A name for people, made from a model's version identifiers; nil when none of the identifiers is a text.
+  /// Nil when none of the identifiers is a text.
   static func name(ofIdentifiers identifiers: some Sequence<AnyHashable>) -> String? {
     let texts = identifiers.compactMap { $0.base as? String }.filter { !$0.isEmpty }
     return texts.isEmpty ? nil : texts.sorted().joined(separator: ", ")
@@ -46,7 +45,7 @@ extension ExpectedModel {
 }
 
 extension Policy {
-  /// A copy of this policy for `process`. In an extension of the app, the mode `act` becomes `extension`.
+  /// In an extension of the app, the mode `act` becomes `extension`.
   func adaptedToProcess(_ process: HostState = .ofThisProcess()) -> Policy {
     var policy = self
     if process.isExtension == true, mode == .act { policy.mode = .extension }

@@ -13,9 +13,9 @@ extension HostState {
     HostState(isExtension: bundle.pathExtension == "appex")
   }
 
-  /// This state with ``isProtectedDataAvailable`` filled in, if the host has not set that value and the store's file
-  /// shows it. If the file is protected and may not be opened, the device is locked. If the file has the protection
-  /// class `complete` and can be read, the device is not locked.
+  /// Fills in ``isProtectedDataAvailable``, if the host has not set that value and the store's file shows it. A
+  /// protected file that may not be opened shows that the device is locked. A readable file with the protection class
+  /// `complete` shows that it is not.
   ///
   /// - Parameters:
   ///   - openErrno: The error number of an attempt to read the file; 0 when that worked, nil without an attempt.
@@ -34,7 +34,7 @@ extension HostState {
     return state
   }
 
-  /// The protection class of a file, found without opening the file; nil on systems without such classes.
+  /// Nil on systems without protection classes. The file is not opened.
   static func protection(ofFileAt path: String) -> FileProtectionType? {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     return attributes?[.protectionKey] as? FileProtectionType

@@ -40,13 +40,11 @@ extension ContainerOutcome: Sendable where Container: Sendable {}
 /// store is read while the container has it open. Each recovery gets only the errors of its own store. When another
 /// store fails, a recovery gets a `CancellationError`, and its own store stays in place or is moved back.
 struct SeveralStores {
-  /// One store of the container.
   struct Member {
     let recovery: StoreRecovery
     let model: ExpectedModel?
   }
 
-  /// A container after the attempt to open all its stores.
   struct Loaded<Container> {
     let container: Container
     /// The errors of the stores that failed to open, by the store's index in ``members``.
@@ -150,7 +148,7 @@ struct SeveralStores {
 }
 
 extension SeveralStores {
-  /// The failure that ends the attempt for all stores: a failure of one store or of the container itself.
+  /// The failure that ends the attempt for all stores.
   struct Stopped: Error {
     let failed: FailedOpen
 
@@ -168,7 +166,6 @@ extension SeveralStores {
     }
   }
 
-  /// The incidents and losses of the stores that opened.
   private struct OpenResults {
     var incidents: [Incident] = []
     var losses: [URL: SilentLoss] = [:]

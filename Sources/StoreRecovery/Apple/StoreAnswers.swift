@@ -2,9 +2,8 @@ import Foundation
 
 /// Collects the result of loading each store of a container. The results may arrive on any thread.
 final class StoreAnswers: @unchecked Sendable {
-  /// The failure to load one store.
   struct Failure: Sendable {
-    /// The path of the store; nil for a store without a file.
+    /// Nil for a store without a file.
     let path: String?
     let error: any Error
   }
@@ -32,7 +31,7 @@ final class StoreAnswers: @unchecked Sendable {
     if let complete { whenComplete?(complete) }
   }
 
-  /// All failures; nil until every result has arrived.
+  /// Nil until every result has arrived.
   var complete: [Failure]? { lock.withLock { missing > 0 ? nil : failures } }
 }
 

@@ -3,23 +3,20 @@ import StoreFiles
 import SafeFiles
 import SafeText
 
-/// Gathers the facts about a store that need only a few system calls and a few kilobytes of reading.
 package enum FileEvidence {
   /// The number of bytes at the start of the main file that are read to decide whether the file looks random.
   static let sampleBytes = 4096
   /// The length of the database header together with the b-tree header of page 1, in bytes.
   static let headerBytes = 108
 
-  /// All facts that this type gathers about the store at `path`.
   package static func read(_ path: String) -> StoreEvidence {
     var evidence = beforeOpening(path)
     complete(&evidence, path)
     return evidence
   }
 
-  /// Gathers the facts that must be known before the app opens the store. `files` is the status of the store's files;
-  /// if nil, this method looks it up. Because this runs at each launch, no folder is read, no call is made twice, and
-  /// the main file is opened once.
+  /// Gathers the facts that must be known before the app opens the store. If `files` is nil, they are looked up. This
+  /// runs at each launch: no folder is read, no call is made twice, and the main file is opened once.
   static func beforeOpening(_ path: String, _ files: DatabaseFiles? = nil) -> StoreEvidence {
     let files = files ?? DatabaseFiles(at: path)
     var evidence = StoreEvidence(mainKind: files.main?.kind)
@@ -91,8 +88,8 @@ package enum FileEvidence {
     evidence.lockHolder = lock?.holder
   }
 
-  /// Whether the first bytes prove that the file is not encrypted, so that ``looksRandom(_:)`` is not needed. They do
-  /// if the reserved part of the database header is zero and page 1 is a leaf or interior page of a table b-tree.
+  /// Whether the first bytes prove that the file is not encrypted: the reserved part of the database header is zero,
+  /// and page 1 is a leaf or interior page of a table b-tree.
   private static func isPlain(_ bytes: [UInt8]) -> Bool {
     bytes.count == headerBytes && bytes.starts(with: magic)
       && bytes[72..<92].allSatisfy { $0 == 0 } && (bytes[100] == 13 || bytes[100] == 5)
@@ -103,27 +100,25 @@ package enum FileEvidence {
   /// The first bytes of a journal that holds a transaction (SQLite file format, section 3).
   private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
-  /// The total length of the header fields that are read, in bytes: magic number, record count, nonce and initial size.
+  /// The bytes of the header that are read: magic number, record count, nonce and initial size.
   private static let journalHeaderBytes = 20
 
   /// Whether a journal that begins with the bytes `start` must be rolled back. `hasMain` says whether the main file has
-  /// content; nil without a main file. Beside an empty main file, the journal of a store's first transaction need not
-  /// be rolled back: a process killed while it created the store left both, and SQLite creates the store again.
+  /// content; nil without a main file. The journal of a store's first transaction, beside an empty main file, need not
+  /// be rolled back: SQLite creates the store again.
   private static func isHot(_ start: [UInt8], hasMain: Bool?) -> Bool {
     guard start.starts(with: journalMagic) else { return false }
     let isOfNewStore = start.count == journalHeaderBytes && start[16...].allSatisfy { $0 == 0 }
     return !(isOfNewStore && hasMain == false)
   }
 
-  /// What is known about the locks that other processes hold on the main file.
   struct Lock {
     let isHeld: Bool
-    /// The id of a process that holds a lock; nil without a lock, or when the process runs in another container.
+    /// Nil without a lock, or when the process runs in another container.
     let holder: Int32?
   }
 
-  /// Whether another process holds a lock on the database at `path`; nil when unknown. A connection in WAL mode holds a
-  /// lock as long as it is open.
+  /// Nil when unknown. A connection in WAL mode holds a lock as long as it is open.
   static func isUsedElsewhere(_ path: String) -> Bool? {
     let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else { return nil }
@@ -138,8 +133,7 @@ package enum FileEvidence {
     return Lock(isHeld: isHeld, holder: isHeld && lock.l_pid > 0 ? lock.l_pid : nil)
   }
 
-  /// Whether `path` leads to a folder, which this process need not be allowed to open. Links are followed, because the
-  /// host chose the path.
+  /// Links are followed, because the host chose the path. This process need not be allowed to open the folder.
   private static func isFolder(_ path: String) -> Bool {
     let descriptor = SystemCalls.openFolder(following: path)
     guard descriptor >= 0 else { return errno == EACCES }

@@ -27,7 +27,7 @@ extension ModelCollection: ModelExpectation {
 
 /// The version hashes that an app expects its store to record.
 public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
-  /// The name of the model version, for people; nil for a version without a name.
+  /// Nil for a version without a name.
   public let name: String?
 
   /// The alternative sets of hashes that the model may have. A store that records any one of these sets fits the model.
@@ -35,7 +35,7 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
   let forms: [Form]
   /// The known versions of the model, one of which may have written the store.
   let versions: [NamedVersion]
-  /// The present and earlier names of the entities of all known versions; nil when a version could not be read.
+  /// The present and earlier names of all known versions' entities; nil when a version could not be read.
   let entityNames: Set<String>?
 
   struct NamedVersion: Sendable, Hashable {
@@ -79,18 +79,18 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
     self.entityNames = entityNames
   }
 
-  /// This value, which is an expectation already.
+  /// This value.
   public var expectedModel: ExpectedModel { self }
 
-  /// The alternative sets of hashes of a model. The first set ignores tombstone entries. If the model has tombstone
-  /// entries, a second set includes them. Core Data tries both sets.
+  /// The first set ignores tombstone entries. If the model has tombstone entries, a second set includes them. Core Data
+  /// tries both sets.
   fileprivate static func forms(of model: ManagedObjectModel) -> [Form] {
     let plain = Form(model.versionHashes())
     guard model.hasTombstoneEntries else { return [plain] }
     return [plain, Form(model.versionHashes(honouringTombstones: true))]
   }
 
-  /// The alternative sets of hashes of a version: the recorded set, if there is one, and the computed sets.
+  /// The recorded set, if there is one, and the computed sets.
   fileprivate static func forms(of version: ModelCollection.Version) -> [Form] {
     let computed = version.model.map(forms) ?? []
     guard let recorded = version.recorded else { return computed }
@@ -99,7 +99,6 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
 
   // MARK: Comparing
 
-  /// The newest known version of the rules by which hashes are computed.
   static let knownRules = StoreModelRecord.confirmedHashesVersion
 
   /// Compares the hashes that the store records with the expected ones, and finds the version that wrote the store.
@@ -127,7 +126,6 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
 }
 
 extension ExpectedModel {
-  /// One of the alternative sets of hashes that a model may have.
   struct Form: Sendable, Hashable {
     /// The hashes that are certain, by entity name.
     let hashes: [String: VersionHash]
@@ -149,7 +147,6 @@ extension ExpectedModel {
       derived = computed.entitiesWithDerivedAttributes
     }
 
-    /// Whether `recorded` holds exactly the entities and hashes of this set.
     func matches(_ recorded: [String: VersionHash]) -> Bool {
       recorded.count == hashes.count + unknown.count
         && recorded.allSatisfy { (hashes[$0.key] ?? unknown[$0.key] ?? nil) == $0.value }
@@ -159,15 +156,14 @@ extension ExpectedModel {
       let comparison: HashComparison
       let undecided: [String]
 
-      /// How much store and model differ: the number of proven differences, then the number of undecided entities.
+      /// The number of proven differences, then the number of undecided entities.
       var distance: (Int, Int) {
         let proven = comparison.differing.count + comparison.onlyInStore.count
         return (proven + comparison.onlyInModel.count, undecided.count)
       }
     }
 
-    /// Compares this set with the hashes that a store records. Entities whose hashes may differ without any difference
-    /// in the model are left out.
+    /// Leaves out entities whose hashes may differ without any difference in the model.
     func compared(with recorded: [String: VersionHash], _ evidence: StoreEvidence) -> Result {
       var store = recorded
       var model = hashes

@@ -7,26 +7,25 @@ import SafeText
 ///
 /// The record outlives the incidents, which may be restored, pruned or put back.
 struct FailureState: Codable, Sendable, Equatable {
-  /// One failure of one store in one build of the app.
   struct Entry: Codable, Sendable, Equatable {
     let storeName: String
     let app: StoreRecovery.App
-    /// The text that identifies the failure; see ``StoreEvidence/Repetition/fingerprint(_:_:)``.
+    /// See ``StoreEvidence/Repetition/fingerprint(_:_:)``.
     let fingerprint: String
     var count: Int
     var last: Date
-    /// The ids of the latest incidents that this failure caused, the newest last.
+    /// The newest last.
     var incidents: [String]
   }
 
   let schema: String
   let version: Int
-  /// The failures, the most recent last.
+  /// The most recent last.
   var failures: [Entry]
 
   static let name = ".state.json"
   private static let schemaName = "lifeboat.state"
-  /// The maximum number of failures in a record; ``incidentLimit`` is the maximum number of incidents of each failure.
+  /// The maximum number of failures in a record.
   private static let entryLimit = 64
   private static let incidentLimit = 8
 
@@ -36,7 +35,6 @@ struct FailureState: Codable, Sendable, Equatable {
     failures = []
   }
 
-  /// Adds one to the number of times that the store was set aside for the failure with this fingerprint.
   mutating func add(
     _ storeName: String, _ app: StoreRecovery.App, _ fingerprint: String, incident: String,
     on date: Date
@@ -56,14 +54,13 @@ struct FailureState: Codable, Sendable, Equatable {
 
   // MARK: On disk
 
-  /// The fields that every version of the record has.
   private struct Form: Decodable {
     let schema: String
     let version: Int
   }
 
-  /// Reads the record in the folder `incompatible`. Returns an empty record when the file is missing or damaged; after
-  /// damage, only the incidents show earlier failures.
+  /// Returns an empty record when the file is missing or damaged. After damage, only the incidents show earlier
+  /// failures.
   ///
   /// - Throws: An error when the record exists but cannot be read now, or was written by a newer Lifeboat. Its counts
   ///   are then unknown, not zero, and the record must not be replaced.
@@ -87,15 +84,15 @@ struct FailureState: Codable, Sendable, Equatable {
     return FailureState()
   }
 
-  /// Writes this record and replaces the old one in one step. After a kill before that step, the new record is in a
-  /// file whose name ends in `.part`. ``read(_:_:)`` uses that file only when the old record is missing or damaged.
+  /// Replaces the old record in one step. A kill before that step leaves the new record in a file whose name ends in
+  /// `.part`. ``read(_:_:)`` uses that file only when the old record is missing or damaged.
   func write(_ incompatible: String, _ records: RecordFile) throws {
     try records.write(self, to: incompatible + "/" + Self.name, replacing: true)
   }
 }
 
 extension StoreRecovery {
-  /// How often this build has set the store aside before; nil when the evidence does not call for a quarantine.
+  /// Nil when the evidence does not call for a quarantine.
   func repetition(of evidence: StoreEvidence, at path: String) -> StoreEvidence.Repetition? {
     let verdict = classify(evidence, policy: policy)
     guard verdict.action == .quarantine else { return nil }
@@ -128,7 +125,7 @@ extension StoreRecovery {
     return repetition
   }
 
-  /// Adds the incident to the record of failures. If this fails, a later launch counts the incident itself.
+  /// If this fails, a later launch counts the incident itself.
   func note(_ incident: Incident, in incompatible: String) {
     let records = RecordFile(fileSystem: fileSystem)
     do {

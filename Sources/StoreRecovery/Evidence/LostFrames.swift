@@ -39,7 +39,6 @@ struct LostFrames {
     return count
   }
 
-  /// Whether the bytes are a valid log header.
   static func isSound(header: [UInt8]) -> Bool {
     (try? LogHeader(parsing: ContiguousArray(header).rawSpan)) != nil
   }

@@ -1,16 +1,14 @@
 import Foundation
 
-/// Finds the error codes in the error that `opener` threw.
 enum OpenFailure {
   static let cocoaDomain = "NSCocoaErrorDomain"
   static let posixDomain = "NSPOSIXErrorDomain"
   /// The user-info key under which Core Data gives SQLite's extended code; also the domain of errors with such a code.
   static let sqliteDomain = "NSSQLiteErrorDomain"
 
-  /// The maximum number of errors read from a chain of underlying errors, because an error may contain itself.
+  /// An error may contain itself, so only this many underlying errors are read.
   static let linkLimit = 64
 
-  /// The codes of `error` and of its underlying errors, and the meaning that the host gives these errors.
   static func facts(
     of error: any Error, sqliteCode: (@Sendable (any Error) -> Int32?)?,
     meaning: (@Sendable (any Error) -> FailureMeaning?)? = nil
@@ -46,8 +44,7 @@ enum OpenFailure {
     return failure
   }
 
-  /// Whether the text of an error blames the schema. Called only for SQLite's code 1, because the text of a Core Data
-  /// error may contain a model.
+  /// Called only for SQLite's code 1, because the text of a Core Data error may contain a model.
   private static func blamesSchema(_ error: any Error) -> Bool {
     [(error as NSError).localizedDescription, String(describing: error)].contains {
       $0.contains("unsupported file format") || $0.contains("malformed database schema")

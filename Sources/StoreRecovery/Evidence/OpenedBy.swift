@@ -51,7 +51,7 @@ struct OpenedBy {
     }
   }
 
-  /// Whether a newer version of the app has opened the store; nil when unknown.
+  /// Nil when unknown.
   var isNewer: Bool? {
     let answers = markers().compactMap { marker, _ -> Bool? in
       let parts = marker.utf8.dropFirst(prefix.utf8.count)
@@ -64,7 +64,7 @@ struct OpenedBy {
     return answers.isEmpty ? nil : answers.contains(true)
   }
 
-  /// All markers beside the store, each with its status. A file that is not empty is not a marker.
+  /// A file that is not empty is not a marker.
   private func markers() -> [(name: String, status: FileStatus)] {
     let names = (try? FolderEntries.read(folder, limit: FileSystem.entryLimit).names) ?? []
     return names.compactMap { name in
@@ -76,7 +76,7 @@ struct OpenedBy {
     }
   }
 
-  /// `text` if it can be a part of a file name: 1 to 48 ASCII letters, digits, `.`, `-` and `_`; otherwise nil.
+  /// Nil unless `text` is 1 to 48 ASCII letters, digits, `.`, `-` and `_`, which can be a part of a file name.
   private static func encoded(_ text: String) -> String? {
     let isPlain = text.utf8.allSatisfy { byte in
       (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)

@@ -3,7 +3,6 @@ extension StoreEvidence {
   package struct Repetition: Sendable, Codable, Equatable {
     /// The text that identifies the failure: finding and rule of the verdict, and the outermost error.
     package var fingerprint: String
-    /// Whether the record of earlier failures could be read.
     package var isKnown = true
     /// How often this build has set the store aside for this failure.
     package var same = 0

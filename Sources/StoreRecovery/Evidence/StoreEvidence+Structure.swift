@@ -3,11 +3,11 @@ import SafeFiles
 import SQLiteFile
 
 /// Reads the whole file at `path`, and adds facts to the evidence: structure, metadata, version hashes, log frames.
-/// Called only when these facts can change the verdict. A fact that cannot be established stays nil.
+/// Called only when these facts can change the verdict. Facts that cannot be established stay nil.
 package typealias StructureReader =
   @Sendable (_ path: String, _ evidence: inout StoreEvidence) -> Void
 
-/// The default ``StructureReader``: Lifeboat's own reader of SQLite's format, which takes no lock and writes nothing.
+/// Lifeboat's own reader of SQLite's format, which takes no lock and writes nothing.
 package enum FileStructure {
   /// The time after which no further table is read. Apple's systems kill a launch that takes about 20 seconds.
   static let budget: Duration = .seconds(10)
@@ -64,7 +64,7 @@ package enum FileStructure {
     evidence.structure = structure(findings, isComplete: isComplete)
   }
 
-  /// Damage that does not prevent opening the store: SQLite ignores a log with a bad header, and Core Data does not
+  /// Damage that does not keep the store from opening: SQLite ignores a log with a bad header, and Core Data does not
   /// need its model cache.
   static let harmless: Set<Finding.ID> = [
     .walBadHeader, .walBrokenChain, .fileMainEmpty, .coredataModelCacheUnreadable,

@@ -5,40 +5,33 @@ import SafeText
 
 /// Plain facts about a store and about the failed attempt to open it. A fact that is not known is nil.
 public struct StoreEvidence: Sendable, Codable, Equatable {
-  /// One file, folder or link of the store set.
   package struct Member: Sendable, Codable, Equatable {
-    /// What the member is in its store set, for example the write-ahead log.
     package var role: StoreSet.Role
     /// The path relative to the store's folder.
     package var name: String
-    /// Whether the member is a file, a folder, a link or something else.
     package var kind: StoreSet.Kind
-    /// The size in bytes; 0 for anything but a file.
+    /// In bytes; 0 for anything but a file.
     package var sizeBytes: Int64
   }
 
   /// Facts from the first 100 bytes of the main file (SQLite file format, section 1.3).
   package struct Header: Sendable, Codable, Equatable {
-    /// Whether the first 16 bytes are "SQLite format 3" and a zero byte.
+    /// The magic is "SQLite format 3" and a zero byte.
     package var isMagicRight: Bool
-    /// The page size in bytes, 512 to 65536; nil when the field holds no valid size.
+    /// In bytes, 512 to 65536; nil when the field holds no valid size.
     package var pageSize: Int?
     /// The file format read version, 1 for rollback journals and 2 for WAL. SQLite does not read a higher version.
     package var readVersion: Int?
-    /// The file change counter.
     package var changeCounter: UInt32?
-    /// The size of the database in pages; nil when the field is stale, that is, when the change counter
-    /// differs from the version-valid-for number.
+    /// In pages; nil when the field is stale: the change counter differs from the version-valid-for number.
     package var pageCount: UInt32?
-    /// The schema format number, 1 to 4 today.
+    /// 1 to 4 today.
     package var schemaFormat: UInt32?
   }
 
-  /// Facts about the write-ahead log.
   package struct WAL: Sendable, Codable, Equatable {
-    /// The size of the log in bytes.
     package var sizeBytes: Int64
-    /// Whether the log's header has a valid magic number and checksum; nil when the log has fewer than 32 bytes.
+    /// Whether magic number and checksum are valid; nil when the log has fewer than 32 bytes.
     package var isHeaderSound: Bool?
     /// The number of frames of committed transactions that SQLite reads; nil when not counted.
     package var committedFrames: Int?
@@ -60,7 +53,6 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     }
   }
 
-  /// Facts about the rollback journal.
   package struct Journal: Sendable, Codable, Equatable {
     /// Whether the journal is hot: its header is valid, so SQLite must roll it back. A journal that was truncated, or
     /// whose header was zeroed (`PRAGMA journal_mode` TRUNCATE and PERSIST), is not hot. Beside an empty main file, the
@@ -70,16 +62,14 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
 
   /// The damage that reading the whole file found.
   package struct Structure: Sendable, Codable, Equatable {
-    /// The finding ids of the damage, each listed once, sorted.
+    /// Each listed once, sorted.
     package var findings: [String]
-    /// The number of damaged places.
     package var findingCount: Int
     /// Whether the header or the schema is so damaged that no program can open the file.
     package var isUnopenable: Bool
-    /// Whether all tables were read; false when the time for it ran out.
+    /// False when the time for it ran out.
     package var isComplete: Bool
 
-    /// Creates structural facts from their parts.
     package init(
       findings: [String], findingCount: Int, isUnopenable: Bool, isComplete: Bool = true
     ) {
@@ -90,19 +80,16 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     }
   }
 
-  /// One error in a chain of underlying errors, without its text, which may contain a user's data.
+  /// One error of the chain, without its text, which may contain a user's data.
   package struct ErrorLink: Sendable, Codable, Equatable {
-    /// The error's domain.
     package var domain: String
-    /// The error's code in that domain.
     package var code: Int
   }
 
-  /// Facts about the failed open.
   package struct Failure: Sendable, Codable, Equatable {
-    /// The error and its underlying errors, outermost first.
+    /// Outermost first.
     package var chain: [ErrorLink] = []
-    /// SQLite's extended result code; nil for an error without one.
+    /// The extended result code; nil for an error without one.
     package var sqliteCode: Int32?
     /// The outermost code of the Cocoa domain; nil for an error without one.
     package var cocoaCode: Int?
@@ -116,9 +103,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
 
   /// The kind of file at the main file's path; nil when nothing exists there.
   package var mainKind: StoreSet.Kind?
-  /// The main file's size in bytes; nil when its path does not name an ordinary file.
+  /// In bytes; nil when the main file's path does not name an ordinary file.
   package var mainSizeBytes: Int64?
-  /// The members that exist.
   package var members: [Member]
   /// Whether the folder of the store exists and is a folder.
   package var folderExists: Bool
@@ -132,7 +118,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var journal: Journal?
   /// What the check of the structure found; nil when no check ran.
   package var structure: Structure?
-  /// The store's UUID from its metadata; nil when unknown.
+  /// From the store's metadata; nil when unknown.
   package var storeUUID: String?
   /// The version of the framework that wrote the metadata, for example 1344; nil when unknown.
   package var frameworkVersion: Int64?
@@ -144,8 +130,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var expectsModel = false
   /// The name of the model version that the app expects; nil for a version without a name.
   package var expectedVersion: String?
-  /// The model's version hashes that ``comparison`` used; a model may have several sets of hashes. nil when nothing was
-  /// compared. These hashes are for support, and no verdict depends on them.
+  /// The model's version hashes that ``comparison`` used. nil when nothing was compared. These hashes are for support,
+  /// and no verdict depends on them.
   package var expectedHashes: [String: VersionHash]?
   /// How the recorded hashes compare with the expected ones; nil when no model is expected or no hashes could be read.
   package var comparison: HashComparison?
@@ -172,12 +158,10 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var repetition: Repetition?
   /// The results of trials in a folder beside the store; nil when the store is not to be set aside.
   package var trial: Trial?
-  /// What the host knows about its own state.
   package var host: HostState
   /// The failed open; nil until `opener` has failed.
   package var failure: Failure?
 
-  /// Creates evidence that says only what kind of file the main file's path names, and the file's size.
   package init(mainKind: StoreSet.Kind?, mainSizeBytes: Int64? = nil) {
     self.mainKind = mainKind
     self.mainSizeBytes = mainSizeBytes
@@ -186,10 +170,9 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     host = HostState()
   }
 
-  /// Whether the main file exists and holds no bytes.
   package var isMainEmpty: Bool { mainKind == .file && mainSizeBytes == 0 }
 
-  /// Whether the main file is shorter than its header says. false when there is a log, which may hold the missing
+  /// Whether the main file is shorter than its header says. False when there is a log, which may hold the missing
   /// pages, or a journal, which may undo an interrupted growth.
   var isCutShort: Bool {
     guard let header, header.isMagicRight, let page = header.pageSize, let count = header.pageCount,
@@ -199,7 +182,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     return overflow || size < needed
   }
 
-  /// One sentence for each member that does not fit the rest of the set, for example a log without a main file.
+  /// A sentence for each member that does not fit the rest of the set, for example a log without a main file.
   package var strays: [String] {
     var strays: [String] = []
     let isMainThere = mainKind == .file && !isMainEmpty
@@ -236,7 +219,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     return strays
   }
 
-  /// The first member with `role`; for the role `support`, this is the support folder itself.
+  /// The first member with `role`; for `support`, this is the support folder itself.
   func member(_ role: StoreSet.Role) -> Member? { members.first { $0.role == role } }
 
   /// Whether a member with `role` exists and may hold rows. A symbolic link counts, because it is not followed.

@@ -3,9 +3,8 @@ import StoreFiles
 import SafeFiles
 import SafeText
 
-/// The owner, group and permissions of a file.
 package struct FileTraits: Sendable, Equatable {
-  /// The permissions without the set-user-id, set-group-id and sticky bits.
+  /// Without the set-user-id, set-group-id and sticky bits.
   package let mode: UInt32
   let user: UInt32
   package let group: UInt32
@@ -17,8 +16,7 @@ package struct FileTraits: Sendable, Equatable {
     return mode & 0o700 | shared << 3 | shared
   }
 
-  /// The traits of the regular file at `path`, with read and write permission for its owner added; nil when `path` does
-  /// not name a regular file.
+  /// With read and write permission for the owner added; nil when `path` does not name a regular file.
   package static func ofFile(at path: String) -> FileTraits? {
     var raw = stat()
     guard unsafe lstat(path, &raw) == 0, raw.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -72,7 +70,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Removes `name` from the open folder `folder`, but only if the name still refers to the file `expected`.
+  /// Removes `name` only if it still refers to the file `expected`.
   private func remove(
     _ name: String, in folder: Int32, _ path: String, _ expected: FileStatus
   ) throws {
@@ -93,7 +91,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Removes the files that interrupted removals left in the folder at `path`.
+  /// Removes the files that interrupted removals left.
   func sweep(_ path: String) throws {
     for name in try entries(path, limit: FileSystem.entryLimit).names
     where SafeRemoval.isAside(name) {
@@ -344,8 +342,8 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Throws unless the open file is a regular file with a single hard link and `isRight` accepts its status. A second
-  /// hard link could belong to another user.
+  /// Throws unless the file is regular, has a single hard link, and `isRight` accepts its status. A second hard link
+  /// could belong to another user.
   private func expectOurs(
     _ descriptor: Int32, _ path: String, _ isRight: (stat) -> Bool
   ) throws {
@@ -358,7 +356,6 @@ struct RealFiles: Sendable {
 
   // MARK: Open folders
 
-  /// Opens the folder that contains `path`, and passes `body` the folder's descriptor and the last component of `path`.
   private func inFolder<Result>(
     of path: String, _ body: (_ folder: Int32, _ name: String) throws -> Result
   ) throws -> Result {
@@ -387,7 +384,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Opens a folder without following a link in any part of its path.
+  /// Follows no link in any part of the path.
   private static func open(folder path: String) throws -> Int32 {
     #if canImport(Darwin)
       let folder = SystemCalls.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW_ANY)
@@ -429,7 +426,6 @@ struct RealFiles: Sendable {
     try SystemCallError.check("fsync", path, SystemCalls.synchronize(descriptor))
   }
 
-  /// The times for `futimens`: access and modification, both `nanoseconds` since 1970.
   private static func times(_ nanoseconds: Int64) -> [timespec] {
     let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     var time = timespec()

@@ -62,7 +62,6 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
     }
   }
 
-  /// The name of the record's format, which is the value of ``schema``.
   package static let schemaName = "lifeboat.incident"
   /// The newest ``version`` that this build reads and writes.
   package static let currentVersion = 1

@@ -2,14 +2,13 @@ import StoreFiles
 import SafeFiles
 import SafeText
 
-/// All files and folders in an incident's folder, listed without following links.
+/// The files and folders in an incident's folder, listed without following links.
 struct IncidentFiles: Sendable {
   struct File: Sendable, Codable, Equatable {
-    /// The path relative to the incident's folder.
+    /// Relative to the incident's folder.
     let name: String
     let status: FileStatus
 
-    /// Whether the file is inside the folder of the kept store set.
     var isKept: Bool { PathText.starts(name, with: QuarantineFolder.storeFolderName + "/") }
 
     /// Whether `other` belongs to the same file with the same content, as far as a status shows.
@@ -18,22 +17,20 @@ struct IncidentFiles: Sendable {
     }
   }
 
-  /// All files and folders that were found; each folder comes before its contents.
+  /// Each folder comes before its contents.
   private(set) var files: [File] = []
-  /// Whether the list is incomplete, because something could not be listed or there are more than ``limit`` files.
+  /// Whether something could not be listed, or there are more than ``limit`` files.
   private(set) var isCut = false
 
-  /// The maximum number of listed files; a store set has fewer.
+  /// A store set has fewer files.
   static let limit = 250_000
-  /// The maximum depth of folders; no member of a set is that deep.
+  /// No member of a set is in a deeper folder.
   static let depthLimit = 40
 
-  /// The ordinary files, as ``LinkedBytes`` counts them.
   var linked: [LinkedBytes.File] {
     files.filter { $0.status.kind == .file }.map { .init($0.status) }
   }
 
-  /// Creates an empty list.
   init() {}
 
   init(in folder: String, _ fileSystem: FileSystem) {
@@ -59,7 +56,7 @@ struct IncidentFiles: Sendable {
     }
   }
 
-  /// The files in the folder of the kept store set, with their paths relative to that folder.
+  /// The paths are relative to the folder of the kept store set.
   var kept: [File] {
     files.filter(\.isKept).map { file in
       File(
@@ -69,7 +66,6 @@ struct IncidentFiles: Sendable {
     }
   }
 
-  /// The files that are neither records of Lifeboat nor in the folder of the kept store set.
   var unexpected: [File] {
     let ours = Set(
       Self.records.flatMap { [FileName($0), FileName($0 + RecordFile.partSuffix)] })
@@ -82,7 +78,6 @@ struct IncidentFiles: Sendable {
     }
   }
 
-  /// The names of Lifeboat's own files in an incident's folder.
   static let records = [
     QuarantineFolder.incidentName, QuarantineFolder.textName, QuarantineFolder.outcomeName,
     QuarantineFolder.intentName, QuarantineFolder.backName, QuarantineFolder.sealingName,

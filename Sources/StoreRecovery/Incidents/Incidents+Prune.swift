@@ -85,7 +85,6 @@ extension Incidents {
     return report
   }
 
-  /// An incident that may be removed, as `lstat` and its record describe it.
   private struct Candidate {
     var item: RetentionPlan.Item
     let files: IncidentFiles

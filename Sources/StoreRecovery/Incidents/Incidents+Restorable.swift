@@ -21,7 +21,7 @@ public struct RestorableStore: Sendable, Equatable, Identifiable {
     case damaged
   }
 
-  /// The id of the incident that keeps the store.
+  /// The id of the incident.
   public let id: String
   /// The main file's name.
   public let storeName: String
@@ -32,8 +32,8 @@ public struct RestorableStore: Sendable, Equatable, Identifiable {
   public let kind: Incident.Kind
   /// How the store fits the app.
   public let fit: Fit
-  /// The entities whose hashes could not be compared with certainty, sorted by name. Because of these entities, the app
-  /// may still refuse the store.
+  /// The entities whose hashes could not be compared with certainty, sorted by name. The app may still refuse the store
+  /// because of them.
   public let undecided: [String]
   /// Whether the kept files match their seal; nil when not checked. A restoration checks them before it moves anything.
   public let isIntact: Bool?
@@ -76,7 +76,7 @@ extension Incidents {
     }
   }
 
-  /// Whether the kept main file exists and has its sealed size. A link in place of the folder counts as empty.
+  /// A link in place of the folder counts as empty.
   private func isKept(_ entry: Entry, _ incident: Incident) -> Bool {
     let store = entry.folder + "/" + QuarantineFolder.storeFolderName
     guard
@@ -108,7 +108,7 @@ extension Incidents {
     return (.opens, [])
   }
 
-  /// Reads the metadata of the kept main file at `path` with Lifeboat's own reader, and adds the hashes to `evidence`.
+  /// Adds the hashes in the metadata of the kept main file at `path` to `evidence`.
   ///
   /// - Returns: Whether no damage was found; nil when the file is not a database that can be read.
   private static func addHashes(of path: String, to evidence: inout StoreEvidence) -> Bool? {
@@ -132,7 +132,7 @@ extension Incidents {
     }
   }
 
-  /// Calls `canOpen` with a private copy of the store, made on the store's volume. The copy is removed afterwards.
+  /// The copy is made on the store's volume, and removed afterwards.
   private func isOpened(_ main: String, by canOpen: (URL) throws -> Bool) -> Bool {
     let set = StoreSet(at: main)
     let needed = set.sizeBytes.addingClamped(1024 * 1024)
@@ -152,7 +152,6 @@ extension Incidents {
 }
 
 extension Incident {
-  /// Whether the evidence or the verdict reports damage.
   fileprivate var isDamaged: Bool {
     verdict.finding == .corrupt || evidence.structure?.findings.isEmpty == false
       || evidence.structure?.isUnopenable == true || (evidence.wal?.lostFrames ?? 0) > 0
@@ -160,8 +159,7 @@ extension Incident {
 }
 
 extension ExpectedModel {
-  /// How a store with the `recorded` hashes fits this model, and the entities that cannot be compared; nil when the
-  /// store fits no known version.
+  /// The second value is the entities that cannot be compared. Nil when the store fits no known version.
   package func fit(
     _ evidence: StoreEvidence, _ recorded: [String: VersionHash]
   ) -> (RestorableStore.Fit, [String])? {

@@ -117,7 +117,6 @@ extension Incidents {
       differences: differences, nextStep: Self.nextStep(incident), leftBehind: leftBehind)
   }
 
-  /// The extended attributes of each file and folder that has any.
   private static func attributes(of set: StoreSet) -> [(name: String, ExtendedAttributes)] {
     set.members.filter { $0.kind == .file || $0.kind == .folder }.compactMap { member in
       let attributes = ExtendedAttributes(ofPath: member.path)
@@ -140,8 +139,8 @@ extension Incidents {
       }
   }
 
-  /// The store set in the quarantine, which may have no members. Throws when this user may not read the set, because
-  /// its files would otherwise seem to be missing.
+  /// The set may have no members. Throws when this user may not read it, because its files would otherwise seem to be
+  /// missing.
   private func keptSet(_ folder: QuarantineFolder) throws -> StoreSet {
     let kept = StoreSet(at: folder.keptMainPath)
     do {
@@ -250,7 +249,7 @@ extension Incidents {
       errno: error.errno, underlying: error)
   }
 
-  /// The number of free bytes that records and folders need.
+  /// The space that records and folders need, in bytes.
   private static let recordBytes: Int64 = 1024 * 1024
 
   /// Throws unless enough space is free. On the store's own volume, files are only renamed. When the quarantine is on
@@ -272,7 +271,7 @@ extension Incidents {
     }
   }
 
-  /// Sets aside the files that now have the names of the store to restore. The caller closes this move.
+  /// The caller closes this move.
   private func replace(
     _ folder: QuarantineFolder, app: StoreRecovery.App, texts: IncidentTexts
   ) throws -> (QuarantineFolder, Incident) {

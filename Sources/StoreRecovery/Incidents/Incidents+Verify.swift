@@ -46,8 +46,8 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
     public let name: String
     /// The file's state.
     public let state: State
-    /// The difference in words; nil for an equal file. A file that was rewritten with the same bytes has the state
-    /// `ok`, and this text says that it was rewritten.
+    /// The difference in words; nil for an equal file. A file with the state `ok` has a text if it was rewritten with
+    /// the same bytes.
     public let text: String?
   }
 
@@ -144,7 +144,6 @@ extension Incidents {
     return files
   }
 
-  /// The files in the folder of the kept store set that do not belong to the set.
   private func unknownFiles(in store: String, beside set: StoreSet) -> [IncidentCheck.File] {
     let members = Set(set.members.map { FileName($0.name) })
     let names = (try? fileSystem.entries(store).names) ?? []

@@ -36,7 +36,6 @@ public struct Incidents: Sendable {
     self.init(in: folder.path, fileSystem: .real)
   }
 
-  /// The name of the folder beside a store that holds its incidents.
   package static let folderName = QuarantineFolder.parentName
 
   package init(
@@ -76,7 +75,7 @@ public struct Incidents: Sendable {
     try ids().map { entry($0) }
   }
 
-  /// The ids of all incidents, oldest first. Costs one `lstat` when there is no incidents' folder.
+  /// Oldest first. Costs one `lstat` when there is no incidents' folder.
   func ids() throws -> [String] {
     try readingFolder {
       try names().filter { Timestamp.isFolderName($0) }
@@ -85,7 +84,7 @@ public struct Incidents: Sendable {
     }
   }
 
-  /// All names in the folder of the incidents; empty when there is no such folder.
+  /// Empty when there is no folder of incidents.
   func names() throws -> [String] {
     try readingFolder {
       guard let status = try fileSystem.status(incompatible), status.kind == .folder else {
@@ -160,7 +159,7 @@ public struct Incidents: Sendable {
     }
   }
 
-  /// The sort key of an incident's id: the time in the id, then the number after that time, so that -10 follows -9.
+  /// The time in the id, then the number after that time, so that -10 follows -9.
   static func order(_ id: String) -> (String, Int, String) {
     let dash = UInt8(ascii: "-")
     let number = id.utf8.split(separator: dash).last.flatMap { Int(Substring($0)) } ?? 1

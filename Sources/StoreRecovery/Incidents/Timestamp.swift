@@ -16,12 +16,11 @@ enum Timestamp {
       "\(pad(time.year, 4))-\(pad(time.month, 2))-\(pad(time.day, 2)) \(pad(time.hour, 2)):\(pad(time.minute, 2)) UTC"
   }
 
-  /// The date without its fraction of a second, so that a record can hold the exact date.
+  /// Drops the fraction of a second, which a record could not hold.
   static func wholeSeconds(_ date: Date) -> Date {
     Date(timeIntervalSince1970: Double(seconds(date)))
   }
 
-  /// Whether `name` begins with a time in the form of ``folderName(_:)``, as the folder of an incident does.
   static func isFolderName(_ name: String) -> Bool {
     var count = 0
     for byte in name.utf8.prefix(20) {
@@ -37,7 +36,6 @@ enum Timestamp {
     return count == 20
   }
 
-  /// The parts of a UTC date and time of day.
   struct Fields {
     var year, month, day, hour, minute, second: Int
   }
@@ -49,7 +47,7 @@ enum Timestamp {
     return Int(min(max(value.rounded(.down), -62_167_219_200), 253_402_300_799))
   }
 
-  /// The UTC date and time of day of `date`. The proleptic Gregorian calendar repeats every 146097 days.
+  /// The proleptic Gregorian calendar repeats every 146097 days.
   static func fields(_ date: Date) -> Fields {
     let total = seconds(date)
     let day = (total >= 0 ? total : total - 86_399) / 86_400

@@ -5,9 +5,9 @@ import Foundation
 import SafeText
 
 extension StoreRecovery {
-  /// Copies the store's files into a new incident, because opening the store would make SQLite drop a part of the log
-  /// with rows in it. The store stays in place. If the files exceed ``Policy/maximumCopyBytes`` or the free space, only
-  /// the log and the wal-index are copied, because opening the store loses no other committed data.
+  /// Copies the store's files into a new incident before opening makes SQLite drop a part of the log. The store stays
+  /// in place. If the files exceed ``Policy/maximumCopyBytes`` or the free space, only the log and the wal-index are
+  /// copied, because opening the store loses no other committed data.
   ///
   /// The copy is made in a ``TrialFolder`` and gets its final name when it is complete. If the run is killed before
   /// that, the next trial removes the copy.
@@ -53,8 +53,8 @@ extension StoreRecovery {
     try set.members.map { try fileSystem.status($0.path) }
   }
 
-  /// Whether the incident in `folder` holds a copy of the set's log with the same size and modification time. The
-  /// incident's record does not show this, because the copy may have been restored or removed since.
+  /// Whether the incident in `folder` holds a copy of the log with the same size and modification time. The incident's
+  /// record does not show this: the copy may have been restored or removed since.
   private func isKept(_ set: StoreSet, in folder: String) throws -> Bool {
     let store = folder + "/" + QuarantineFolder.storeFolderName + "/"
     guard let log = set.first(.wal), let now = try fileSystem.status(log.path),

@@ -3,29 +3,26 @@ import SafeFiles
 
 /// The names in and around the folder that holds one quarantined store set.
 struct QuarantineFolder: Sendable {
-  /// The folder beside the store that holds all quarantines.
   static let parentName = "Incompatible"
-  /// The name of the incident's record. Once that file exists, the store set in the subfolder `store` is complete.
+  /// Once this file exists, the store set in the subfolder `store` is complete.
   static let incidentName = "incident.json"
   static let textName = "incident.txt"
   static let outcomeName = "outcome.json"
-  /// The name of the intent, a ``MoveRecord`` that exists from before the first member moves until the fresh store has
-  /// opened.
+  /// A ``MoveRecord`` that exists from before the first member moves until the fresh store has opened.
   static let intentName = ".intent.json"
-  /// The name of the ``MoveRecord`` that exists while the set is moved back.
+  /// The ``MoveRecord`` that exists while the set is moved back.
   static let backName = ".back.json"
-  /// The name of the file with the seal's progress, which exists until the incident's record contains the seal.
+  /// The seal's progress; exists until the incident's record contains the seal.
   static let sealingName = ".seal.json"
   static let storeFolderName = "store"
-  /// The name of a file in the folder of all quarantines that is locked while a set moves. The file is never removed,
-  /// and always empty. ``SettledMoves`` uses the file's modification time.
+  /// A file that is locked while a set moves. It is always empty, and never removed. ``SettledMoves`` uses its
+  /// modification time.
   static let leaseName = ".lease"
 
-  /// The path of the folder that the store is in.
+  /// The folder that the store is in.
   let home: String
-  /// The name of the main file.
   let storeName: String
-  /// The folder's own name, which is the incident's id.
+  /// Also the incident's id.
   let id: String
 
   var incompatible: String { Self.parent(in: home) }
@@ -37,12 +34,11 @@ struct QuarantineFolder: Sendable {
   var incident: String { path + "/" + Self.incidentName }
   var text: String { path + "/" + Self.textName }
   var outcome: String { path + "/" + Self.outcomeName }
-  /// The temporary path of a file while it is copied back, because only a complete file may have a name of the set.
+  /// Where a file is while it is copied back, because only a complete file may have a name of the set.
   var copyInProgress: String { home + "/.lifeboat-" + id + ".part" }
   var mainPath: String { home + "/" + storeName }
   var keptMainPath: String { storeFolder + "/" + storeName }
 
-  /// The folder of all quarantines beside the stores in `home`.
   static func parent(in home: String) -> String { home + "/" + parentName }
 
   /// The folders to try for a new quarantine, in order. Several are tried because a name may be taken.
@@ -72,7 +68,6 @@ struct MoveRecord: Codable, Sendable {
     let status: FileStatus
   }
 
-  /// Why a store set is moved back out of its quarantine.
   enum Back: String, Codable, Sendable {
     case freshFailed
     case restore
@@ -83,9 +78,9 @@ struct MoveRecord: Codable, Sendable {
   let storeName: String
   /// The members to move: the main file first, each folder before its contents.
   let members: [Member]
-  /// The incident, without its seal; nil in the record of a move out of the quarantine.
+  /// Without the seal; nil in the record of a move out of the quarantine.
   let incident: Incident?
-  /// Why the set is moved back; nil in the record of a move into the quarantine.
+  /// Nil in the record of a move into the quarantine.
   let back: Back?
 
   static let schemaName = "lifeboat.move"

@@ -11,16 +11,14 @@ import SafeText
 /// incident's name back, because the reason for the removal may no longer hold. Otherwise the rest is removed.
 struct Removal: Sendable {
   let fileSystem: FileSystem
-  /// The path of the folder that holds all incidents.
   let incompatible: String
 
-  /// The record of what will be removed, written before anything is removed.
+  /// Written before anything is removed.
   struct Record: Codable, Sendable {
     let schema: String
     let version: Int
-    /// The incident's id.
     let id: String
-    /// The files and folders to remove; each folder comes before its contents.
+    /// Each folder comes before its contents.
     let files: [IncidentFiles.File]
 
     static let schemaName = "lifeboat.removal"
@@ -35,23 +33,20 @@ struct Removal: Sendable {
     }
   }
 
-  /// How the removal of a folder ended.
   enum End {
     case removed(id: String, bytes: Int64)
     /// No file had been removed, so the folder is an incident again. `name` is the folder's name during the removal.
     case putBack(id: String, name: String)
-    /// The folder could be neither removed nor put back.
     case stuck(name: String, any Error)
   }
 
   static let recordName = ".removal.json"
-  /// The prefix of the names of folders that are being removed.
   static let prefix = ".removed-"
 
   private var mover: SetMover { SetMover(fileSystem: fileSystem) }
   private var records: RecordFile { mover.records }
 
-  /// Removes the incident `id`. `files` lists all files in its folder.
+  /// `files` lists all files in the incident's folder.
   func remove(_ id: String, _ files: [IncidentFiles.File]) throws {
     let folder = incompatible + "/" + id
     let record = Record(
@@ -87,14 +82,14 @@ struct Removal: Sendable {
     }
   }
 
-  /// Finishes or undoes the removals that an earlier run began. `names` lists the names in the folder of incidents.
+  /// `names` are those in the folder of incidents.
   func endPending(_ names: [String]) -> [End] {
     names.filter { PathText.starts($0, with: Self.prefix) }.sortedByBytes().compactMap { name in
       do { return try end(name) } catch { return .stuck(name: name, error) }
     }
   }
 
-  /// What ``endPending(_:)`` would do with the folder `name`; nil when that folder holds no incident any more.
+  /// What ``endPending(_:)`` would do; nil when the folder holds no incident any more.
   func expectedEnd(of name: String) -> End? {
     do {
       let folder = incompatible + "/" + name
@@ -135,7 +130,7 @@ struct Removal: Sendable {
     }
   }
 
-  /// The record in a folder that is being removed; nil when the folder is empty.
+  /// Nil when the folder is empty.
   private func record(in folder: String) throws -> Record? {
     let path = folder + "/" + Self.recordName
     guard let record = try records.read(Record.self, from: path, limit: RecordFile.limit)
@@ -167,9 +162,8 @@ struct Removal: Sendable {
   private enum State: Equatable {
     /// All recorded files exist unchanged, and there are no other files.
     case whole
-    /// All recorded files exist, but some are changed, or there are other files.
+    /// All recorded files exist, but some are changed, or there are others.
     case changed
-    /// Some of the recorded files are removed already.
     case begun
 
     var isUntouched: Bool { self != .begun }
@@ -186,7 +180,6 @@ struct Removal: Sendable {
     return isChanged || now.isCut || count != record.files.count ? .changed : .whole
   }
 
-  /// The files in a folder that is being removed.
   func item(_ folder: String) -> RetentionPlan.Item {
     RetentionPlan.Item(
       id: "", created: nil, files: IncidentFiles(in: folder, fileSystem).linked, fate: .recordOnly)
@@ -200,8 +193,8 @@ struct Removal: Sendable {
     try fileSystem.syncFolder(incompatible)
   }
 
-  /// Removes the files that the record lists, and then the folder. Files that an earlier run has removed are skipped.
-  /// If another file has replaced a listed one, that file and the folder stay.
+  /// Skips files that an earlier run has removed. If another file has replaced a listed one, that file and the folder
+  /// stay.
   private func delete(_ folder: String, _ record: Record) throws {
     // The kept files are removed before Lifeboat's records: when the first file cannot be removed, nothing is lost.
     let files = record.files.filter { $0.status.kind == .file }

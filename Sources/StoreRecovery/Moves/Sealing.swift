@@ -8,7 +8,6 @@ import SafeText
 /// A launch may end before a large set is read completely, so the progress is saved at intervals. When one launch has
 /// read ``SealPace/bytesPerLaunch``, the incident's record is written without a seal. A later launch adds the seal.
 struct SealProgress: Codable, Sendable {
-  /// The file that is being read.
   struct Current: Codable, Sendable {
     let name: String
     let status: FileStatus
@@ -17,9 +16,8 @@ struct SealProgress: Codable, Sendable {
 
   let schema: String
   let version: Int
-  /// The members that are sealed already.
   var files: [StoreSeal.File]
-  /// The file that is being read; nil when the next file is not begun.
+  /// Nil when the next file is not begun.
   var current: Current?
 
   static let schemaName = "lifeboat.sealProgress"
@@ -30,16 +28,15 @@ struct SealProgress: Codable, Sendable {
     files = []
   }
 
-  /// Whether the progress has the known format and a state from which hashing can continue.
+  /// Whether the format is known, and hashing can continue from the state.
   var isValid: Bool {
     schema == Self.schemaName && version == 1 && current?.state.isValid != false
       && (current.map { $0.state.byteCount <= max(0, $0.status.sizeBytes) } ?? true)
   }
 }
 
-/// The limits on the bytes read for a seal: in one launch, and between two saves of the progress.
 package struct SealPace: Sendable {
-  /// The number of bytes that one launch reads to continue a seal that an earlier launch could not finish.
+  /// What one launch reads of a seal that an earlier launch could not finish.
   package var bytesPerLaunch: Int64
   /// The number of bytes read between two saves of the progress.
   package var bytesPerNote: Int64
@@ -53,8 +50,8 @@ package struct SealPace: Sendable {
 }
 
 extension SetMover {
-  /// Seals the store set `kept`, continuing where an earlier run ended. `budget` is the maximum number of bytes to
-  /// read; nil for no limit. At least one file, or one step of a large file, is read in any case.
+  /// Continues where an earlier run ended. `budget` is the maximum number of bytes to read; nil for no limit. At least
+  /// one file, or one step of a large file, is read in any case.
   ///
   /// - Returns: The seal; nil when more bytes must be read. The progress is saved then.
   /// - Throws: ``StoreRecoveryError`` or ``StoreSealError`` when a file cannot be read or changes, or when the seal is
@@ -80,7 +77,7 @@ extension SetMover {
     }
   }
 
-  /// Continues an unfinished seal, and adds it to the incident's record when it is complete. Needs the lease.
+  /// Adds the seal to the incident's record when it is complete. Needs the lease.
   ///
   /// - Returns: Whether files were read and more are left to read.
   @discardableResult
@@ -107,7 +104,6 @@ extension SetMover {
     return false
   }
 
-  /// Removes the saved progress of a seal that is complete, or no longer needed.
   func forgetProgress(_ folder: QuarantineFolder) throws {
     for path in [folder.sealing, folder.sealing + RecordFile.partSuffix] {
       if let left = try fileSystem.status(path) { try remove(path, left) }
@@ -115,14 +111,13 @@ extension SetMover {
   }
 }
 
-/// One run that seals a kept set, or continues its seal.
 private struct Sealing {
   let mover: SetMover
   let folder: QuarantineFolder
   let kept: StoreSet
   let budget: Int64?
   var progress: SealProgress
-  /// The number of bytes that this run has read. ``unnoted`` counts the bytes read since the progress was last saved.
+  /// ``unnoted`` counts the bytes since the progress was last saved.
   var read: Int64 = 0
   var unnoted: Int64 = 0
 
@@ -171,7 +166,7 @@ private struct Sealing {
         && status.inode == done.inode && status.modified == done.modifiedNanoseconds
   }
 
-  /// Seals one member; nil when the budget is used up first, so that a later launch has to continue.
+  /// Nil when the budget is used up first, so that a later launch has to continue.
   private mutating func seal(_ member: StoreSet.Member) throws -> StoreSeal.File? {
     if let budget {
       if member.kind == .file, member.sizeBytes > mover.pace.bytesPerNote {
@@ -185,8 +180,8 @@ private struct Sealing {
     return file
   }
 
-  /// Seals a large file by reading it from the saved position to its end, or until the budget is used up; nil in the
-  /// latter case. Saves the progress after each step.
+  /// Reads from the saved position to the end, and saves the progress after each step. Nil if the budget is used up
+  /// first.
   private mutating func sealLarge(
     _ member: StoreSet.Member, _ budget: Int64
   ) throws -> StoreSeal.File? {

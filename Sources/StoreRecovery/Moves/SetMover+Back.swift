@@ -7,9 +7,7 @@ import SafeText
 extension SetMover {
   // MARK: A move that was not committed
 
-  /// Undoes a move whose incident has no record yet.
-  ///
-  /// - Returns: Whether the move was undone. If another file has the main file's name, the move can only be finished.
+  /// Returns whether the move was undone. If another file has the main file's name, the move can only be finished.
   func undo(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     try checkFolders(folder, record)
     try removeCopyInProgress(folder)
@@ -44,8 +42,8 @@ extension SetMover {
     }
   }
 
-  /// Removes a member from the quarantine if a file has its original name. If that is another file, the member is kept
-  /// in a subfolder instead.
+  /// Does nothing unless a file has the member's original name. If that is another file, the member is kept in a
+  /// subfolder instead.
   private func removeKept(_ member: MoveRecord.Member, _ folder: QuarantineFolder) throws {
     let kept = folder.kept(member.name)
     guard let here = try fileSystem.status(kept),
@@ -64,8 +62,8 @@ extension SetMover {
     try fileSystem.syncFolder(target)
   }
 
-  /// A subfolder of the quarantine in which `name` is free. The subfolder is named `base`, `base-2` and so on; `name`
-  /// itself is not changed, because it may already have the maximum length.
+  /// The subfolder, named `base`, `base-2` and so on, is one in which `name` is free. `name` itself is not changed,
+  /// because it may already have the maximum length.
   private func freeFolder(
     _ base: String, for name: String, in folder: QuarantineFolder
   ) throws -> String {
@@ -79,7 +77,7 @@ extension SetMover {
 
   // MARK: Back from a quarantine
 
-  /// Writes the record of a move that brings the kept store set back. The caller holds the lease.
+  /// The caller holds the lease.
   func beginBack(_ folder: QuarantineFolder, reason: MoveRecord.Back) throws -> MoveRecord {
     let kept = StoreSet(at: folder.keptMainPath)
     guard !kept.members.isEmpty else {
@@ -103,7 +101,7 @@ extension SetMover {
     return record
   }
 
-  /// Moves a kept store set back, or continues where an earlier run stopped.
+  /// Continues where an earlier run stopped.
   func advanceBack(_ folder: QuarantineFolder, _ record: MoveRecord, now: Date) throws {
     let reason = record.back ?? .restore
     // When the outcome exists, every member is in place and synced.
@@ -141,8 +139,8 @@ extension SetMover {
     }
   }
 
-  /// Rewrites the note for the user, because the data is no longer where the note says. A note that is missing, or
-  /// whose incident cannot be read, stays as it is.
+  /// The data is no longer where the note says. A note that is missing, or whose incident cannot be read, stays as it
+  /// is.
   private func rewriteNote(_ folder: QuarantineFolder) throws {
     guard try fileSystem.status(folder.text)?.kind == .file,
       let incident = try? records.incident(in: folder.path),

@@ -3,14 +3,11 @@ import StoreFiles
 import SafeFiles
 import SafeText
 
-/// Moves store sets into and out of their quarantine. Every step may be repeated; one already done does nothing.
+/// Moves store sets into and out of their quarantine. A step that is already done does nothing.
 struct SetMover: Sendable {
   let fileSystem: FileSystem
-  /// The maximum time to wait for another process, in seconds.
   var maximumWaitSeconds: Double = Policy.usualWaitSeconds
-  /// The limits on the bytes read for a seal.
   var pace = SealPace()
-  /// Called while files are read; returns whether to cancel the move.
   var isCancelled: @Sendable () -> Bool = { false }
   /// The words for the note beside a set that was restored.
   var texts: @Sendable () -> IncidentTexts = { IncidentTexts() }
@@ -19,7 +16,7 @@ struct SetMover: Sendable {
 
   // MARK: Into the quarantine
 
-  /// Throws unless the set can be moved and there is space for a fresh store. Creates nothing.
+  /// Throws unless the set can be moved and there is space for a fresh store.
   func check(_ mainPath: String, minimumFreeBytes: Int64) throws {
     try check(StoreSet(at: mainPath))
     let home = PathText.folder(of: mainPath)
@@ -31,8 +28,7 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Makes the folder of a new quarantine and writes the intent into it. From then on, a later run can continue the
-  /// move. The caller holds the lease.
+  /// Once the intent is written, a later run can continue the move. The caller holds the lease.
   func begin(
     _ mainPath: String, name: String, draft: (_ id: String, _ folder: String) -> Incident
   ) throws -> (QuarantineFolder, MoveRecord) {
@@ -59,8 +55,8 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Performs the move, or continues where an earlier run stopped. The steps: bring the members into the quarantine,
-  /// seal them, write the incident's record, which commits the move, and remove the original names.
+  /// Continues where an earlier run stopped. The steps: bring the members into the quarantine, seal them, write the
+  /// incident's record, which commits the move, and remove the original names.
   ///
   /// A resumed move skips members that other processes have removed or replaced since. If sealing would read more bytes
   /// than `budget`, the move is committed without a seal.
@@ -93,7 +89,6 @@ struct SetMover: Sendable {
     return incident
   }
 
-  /// Ends the move by removing its intent.
   func close(_ folder: QuarantineFolder) throws {
     try remove(folder.intent)
     // A partial record may be left by a run that was about to put the set back.
@@ -116,8 +111,8 @@ struct SetMover: Sendable {
     try checkSupport(set)
   }
 
-  /// Throws if another store uses the set's support folder. Stores whose names differ only in the extension share a
-  /// support folder, which must not be moved with one store alone.
+  /// Stores whose names differ only in the extension share a support folder, which must not be moved with one store
+  /// alone.
   private func checkSupport(_ set: StoreSet) throws {
     guard let support = set.first(.support) else { return }
     let home = PathText.folder(of: set.mainPath)
@@ -150,7 +145,7 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Makes the folder of all quarantines, which another process may make at the same time.
+  /// Another process may make the folder at the same time.
   func makeIncompatible(in home: String) throws {
     let path = QuarantineFolder.parent(in: home)
     try ensureFolder(path, mode: 0o700)
@@ -171,7 +166,6 @@ struct SetMover: Sendable {
     throw QuarantineFolder.noneFree(in: home)
   }
 
-  /// Links, renames or copies one member into the quarantine.
   private func take(
     _ member: MoveRecord.Member, _ folder: QuarantineFolder, isResumed: Bool
   ) throws {
@@ -204,7 +198,7 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Writes the record of the incident, which commits the move.
+  /// The record of the incident commits the move.
   private func commit(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool, budget: Int64?
   ) throws -> Incident {
@@ -276,9 +270,9 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Removes the set's original names. The main file is locked meanwhile, so that no other process has it open. Its
-  /// name is removed early: without that name, no process can open the set and write into files that the quarantine
-  /// shares. Only the wal-index loses its name before, because a fresh store would use that wal-index.
+  /// The main file is locked meanwhile, so that no other process has it open. Its name is removed early: without that
+  /// name, no process can open the set and write into files that the quarantine shares. Only the wal-index loses its
+  /// name before, because a fresh store would use that wal-index.
   private func removeOriginals(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool
   ) throws {
@@ -405,7 +399,6 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Syncs the members of the set, and the folder that holds the set.
   func sync(_ set: StoreSet) throws {
     for member in set.members where member.kind == .file {
       try fileSystem.syncFile(member.path)
@@ -416,7 +409,7 @@ struct SetMover: Sendable {
     try fileSystem.syncFolder(PathText.folder(of: set.mainPath))
   }
 
-  /// Removes the set's folders, innermost first; a folder that is not empty stays.
+  /// Innermost first; a folder that is not empty stays.
   func removeFolders(_ record: MoveRecord, at path: (String) -> String) throws {
     for folder in Set(record.members.map { FileName(PathText.folder(of: path($0.name))) }) {
       try? fileSystem.sweep(folder.text)

@@ -63,7 +63,7 @@ enum DatabaseLock {
   case free
   case usedElsewhere
 
-  /// The argument of `fcntl` for taking or querying a lock that excludes every other connection.
+  /// Excludes every other connection.
   static var exclusive: flock {
     var lock = flock()
     lock.l_type = Int16(F_WRLCK)
@@ -93,7 +93,7 @@ enum DatabaseLock {
     return code == EACCES || code == EAGAIN ? .usedElsewhere : .free
   }
 
-  /// Waits until no other process holds a lock on the database at `path`, at most until `deadline`.
+  /// Waits at most until `deadline`.
   ///
   /// - Returns: Whether another process still holds a lock; nil when unknown.
   @discardableResult
@@ -109,12 +109,12 @@ enum DatabaseLock {
 struct Deadline {
   private let end: ContinuousClock.Instant
 
-  /// Ends the wait after `seconds`, at most 60; NaN means no wait.
+  /// At most 60 seconds; NaN means no wait.
   init(seconds: Double) {
     end = .now + .seconds(seconds.isNaN ? 0 : min(max(seconds, 0), 60))
   }
 
-  /// Sleeps for 2 ms; returns false, without sleeping, when the time is over.
+  /// False, without a sleep, when the time is over.
   func sleepsBriefly() -> Bool {
     guard ContinuousClock.now < end else { return false }
     usleep(2000)
@@ -122,5 +122,5 @@ struct Deadline {
   }
 }
 
-/// Calls `close(2)`. Within ``SetMover``, the name `close` alone means its own method.
+/// Within ``SetMover``, the name `close` alone means its own method.
 private func closeFile(_ descriptor: Int32) { _ = close(descriptor) }

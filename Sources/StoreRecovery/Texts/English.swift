@@ -1,5 +1,4 @@
 extension NoticeWords {
-  /// The words of the notices in English.
   package static let english = NoticeWords(
     unnamedApp: ("the app", "The app"), quotes: ("", ""), date: date,
     kept: [
@@ -177,7 +176,7 @@ extension NoticeWords {
   private static let checkSpace =
     "Please make sure that there is enough free space, then open {app} again."
 
-  /// Formats a time as `20 November 2026 at 21:53`; in the United States as `November 20, 2026 at 9:53 PM`.
+  /// `20 November 2026 at 21:53`; in the United States `November 20, 2026 at 9:53 PM`.
   private static func date(_ time: Time) -> String {
     let months = [
       "January", "February", "March", "April", "May", "June", "July", "August", "September",

@@ -87,7 +87,6 @@ extension Situation {
     }
   }
 
-  /// The situation of a store whose files were put into a quarantine.
   init(_ incident: Incident, outcome: IncidentOutcome? = nil) {
     switch outcome?.kind {
     case .putBack?: self = .putBack
@@ -114,8 +113,8 @@ extension Situation {
     }
   }
 
-  /// The situation, if the rule alone decides it; otherwise nil. Such rules stand for Lifeboat's own errors, or for
-  /// conditions that keep a store in place although the finding calls for a quarantine.
+  /// Nil unless the rule alone decides. Such rules stand for Lifeboat's own errors, or for conditions that keep a store
+  /// in place although the finding calls for a quarantine.
   private static func held(_ rule: Verdict.Rule, _ evidence: StoreEvidence?) -> Situation? {
     switch rule {
     case .holdExtension, .holdBackground: .inBackground
@@ -132,13 +131,12 @@ extension Situation {
     }
   }
 
-  /// Whether an error number or SQLite's code says that the volume is full.
+  /// `code` is an error number or SQLite's.
   private static func isFull(_ code: Int32?) -> Bool {
     code.map { [ENOSPC, EDQUOT, 13].contains($0) } ?? false
   }
 
-  /// The situation of kept data that is not the app's store. Another app's store is never moved, so ``unreadable`` is
-  /// used instead of ``otherApp``.
+  /// Another app's store is never moved, so ``unreadable`` replaces ``otherApp``.
   private static func keptForeign(_ verdict: Verdict, _ evidence: StoreEvidence) -> Situation {
     let situation = foreign(verdict, evidence)
     return situation == .otherApp ? .unreadable : situation

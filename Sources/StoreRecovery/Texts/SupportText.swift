@@ -38,7 +38,7 @@ extension Verdict {
 }
 
 extension Verdict {
-  /// The lines of the support text. Each line is a name with one value or a list of values.
+  /// Each line is a name with one value or a list of values.
   package func supportLines(_ evidence: StoreEvidence) -> [(
     name: String, parts: [String], isList: Bool
   )] {
@@ -50,7 +50,7 @@ extension Verdict {
 
 /// The lines of a support text. Each line is a name with one value or a list of values.
 struct SupportText {
-  /// The maximum number of lines of a list. For a longer list, one more line says how many were left out.
+  /// A longer list ends in a line that says how many were left out.
   static let listLimit = 24
 
   private(set) var lines: [(name: String, parts: [String], isList: Bool)] = []
@@ -205,7 +205,6 @@ struct SupportText {
 
   // MARK: Both sides
 
-  /// Adds each entity that differs between store and model, with both hashes.
   private mutating func addModel(_ evidence: StoreEvidence) {
     add("Store UUID", evidence.storeUUID)
     add("Framework", evidence.frameworkVersion.map { "\($0)" })

@@ -13,7 +13,7 @@ package func classify(_ evidence: StoreEvidence, policy: Policy = Policy()) -> V
   Classifier(evidence: evidence, policy: policy).verdict()
 }
 
-/// Decides what is wrong with a store that nobody tried to open, for example on the command line. Only the files count.
+/// Only the files count, because nobody tried to open the store.
 package func classifyAtRest(_ evidence: StoreEvidence, policy: Policy = Policy()) -> Verdict {
   Classifier(evidence: evidence, policy: policy).verdictAtRest()
 }
@@ -100,7 +100,6 @@ struct Classifier {
     return !rule.rule.isFinal
   }
 
-  /// Whether an error is about a store's environment, not about the store itself.
   static func speaksOfSurroundings(_ failure: StoreEvidence.Failure) -> Bool {
     let evidence = StoreEvidence(mainKind: .file)
     return Classifier(evidence: evidence, policy: Policy()).rule(for: failure)?.rule.isFinal == true
@@ -108,8 +107,8 @@ struct Classifier {
 
   // MARK: Before any code
 
-  /// The verdict on a store whose opening would lose rows; nil for any other store. Opening loses rows if the main file
-  /// is empty or missing, because SQLite then deletes the log, or if the log is damaged or belongs to another store.
+  /// Nil unless opening the store would lose rows. Opening loses rows if the main file is empty or missing, because
+  /// SQLite then deletes the log, or if the log is damaged or belongs to another store.
   private func lossOnOpening() -> Verdict? {
     let leftover: String? =
       if evidence.mayHoldRows(.wal) {
@@ -156,8 +155,8 @@ struct Classifier {
     let id: Verdict.Rule
   }
 
-  /// The rule for the code that decides: SQLite's code; without it, a Cocoa code that never leads to a quarantine; then
-  /// the POSIX code; then the outermost Cocoa code that does not only wrap other errors.
+  /// SQLite's code decides; without it, a Cocoa code that never leads to a quarantine; then the POSIX code; then the
+  /// outermost Cocoa code that does not only wrap other errors.
   private func rule(for failure: StoreEvidence.Failure) -> Match? {
     if let code = failure.sqliteCode, let rule = SQLiteRules.rule(for: code) {
       return Match(rule: rule, id: .sqlite(code))
@@ -232,7 +231,6 @@ struct Classifier {
     }
   }
 
-  /// The verdict for the meaning that the host gives its error.
   private func judge(_ meaning: FailureMeaning) -> Verdict {
     switch meaning {
     case .newerStore: return newer(.hostNewerStore)
@@ -292,8 +290,8 @@ struct Classifier {
 
   // MARK: The file
 
-  /// The verdict on a store that shares no entity with any known version of the app's model; nil for any other store.
-  /// Such a store is another app's, because all apps without a sandbox find the same `default.store`.
+  /// Nil if the store shares an entity with any known version of the app's model. If not, it is another app's store:
+  /// all apps without a sandbox find the same `default.store`.
   private func otherApp() -> Verdict? {
     guard evidence.sharesEntities == false else { return nil }
     // A newer build may have renamed all entities.
@@ -309,7 +307,7 @@ struct Classifier {
       .modelForeign)
   }
 
-  /// The verdict on a store whose hashes follow rules that are newer than the known ones; nil for any other store.
+  /// Nil unless the store's hashes follow rules that are newer than the known ones.
   private func laterRules() -> Verdict? {
     guard let version = evidence.hashesVersion, version > ExpectedModel.knownRules,
       evidence.expectsModel
@@ -319,7 +317,7 @@ struct Classifier {
       .modelNewerRules)
   }
 
-  /// The verdict when the recorded hashes differ from the expected ones; nil when they are equal or cannot be compared.
+  /// Nil when the hashes are equal or cannot be compared.
   private func mismatch() -> Verdict? {
     if let later = laterRules() { return later }
     guard let comparison = evidence.comparison, !comparison.isEqual else { return nil }
@@ -344,7 +342,7 @@ struct Classifier {
       ? quarantine(.newer, Self.newerBuild, rule) : refusal(.newer, Self.newerBuild, rule)
   }
 
-  /// The verdict when the error says that the model does not fit, but the hashes do not show that.
+  /// The error says that the model does not fit, but the hashes do not show that.
   private func unprovenMismatch(_ rule: CodeRule, _ id: Verdict.Rule) -> Verdict {
     if evidence.isNewerThanApp == true { return newer() }
     if evidence.comparison != nil, evidence.undecided?.isEmpty != false {

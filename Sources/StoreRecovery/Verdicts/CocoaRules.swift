@@ -1,13 +1,11 @@
 /// The rule for each code of Core Data and Foundation when the error contains no SQLite code. The numbers are those of
 /// Apple's `CoreDataErrors.h` and `FoundationErrors.h`.
 package enum CocoaRules {
-  /// The rule for a code of the Cocoa domain; nil when the table has no row for it.
   package static func rule(for code: Int) -> CodeRule? { byCode[code] }
 
   private static let byCode = Dictionary(
     rows.map { ($0.code, $0) }, uniquingKeysWith: { first, _ in first })
 
-  /// All rows, grouped by what the codes are about.
   package static let rows: [CodeRule] = files + coreData + notOpenErrors
 
   private static let files: [CodeRule] = [

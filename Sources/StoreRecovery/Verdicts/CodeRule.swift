@@ -1,6 +1,4 @@
-/// One row of the tables that map each error code to a treatment.
 package struct CodeRule: Sendable, Equatable {
-  /// How a code leads to an action.
   package enum Treatment: Sendable, Equatable {
     /// The code leads to this action, whatever the file looks like.
     case fixed(Action)
@@ -16,7 +14,7 @@ package struct CodeRule: Sendable, Equatable {
     case repairable
     /// The code alone says nothing. Damage is considered only if the error's text blames the schema.
     case statement
-    /// The error says that the model does not fit; the hashes are compared.
+    /// The model does not fit, according to the error; the hashes are compared.
     case model
     /// The migration failed, or found no mapping model.
     case migration
@@ -37,7 +35,6 @@ package struct CodeRule: Sendable, Equatable {
   package let code: Int
   package let treatment: Treatment
   package let finding: Verdict.Finding
-  /// What the code means, in words.
   package let reason: String
 
   package init(
@@ -49,7 +46,6 @@ package struct CodeRule: Sendable, Equatable {
     self.reason = reason
   }
 
-  /// Whether the code can never lead to a quarantine.
   package var isFinal: Bool {
     switch treatment {
     case .fixed, .cannotOpen, .shortRead, .noSuchFile, .noPermission, .writeFailed: true

@@ -22,7 +22,6 @@ package enum SQLiteRules {
   private static let byCode = Dictionary(
     rows.map { ($0.code, $0) }, uniquingKeysWith: { first, _ in first })
 
-  /// All rows, grouped by what the codes are about.
   package static let rows: [CodeRule] =
     general + availability + inputOutput + integrity + usage
 

@@ -25,7 +25,7 @@ extension Verdict {
       if let code, code.rawValue == rawValue { self = code } else { self = .named(rawValue) }
     }
 
-    /// The text, for programs: the same in JSON, logs and reports.
+    /// The same text in JSON, logs and reports.
     public var rawValue: String {
       switch self {
       case .sqlite(let code): "sqlite.\(code)"
@@ -43,46 +43,34 @@ extension Verdict {
 // MARK: The store
 
 extension Verdict.Rule {
-  /// Nothing prevents opening the store.
   package static let open = Self.named("open")
-  /// The main file is missing, and its log or journal may hold rows.
+  /// The log or journal may hold rows.
   package static let storeMainMissing = Self.named("store.mainMissing")
-  /// The main file is empty, and its log or journal may hold rows.
+  /// The log or journal may hold rows.
   package static let storeMainEmpty = Self.named("store.mainEmpty")
   /// Opening the store would drop its log, which holds rows. Once the files are copied, the store may be opened.
   package static let storeWALDamaged = Self.named("store.walDamaged")
-  /// The log and the main file do not belong together.
   package static let storeWALForeign = Self.named("store.walForeign")
   /// The store's folder cannot be read.
   package static let storeUnreadable = Self.named("store.unreadable")
-  /// No store exists at the path.
   package static let storeMissing = Self.named(StoreRecoveryError.Code.missing.rawValue)
-  /// The URL or the path does not name a file.
   package static let storeNotAFile = Self.named(StoreRecoveryError.Code.notAFile.rawValue)
-  /// Another process moves the store, or has it open.
   package static let storeInUse = Self.named(StoreRecoveryError.Code.inUse.rawValue)
-  /// A move can be neither finished nor undone now.
   package static let quarantineUnfinished = Self.named(StoreRecoveryError.Code.unfinished.rawValue)
-  /// Too little space is free for a fresh store.
   package static let quarantineNoSpace = Self.named(StoreRecoveryError.Code.noSpace.rawValue)
 }
 
 // MARK: The file
 
 extension Verdict.Rule {
-  /// The file cannot be opened for reading.
   package static let fileUnreadable = Self.named("file.unreadable")
   /// The file could not be read to its end, or it changed while it was read.
   package static let fileUnread = Self.named("file.unread")
-  /// The file is empty.
   package static let fileEmpty = Self.named("file.empty")
-  /// The file looks encrypted.
   package static let fileEncrypted = Self.named("file.encrypted")
-  /// The file is not an SQLite file.
   package static let fileNotADatabase = Self.named("file.notADatabase")
   /// The file needs a newer version of SQLite.
   package static let fileNewer = Self.named("file.newer")
-  /// Reading the file found damage.
   package static let fileDamaged = Self.named("file.damaged")
   /// A statement of the schema could not be read, and nothing else is wrong.
   package static let schemaUnreadable = Self.named("schema.unreadable")
@@ -91,15 +79,11 @@ extension Verdict.Rule {
 // MARK: The model
 
 extension Verdict.Rule {
-  /// The store and the app's model differ.
   package static let modelMismatch = Self.named("model.mismatch")
-  /// The store shares no entity with any known version of the model, so it is treated as another app's.
+  /// The store shares no entity with any known version of the model.
   package static let modelForeign = Self.named("model.foreign")
-  /// A newer build of the app wrote the store.
   package static let modelNewer = Self.named("model.newer")
-  /// The store's version hashes follow rules newer than the known ones.
   package static let modelNewerRules = Self.named("model.newerRules")
-  /// The store records nothing that the model could be compared with.
   package static let modelUnrecorded = Self.named("model.unrecorded")
 }
 
@@ -108,11 +92,8 @@ extension Verdict.Rule {
 extension Verdict.Rule {
   /// The host says that a newer version of the app wrote the store.
   package static let hostNewerStore = Self.named("host.newerStore")
-  /// The host says that it does not know the version of the store.
   package static let hostOtherVersion = Self.named("host.otherVersion")
-  /// The host says that the key is wrong.
   package static let hostWrongKey = Self.named("host.wrongKey")
-  /// The attempt was cancelled.
   package static let errorCancelled = Self.named("error.cancelled")
   /// The error has no code that any rule knows.
   package static let errorUnknown = Self.named("error.unknown")
@@ -127,32 +108,24 @@ extension Verdict.Rule {
 // MARK: Conditions that keep a store in place
 
 extension Verdict.Rule {
-  /// An extension opened the store.
   package static let holdExtension = Self.named("hold.extension")
-  /// The app is in the background.
   package static let holdBackground = Self.named("hold.background")
-  /// The device is locked.
   package static let holdLocked = Self.named("hold.locked")
   /// Another process may use the store.
   package static let holdShared = Self.named("hold.shared")
-  /// The store's path is a symbolic link.
   package static let holdSymbolicLink = Self.named("hold.symbolicLink")
-  /// The store's path does not name a file.
   package static let holdNotAFile = Self.named("hold.notAFile")
   /// The file could not be read before the attempt.
   package static let holdUnreadable = Self.named("hold.unreadable")
-  /// Too little space is free to set the store aside.
   package static let holdNoSpace = Self.named("hold.noSpace")
   /// The record of earlier launches could not be read.
   package static let holdUnrecorded = Self.named("hold.unrecorded")
   /// This build has set the store aside too often.
   package static let holdRepeated = Self.named("hold.repeated")
-  /// The host does not want the store to be set aside a second time.
   package static let holdHostDecides = Self.named("hold.hostDecides")
   /// No throw-away store could be made beside the store.
   package static let holdFreshFails = Self.named("hold.freshFails")
-  /// A private copy of the store opens.
   package static let holdCopyOpens = Self.named("hold.copyOpens")
-  /// A private copy of the store failed because of the environment: a lock, the space or permissions.
+  /// The environment kept the copy from opening: a lock, the space or permissions.
   package static let holdCopyUnavailable = Self.named("hold.copyUnavailable")
 }

@@ -4,16 +4,12 @@ import Terminal
 /// A page that shows a model: a picture of its entities, and a section for each entity, with the properties that the
 /// entity declares itself.
 package struct ModelPage {
-  /// A property of an entity, in the form in which the page lists it.
   package struct Property {
-    /// The property's name.
     package let name: String
     /// The kind of property: `attribute`, `element` (of a composite attribute), `relationship` or `fetched`.
     package let kind: String
-    /// A sentence that describes the property: its type, its options, its destination.
     package let sentence: String
 
-    /// Creates a property.
     package init(_ name: String, _ kind: String, _ sentence: String) {
       self.name = name
       self.kind = kind
@@ -21,20 +17,14 @@ package struct ModelPage {
     }
   }
 
-  /// An entity, in the form in which the page shows it.
   package struct Entity {
-    /// The entity's name.
     package let name: String
-    /// The name of the parent entity; nil for an entity without a parent.
     package let parent: String?
-    /// Whether the entity is abstract, so that it has no objects of its own.
     package let isAbstract: Bool
-    /// Facts about the entity as a whole, for example its class and its version hash.
     package let facts: [(name: String, value: String)]
     /// The properties that the entity declares itself, without inherited properties.
     package let properties: [Property]
 
-    /// Creates an entity.
     package init(
       _ name: String, parent: String?, isAbstract: Bool, facts: [(name: String, value: String)],
       properties: [Property]
@@ -61,14 +51,6 @@ package struct ModelPage {
   /// three is limited separately.
   private static let maxFacts = 200
 
-  /// Creates a page.
-  ///
-  /// - Parameters:
-  ///   - name: the model's name, for the title.
-  ///   - facts: facts about the model as a whole.
-  ///   - problems: sentences about what is wrong with the model.
-  ///   - entities: the entities that the page shows, in the order of the page.
-  ///   - diagram: the picture of the entities.
   package init(
     name: String, facts: [(name: String, value: String)], problems: [String], entities: [Entity],
     diagram: ModelDiagram
@@ -80,15 +62,12 @@ package struct ModelPage {
     self.diagram = diagram
   }
 
-  /// The title of the page and of the picture.
   private var title: String { "Schema of \(name)" }
 
-  /// The picture as an SVG file.
   package var svg: String {
     diagram.svgFile(title: title + ": entities, their properties and how they are linked")
   }
 
-  /// The page as HTML.
   package func html() throws -> String {
     var content = PageContent([
       "facts": facts.prefix(Self.maxFacts).map { PageFrame.pair($0) },
@@ -166,14 +145,12 @@ package struct ModelPage {
 }
 
 extension ModelDiagram {
-  /// A sentence that says how many entities are not drawn; empty when all entities are drawn.
   var leftOut: [String] {
     leftOutCount > 0
       ? ["\(Quantity.count(leftOutCount, "more entity is", "more entities are")) not drawn."] : []
   }
 }
 
-/// The template for the content of a ``ModelPage``.
 private enum ModelTemplate {
   static let text = """
     \(PageFrame.contents)

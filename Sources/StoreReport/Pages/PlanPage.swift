@@ -4,7 +4,6 @@ import Terminal
 /// A page that shows the plan for the migration of a store: the versions, and the steps between these versions. For
 /// each step, the page shows what the step does and which data it leaves behind, or why the step cannot be carried out.
 package struct PlanPage {
-  /// A step from one version to another.
   package struct Step {
     /// How a step is carried out: by a mapping model, or by a mapping that Core Data infers. `uncertain` means that it
     /// is unknown whether the mapping can be inferred; `refused` means that the mapping cannot be inferred.
@@ -12,11 +11,8 @@ package struct PlanPage {
       case mapping, inferred, uncertain, refused
     }
 
-    /// The name of the version before the step.
     package let from: String
-    /// The name of the version after the step.
     package let to: String
-    /// How the step is carried out.
     package let way: Way
     /// Clauses about what the step does and needs, or about why the step cannot be carried out.
     package let lines: [String]
@@ -26,7 +22,6 @@ package struct PlanPage {
     /// differences are unknown.
     package let changes: [String]
 
-    /// Creates a step.
     package init(
       from: String, to: String, way: Way, lines: [String], losses: [String] = [],
       changes: [String] = []
@@ -44,10 +39,8 @@ package struct PlanPage {
   package struct Mapping {
     /// The name of the mapping model's file.
     package let name: String
-    /// A sentence that says which versions the mapping model is for.
     package let sentence: String
 
-    /// Creates a mapping model.
     package init(_ name: String, _ sentence: String) {
       self.name = name
       self.sentence = sentence
@@ -64,29 +57,18 @@ package struct PlanPage {
   package var direct: Step?
   /// The step that cannot be carried out; nil unless no sequence of steps leads to the target.
   package var obstacle: Step?
-  /// Further sentences for the verdict at the top of the page.
   package var remarks: [String] = []
-  /// The mapping models that were found.
   package var mappings: [Mapping] = []
-  /// The versions that could not be read, each with the reason.
   package var unread: [(name: String, problem: String)] = []
 
-  /// The maximum number of steps that are listed.
   private static let maxSteps = 200
-  /// The maximum number of lines in one list.
   private static let maxLines = 200
   /// The maximum number of differences between models that are listed for one step.
   private static let maxChanges = 60
   /// The maximum total number of lines in the lists of all steps.
   private static let maxListed = 4_000
 
-  /// Creates a page.
-  ///
-  /// - Parameters:
-  ///   - store: the store's name, for the title.
-  ///   - start: the name of the version that the store has now.
-  ///   - target: the name of the version to migrate to.
-  ///   - steps: the steps. Empty when the store needs no migration, nil when no sequence of steps leads to the target.
+  /// `steps` is empty when the store needs no migration, and nil when no sequence of steps leads to the target.
   package init(store: String, from start: String, to target: String, steps: [Step]?) {
     self.store = store
     self.start = start
@@ -94,7 +76,6 @@ package struct PlanPage {
     self.steps = steps
   }
 
-  /// The page as HTML.
   package func html() throws -> String {
     let flow = PlanFlow(
       start: start, target: target, steps: steps, direct: direct, obstacle: obstacle)
@@ -238,7 +219,6 @@ package struct PlanPage {
   }
 }
 
-/// The template for the content of a ``PlanPage``.
 private enum PlanTemplate {
   private static let step = """
     {{#lines}}<li>\(PageFrame.sentence)</li>

@@ -34,21 +34,17 @@ package struct StripPage {
   private var damageCount = 0
   private var isAllChecked = true
 
-  /// The maximum number of lines that are shown in a table.
   private static let maxLines = 500
 
-  /// Creates the page before any database page was added.
-  ///
-  /// - Parameters:
-  ///   - names: the store's name for the title, and the argument that stands for the store in commands.
-  ///   - database: the database, of which only the page size and the number of pages are used.
+  /// Creates the page before any database page was added. `names` has the store's name for the title, and the argument
+  /// that stands for the store in commands. Only the page size and the number of pages are taken from `database`.
   package init(_ names: (title: String, argument: String), _ database: SQLiteDatabase) {
     (name, argument) = names
     pageSize = database.header.pageSize
     pageCount = database.pageCount
   }
 
-  /// Adds the entry of a database page. The entries must be added in the order of their page numbers.
+  /// The entries must be added in the order of their page numbers.
   package mutating func add(_ entry: PageEntry) {
     strip.add(entry)
     lanes.add(entry)
@@ -85,7 +81,6 @@ package struct StripPage {
 
   // MARK: - The page
 
-  /// The page as HTML.
   package func html() throws -> String {
     var content = PageContent([
       "verdict": verdict.context, "facts": facts.map { PageFrame.pair($0) },
@@ -106,7 +101,6 @@ package struct StripPage {
       "Pages of \(name)", by: ". The store was only read.", StripTemplate.text, content)
   }
 
-  /// The numbers of the database pages that have findings of damage, in ascending order.
   private var damagedPages: [UInt32] {
     Set(findings.filter { $0.severity == .damage }.compactMap(\.page)).sorted()
   }
@@ -253,7 +247,6 @@ package struct StripPage {
   }
 }
 
-/// The template for the content of a ``StripPage``.
 private enum StripTemplate {
   static let text = """
     \(PageFrame.verdict)

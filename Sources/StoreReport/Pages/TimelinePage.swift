@@ -20,19 +20,12 @@ package struct TimelinePage {
   /// Further sentences about the events, for the verdict at the top of the page.
   package var notes: [String] = []
 
-  /// The maximum number of events that are listed.
   package static let maxEvents = 1_000
-  /// The maximum number of lines in each of the other tables.
   private static let maxLines = 200
 
-  /// Reads the timeline of a store once, and keeps the counts and the events to list.
+  /// Reads the timeline of a store once, and keeps the counts and the first `limit` events, at most ``maxEvents``.
+  /// `names` has the store's name for the title, and the argument that stands for the store in commands.
   ///
-  /// - Parameters:
-  ///   - timeline: the timeline of the store.
-  ///   - names: the store's name for the title, and the argument that stands for the store in commands.
-  ///   - selection: which events are counted and listed.
-  ///   - limit: the number of events to list, at most ``maxEvents``.
-  ///   - isOldestFirst: whether the list begins with the oldest event.
   /// - Throws: the errors that `StoreTimeline` throws while it reads events.
   package init(
     _ timeline: StoreTimeline, _ names: (title: String, argument: String),
@@ -59,7 +52,6 @@ package struct TimelinePage {
     hasHistory = timeline.hasHistory
   }
 
-  /// The page as HTML.
   package func html() throws -> String {
     var content = PageContent([
       "verdict": verdict.context, "summary": summary, "events": list,
@@ -217,7 +209,6 @@ package struct TimelinePage {
   }
 }
 
-/// The template for the content of a ``TimelinePage``.
 private enum TimelineTemplate {
   static let text = """
     \(PageFrame.verdict)

@@ -7,17 +7,13 @@ import Terminal
 package struct TriagePage {
   private let report: TriageGroups.Report
 
-  /// The maximum number of cases that the table lists.
   package static let maxCases = 500
   /// The maximum number of cases that have a section of their own. These are the first cases in the table.
   package static let maxSections = 20
-  /// The maximum number of lines in each of the other tables.
   private static let maxLines = 100
 
-  /// Creates the page for the groups that triage has counted.
   package init(_ report: TriageGroups.Report) { self.report = report }
 
-  /// The page as HTML.
   package func html() throws -> String {
     let shown = report.groups.prefix(Self.maxSections)
     var content = PageContent([
@@ -112,7 +108,7 @@ package struct TriagePage {
 
   // MARK: - Tables
 
-  /// The names with their counts, highest count first. Names with equal counts are sorted by name.
+  /// Highest count first. Names with equal counts are sorted by name.
   private static func sorted(_ counts: [String: Int]) -> [(name: String, count: Int)] {
     counts.map { ($0.key, $0.value) }.sorted { one, other in
       one.count == other.count
@@ -211,7 +207,6 @@ package struct TriagePage {
   }
 }
 
-/// The template for the content of a ``TriagePage``.
 private enum TriageTemplate {
   static let text = """
     \(PageFrame.verdict)

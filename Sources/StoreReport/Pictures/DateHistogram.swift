@@ -14,14 +14,12 @@ struct DateHistogram {
   private var omittedCount = 0
 
   private static let maxCommits = 200
-  /// The parts of each bar, from bottom to top.
+  /// From bottom to top.
   private static let parts: [StackedBars.Part] = [
     .init(style: "dates", words: "dates in rows"),
     .init(style: "changes", words: "changes that the history records"),
   ]
 
-  /// Counts the events of a store's timeline.
-  ///
   /// - Throws: the errors that `StoreTimeline` throws while it reads events.
   init(_ timeline: StoreTimeline) throws {
     try timeline.forEachEvent { event in

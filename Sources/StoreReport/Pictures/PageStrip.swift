@@ -46,9 +46,7 @@ struct PageStrip {
   private(set) var pageCount = 0
   private(set) var totals: [Group: Int] = [:]
 
-  /// The maximum number of squares of the map.
   private static let maxCells = 400
-  /// The number of squares in a line of the map.
   private static let columns = 50
   /// The width of a square together with the gap next to it, in pixels.
   private static let side = 18
@@ -108,7 +106,6 @@ struct PageStrip {
     ]
   }
 
-  /// A sentence that says how many pages a square stands for.
   var scale: String {
     pagesPerCell == 1
       ? "One square stands for one page."

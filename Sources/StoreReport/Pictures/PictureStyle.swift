@@ -14,7 +14,6 @@ enum PictureStyle {
     words(colours) + strip(colours) + bars(colours) + flow(colours)
   }
 
-  /// The CSS rules for labels, headings and axes.
   private static func words(_ colours: PictureColours) -> String {
     """
     .label { font-size: 12px; } .label.quiet { fill: \(colours.quiet); } .label.end { text-anchor: end; }

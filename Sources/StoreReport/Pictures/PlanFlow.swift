@@ -24,7 +24,6 @@ struct PlanFlow {
   /// plan has fewer than two steps; the arrow is not drawn then.
   private let direct: PlanPage.Step?
 
-  /// The maximum number of steps that are drawn.
   private static let maxSteps = 30
   /// The maximum number of lines of text beside an arrow.
   fileprivate static let maxLines = 4

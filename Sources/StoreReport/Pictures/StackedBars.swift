@@ -11,22 +11,19 @@ struct StackedBars {
     let words: String
   }
 
-  /// The id of the picture, which is unique in the page.
+  /// Unique in the page.
   let id: String
   let title: String
-  /// The parts of each bar, from bottom to top.
+  /// From bottom to top.
   let parts: [Part]
   /// The bars from left to right, each as a label, and the counts of its parts in the order of ``parts``.
   let bars: [(label: String, counts: [Int])]
   /// Whether the labels are times in ISO 8601. The axis then shows only the day, or the day and the time to the minute.
   var isOfTime = true
 
-  /// The values for a template: the picture, its legend, and the numbers for ``PageFrame/countTable``.
-  ///
-  /// - Parameters:
-  ///   - unit: what a bar stands for, in words: a span of time, or a group.
-  ///   - holder: the heading of the table column that has the labels.
-  /// - Returns: the values for the template.
+  /// The values for a template: the picture, its legend, and the numbers for ``PageFrame/countTable``. `unit` says in
+  /// words what a bar stands for: a span of time, or a group. `holder` is the heading of the table column that has the
+  /// labels.
   func context(unit: String, holder: String) -> [String: Any] {
     [
       "svg": svg, "unit": unit, "chips": parts.map { ["class": $0.style, "name": $0.words] },
@@ -59,7 +56,6 @@ struct StackedBars {
     return overflow ? highest : number
   }
 
-  /// The picture as an `<svg>` element.
   var svg: String {
     let bottom = Self.top + Self.height
     let plot = Self.width - Self.margin

@@ -30,7 +30,6 @@ struct TreeLanes {
   private var pageCount = 0
   private var indexes: Set<ExactText> = []
 
-  /// The maximum number of b-trees that have a lane of their own.
   private static let maxLanes = 16
   /// The maximum number of stretches in a lane. All stretches stand for the same number of pages.
   private static let maxBins = 120
@@ -132,7 +131,6 @@ struct TreeLanes {
 
   var height: Int { (lines.count + (findings.isEmpty ? 0 : 1)) * Self.laneHeight + 20 }
 
-  /// A sentence that says how many pages a stretch stands for.
   var scale: String {
     pagesPerBin == 1
       ? "Each lane shows the file from left to right; each step is one page."

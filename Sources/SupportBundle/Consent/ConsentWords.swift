@@ -1,6 +1,5 @@
 /// The sentences of a ``ConsentText`` in one language. `{app}` and `{App}` stand for the name of the app.
 struct ConsentWords {
-  /// The title of the dialog.
   let title: String
   /// Why the app asks.
   let why: String

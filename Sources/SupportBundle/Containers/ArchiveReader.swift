@@ -15,7 +15,6 @@ extension ArchiveEntry {
 /// A reader of an archive. The archive may have been made to do harm.
 protocol ArchiveReader {
   associatedtype Entry: ArchiveEntry
-  /// The path that was opened.
   var path: String { get }
   /// The size of the archive in bytes.
   var size: UInt64 { get }

@@ -10,8 +10,8 @@ import StoreFiles
 ///
 /// A nested archive becomes a folder with the archive's name. The limits apply to the total over all these archives.
 struct ArchiveUnpacking {
-  /// The parts of the archives that were passed over, for example nested archives that cannot be opened. Each part has
-  /// its path in the outermost archive, and a reason.
+  /// Parts that were not unpacked, for example nested archives that cannot be opened. The paths are those in the
+  /// outermost archive.
   private(set) var passedOver: [StoreFinder.PassedOver] = []
   private let making: OutputTree.Making
   private var folder: PrivateFolder?
@@ -28,9 +28,7 @@ struct ArchiveUnpacking {
   /// least 18 (RFC 1952).
   private static let minArchiveBytes: UInt64 = 18
 
-  /// - Parameters:
-  ///   - file: the outermost archive. Its size limits how many bytes may be unpacked.
-  ///   - making: called for each file and folder, as in ``OutputTree``.
+  /// The size of `file`, the outermost archive, limits how many bytes may be unpacked.
   init(of file: InputFile, _ making: @escaping OutputTree.Making) {
     self.making = making
     let (grown, overflow) = file.size.multipliedReportingOverflow(by: UnpackedArchive.growthLimit)
@@ -247,18 +245,14 @@ struct ArchiveUnpacking {
   private struct Leads<Reader: ArchiveReader> {
     /// The names of stores, and of the logs and journals beside them.
     private(set) var stores: Set<[UInt8]> = []
-    /// The archives, each with the information whether it is encrypted.
     private(set) var archives: [(entry: Reader.Entry, isEncrypted: Bool)] = []
     /// The number of entries whose first bytes were read.
     private(set) var count = 0
     /// Whether the first bytes of some entries were not read because the limit was reached.
     private(set) var isCut = false
 
-    /// - Parameters:
-    ///   - reader: the archive.
-    ///   - store: the path of the only store that is wanted, or of an archive that holds this store; nil for all
-    ///     stores.
-    ///   - limit: the maximum number of entries whose first bytes are read.
+    /// `store` is the path of the only store that is wanted, or of an archive that holds this store; nil for all
+    /// stores. The first bytes of at most `limit` entries are read.
     init(of reader: Reader, only store: String?, limit: Int) {
       for entry in reader.entries
       where !entry.isFolder && !entry.isLink && entry.size >= minArchiveBytes

@@ -14,11 +14,9 @@ package final class DecryptedStore {
   private let folder: PrivateFolder
   /// The path of the decrypted main file.
   package let storePath: String
-  /// The path of the private folder.
   package var path: String { folder.path }
   /// The original, encrypted files of the store.
   package let evidence: StoreSet
-  /// How the store is encrypted.
   package let format: CipherFormat
   /// A finding for each page of the main file, the log and the journal that does not match its authentication code.
   package private(set) var findings = FindingList()

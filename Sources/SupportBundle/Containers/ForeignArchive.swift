@@ -4,7 +4,6 @@ enum ForeignArchive: String, CaseIterable {
   case sevenZip = "7-Zip"
   case rar = "RAR"
 
-  /// The first bytes of a file in this format, from the format's specification.
   private var magic: [UInt8] {
     switch self {
     case .xz: [0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00]
@@ -18,14 +17,12 @@ enum ForeignArchive: String, CaseIterable {
 
   private static let pi: [UInt8] = [0x31, 0x41, 0x59, 0x26, 0x53, 0x59]
 
-  /// Recognizes the format of a file by its first bytes; nil for a file in any other format.
   init?(lead: [UInt8]) {
     let found = Self.allCases.first { lead.starts(with: $0.magic) }
     guard let found, found != .bzip2 || lead.dropFirst(4).starts(with: Self.pi) else { return nil }
     self = found
   }
 
-  /// An error that says that the format is not supported.
   var error: BundleError {
     BundleError(
       .unsupported,

@@ -15,7 +15,6 @@ import StoreFiles
 /// and `flags`, which is 1 for a file. The file itself is in a folder whose name is the first two digits of the file's
 /// id.
 package struct PhoneBackup {
-  /// A store in the backup.
   package struct Store: Sendable {
     /// The domain of the store, and the path of its main file within the domain, joined by `/`:
     /// `AppDomain-org.example.Notes/Library/Notes.sqlite`.
@@ -35,7 +34,6 @@ package struct PhoneBackup {
     case other
   }
 
-  /// The path of the backup's folder.
   package let path: String
   /// The id of each file. The key is the file's domain and path.
   private let files: [ExactText: String]
@@ -56,7 +54,6 @@ package struct PhoneBackup {
     }
     guard isFile(manifestName) else { return false }
     if isFile("Manifest.plist") || isFile("Info.plist") { return true }
-    // Without the property lists of the backup, the table `Files` decides.
     let list = try? SQLiteDatabase(path: PathText.joined(path, manifestName))
     return list?.schema.table(named: "Files")?.columnNames.contains { SQLName.isSame($0, "fileID") }
       ?? false
@@ -85,7 +82,6 @@ package struct PhoneBackup {
   /// - Throws: ``BundleError`` with `backup.encrypted`, or `backup.badManifest` for a list that cannot be read.
   package init(_ path: String) throws { try self.init(path, fileLimit: Self.fileLimit) }
 
-  /// Reads the list of a backup, up to `fileLimit` files.
   init(_ path: String, fileLimit: Int) throws {
     self.path = path
     let manifest = PathText.joined(path, Self.manifestName)
@@ -193,12 +189,10 @@ package struct PhoneBackup {
     return store
   }
 
-  /// Problems of the backup's list, and files of the store that are in the list but cannot be read.
   package func problems(of store: Store) -> [StoreFinder.PassedOver] {
     listProblems + lostFiles(of: store)
   }
 
-  /// The files of the store that the backup's list names but that cannot be read.
   package func lostFiles(of store: Store) -> [StoreFinder.PassedOver] {
     store.lost.map {
       .init(
@@ -246,7 +240,6 @@ package struct PhoneBackup {
     return .store(Store(name: name, members: members, lost: lost))
   }
 
-  /// Whether a file is the log, journal or shared memory of another file in the list.
   private func isSide(_ name: String) -> Bool {
     ["-wal", "-journal", "-shm"].contains { suffix in
       PathText.dropping(suffix: suffix, from: name).map { files[ExactText($0)] != nil } ?? false
@@ -299,14 +292,12 @@ package struct PhoneBackup {
 /// private folder, which is removed when this object is deallocated.
 package final class UnpackedBackup {
   private let folder: PrivateFolder
-  /// The path of the store's main file.
   package let storePath: String
-  /// The path of the private folder.
   package var path: String { folder.path }
 
   /// Copies the files of a store. `making` is called as in ``UnpackedArchive``.
   ///
-  /// - Throws: ``BundleError`` about the files or the private folder.
+  /// - Throws: ``BundleError``.
   package init(
     _ store: PhoneBackup.Store, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }
   ) throws {

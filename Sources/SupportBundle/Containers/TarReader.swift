@@ -9,7 +9,7 @@ struct TarReader: ArchiveReader {
     let name: String
     let size: UInt64
     let isLink: Bool
-    /// The offset of the entry's bytes, in bytes from the start of the archive.
+    /// In bytes from the start of the archive.
     let offset: UInt64
   }
 
@@ -23,13 +23,10 @@ struct TarReader: ArchiveReader {
   private static let extensionLimit: UInt64 = 1 << 20
   private static let entryLimit = 100_000
 
-  /// Whether a file that begins with these bytes is a tar archive.
   static func isTar(_ lead: [UInt8]) -> Bool {
     lead.count >= blockLength && TarHeader(lead[..<blockLength]) != nil
   }
 
-  /// Reads all headers.
-  ///
   /// - Throws: ``BundleError`` when a header is damaged or not allowed; no part of the archive can be relied on then.
   init(_ file: InputFile) throws(BundleError) {
     self.file = file
@@ -152,7 +149,6 @@ struct TarReader: ArchiveReader {
   }
 }
 
-/// A header block of a tar archive.
 private struct TarHeader {
   let name: [UInt8]
   let size: UInt64

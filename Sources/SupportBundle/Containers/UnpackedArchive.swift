@@ -15,14 +15,13 @@ import StoreFiles
 package final class UnpackedArchive {
   /// The maximum number of bytes that are unpacked: 8 GiB.
   package static let byteLimit: UInt64 = 8 << 30
-  /// The maximum number of entries that are unpacked: 10,000.
   package static let entryLimit = 10_000
 
   /// The folder with the unpacked parts, under their names in the archive.
   package var folder: URL { URL(fileURLWithPath: privateFolder.path, isDirectory: true) }
 
-  /// Whether a file is a zip, tar or gzip file, or an archive in a format that `ForeignArchive` recognizes. An archive
-  /// in such a foreign format cannot be unpacked. Returns false when the file cannot be read.
+  /// Whether a file is a zip, tar or gzip file, or is in a format of `ForeignArchive`, which cannot be unpacked. False
+  /// when the file cannot be read.
   package static func isArchive(_ path: String) -> Bool {
     guard let file = try? InputFile(path: path, followsLink: true),
       let lead = try? lead(of: file)
@@ -30,9 +29,8 @@ package final class UnpackedArchive {
     return isArchive(lead: lead)
   }
 
-  /// Whether a file is a zip, tar or gzip file, or an archive in a format that `ForeignArchive` recognizes. An archive
-  /// in such a foreign format cannot be unpacked. `lead` is the start of the file: at least ``leadBytes``, or all of a
-  /// shorter file.
+  /// Whether a file is an archive, as in ``isArchive(_:)``. `lead` is the start of the file: at least ``leadBytes``, or
+  /// all of a shorter file.
   package static func isArchive(lead: [UInt8]) -> Bool {
     isZip(lead: lead) || TarReader.isTar(lead) || GunzippedFile.isGzip(lead)
       || ForeignArchive(lead: lead) != nil
@@ -51,8 +49,8 @@ package final class UnpackedArchive {
     isArchive(path) || BundleFile.isEncrypted(path)
   }
 
-  /// Whether a file is an archive, or is encrypted. An encrypted file may hold an archive or a store. `lead` is the
-  /// start of the file: at least ``leadBytes``, or all of a shorter file.
+  /// Whether a file is an archive or encrypted, as in ``mayHoldStore(_:)``. `lead` is the start of the file: at least
+  /// ``leadBytes``, or all of a shorter file.
   @Sendable package static func mayHoldStore(lead: [UInt8]) -> Bool {
     AgeFile.isEncrypted(lead) || isArchive(lead: lead)
   }
@@ -75,7 +73,6 @@ package final class UnpackedArchive {
     return nil
   }
 
-  /// Whether an open file starts like a zip archive.
   package static func isZip(_ file: BundleFile) throws(BundleError) -> Bool {
     isZip(lead: try lead(of: file.file))
   }
@@ -98,7 +95,6 @@ package final class UnpackedArchive {
     }
   }
 
-  /// Whether a file with these first bytes is a zip archive.
   package static func isZip(lead: [UInt8]) -> Bool {
     lead.starts(with: [0x50, 0x4B, 0x03, 0x04]) || lead.starts(with: [0x50, 0x4B, 0x05, 0x06])
   }
@@ -107,14 +103,13 @@ package final class UnpackedArchive {
     try file.bytes(at: 0, count: Int(min(file.size, UInt64(TarReader.blockLength))))
   }
 
-  /// The parts of the archive that were passed over, for example nested archives that cannot be opened. Each part has
-  /// its path in the archive, and a reason.
+  /// Parts that were not unpacked, for example nested archives that cannot be opened. The paths are those in the
+  /// archive.
   package let passedOver: [StoreFinder.PassedOver]
 
-  /// Unpacks the entries that may hold a store or a model. If `name` is not nil, unpacks only the files of the store
-  /// whose main file has this name. A nested archive becomes a folder with the archive's name. For each folder and file
-  /// to create, `making` is called with its path and a closure. The closure creates the folder or file, and returns
-  /// whether it exists afterwards.
+  /// Unpacks the entries that may hold a store or a model, or only the files of the store `name`. A nested archive
+  /// becomes a folder with the archive's name. `making` is called with the path of each folder and file to create, and
+  /// with a closure that creates it and returns whether it exists afterwards.
   ///
   /// - Throws: ``BundleError`` about the archive or the private folder.
   package init(
@@ -163,14 +158,13 @@ package final class UnpackedArchive {
   /// The name of the entry of a bundle in which the version hashes are.
   package static let hashesName = "hashes.json"
 
-  /// Whether an entry's name says that the entry is a store, a part of a store, a model or version hashes. A bundle has
-  /// its store in `store/`. The store may have any name, so everything in this folder counts. In all other folders,
-  /// only the usual names and extensions count.
+  /// Whether an entry, judged by its name, is a store, a part of a store, a model or version hashes. Everything in
+  /// `store/` counts, because the store of a bundle may have any name. In other folders, only the usual names and
+  /// extensions count.
   static func isWanted(_ name: String) -> Bool {
     let parts = PathText.components(of: name)
     guard let first = parts.first, let last = parts.last else { return false }
     if parts.count > 1, PathText.isSame(first, "store") { return true }
-    // External files of a store.
     if parts.dropLast().contains(where: { PathText.isSame($0, "_EXTERNAL_DATA") }) { return true }
     if PathText.isSame(name, hashesName) { return true }
     if parts.dropLast().contains(where: { PathText.ends($0, with: ".xcdatamodel") }) {

@@ -2,9 +2,7 @@ package import AgeFiles
 
 /// A bundle that is open for reading. An encrypted bundle is decrypted first, into a file without a name.
 package final class BundleFile: Sendable {
-  /// The path of the bundle, as the caller gave it.
   package let path: String
-  /// Whether the file at the path is encrypted.
   package let isEncrypted: Bool
   let file: InputFile
 
@@ -23,11 +21,8 @@ package final class BundleFile: Sendable {
     return try file.bytes(at: 0, count: Int(min(file.size, UInt64(count))))
   }
 
-  /// Opens a bundle.
+  /// Opens a bundle. `secrets` are tried on an encrypted bundle.
   ///
-  /// - Parameters:
-  ///   - path: the bundle.
-  ///   - secrets: the keys and the passphrase to try on an encrypted bundle.
   /// - Throws: the errors of reading; an error with a code that begins with `age.` when the bundle cannot be decrypted.
   package init(_ path: String, _ secrets: AgeSecrets = AgeSecrets()) throws(BundleError) {
     self.path = path

@@ -17,8 +17,8 @@ struct NameTokens {
     case other = "other texts"
   }
 
-  /// The number in the token of each name. The keys are the bytes of the names, because Swift takes some strings with
-  /// different bytes for equal, and names with different bytes may belong to different files.
+  /// The number in the token of each name. The keys are bytes, because Swift takes some strings with different bytes
+  /// for equal. File names with different bytes may belong to different files.
   private var numbers: [[UInt8]: Int] = [:]
   private var kinds: [Kind] = []
   /// The distinct lengths of all names, in bytes, in descending order.
@@ -31,12 +31,8 @@ struct NameTokens {
   /// The largest number in a token that was in use before this object was made. New tokens have larger numbers.
   private let highest: Int
 
-  /// Makes an empty list of tokens.
-  ///
-  /// - Parameter highest: the largest number in a token that is in use already.
   init(after highest: Int = 0) { self.highest = highest }
 
-  /// The names that have a token, as bytes, in no order.
   var names: [[UInt8]] { Array(numbers.keys) }
 
   /// Returns the token of a name. A new name gets a new token.
@@ -58,7 +54,6 @@ struct NameTokens {
     return number
   }
 
-  /// The token of a name; nil when the name has no token.
   func token(of bytes: ArraySlice<UInt8>) -> String? {
     numbers[Array(bytes)].map { "name-\($0)" }
   }
@@ -144,7 +139,6 @@ enum NameForm {
     return words <= (isJoined ? 10 : 5) && !hasLongNumber(text)
   }
 
-  /// Whether the text has seven or more digits in a row.
   private static func hasLongNumber(_ text: String) -> Bool {
     var count = 0
     for byte in text.utf8 {

@@ -29,7 +29,6 @@ struct RecordMask {
 
   private(set) var tokens = NameTokens()
   private var folders = FolderNames()
-  /// The name of the store's main file.
   private let storeName: String
   /// Whether row ids in sentences are hidden, because they may be values.
   var hidesRowIDs = false
@@ -102,7 +101,6 @@ struct RecordMask {
 
   // MARK: - Names
 
-  /// Returns the text if it has a usual form, otherwise the token of the text.
   mutating func name(
     _ text: String, _ kind: NameTokens.Kind, _ isUsual: (String) -> Bool
   ) -> String {
@@ -158,7 +156,6 @@ struct RecordMask {
 
   // MARK: - Sentences
 
-  /// The text that replaces any text that may quote the store.
   static let leftOut = "left out: the text may quote the store"
 
   /// Returns `text` without the paths of folders, and with tokens in place of names that have a token. A name is

@@ -20,7 +20,7 @@ final class ExclusiveOutput {
   private let calls: OutputCalls
   /// The open file; negative when it is closed.
   private(set) var descriptor: Int32
-  /// The number of bytes that were appended, which is the offset of the next `append`.
+  /// The offset of the next `append`.
   private(set) var size: UInt64 = 0
   private let isUnnamed: Bool
   /// Whether nothing remains to be done about the temporary name, because the file has its final name, was discarded,
@@ -124,7 +124,6 @@ final class ExclusiveOutput {
     size += UInt64(bytes.count)
   }
 
-  /// Writes over bytes that `append` has written before.
   func overwrite(_ bytes: [UInt8], at offset: UInt64) throws(BundleError) {
     try write(bytes[...], at: offset)
   }
@@ -186,7 +185,7 @@ final class ExclusiveOutput {
     return leftover ? temporaryPath : nil
   }
 
-  /// Removes the unfinished file. Does nothing after `commit`.
+  /// Does nothing after `commit`.
   func discard() {
     closeOutput()
     if !isNamed {

@@ -19,12 +19,12 @@ final class InputFile: Sendable {
     try self.init(path: path) { SystemCalls.open(path, flags) }
   }
 
-  /// Opens the file `name` in an open folder. A link is refused. Errors name `path`.
+  /// A link is refused. Errors name `path`.
   convenience init(name: String, in folder: Int32, path: String) throws(BundleError) {
     try self.init(path: path) { SystemCalls.openForReading(name, in: folder) }
   }
 
-  /// Opens the file of an open descriptor. The new object duplicates the descriptor; the caller closes the original.
+  /// Duplicates the descriptor. The caller closes the original.
   convenience init(descriptor: Int32, path: String) throws(BundleError) {
     try self.init(path: path) { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
   }

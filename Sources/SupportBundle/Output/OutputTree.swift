@@ -206,12 +206,10 @@ package final class OutputTree {
 /// A folder with a random name that only this user can open. The folder and its files are removed when this object is
 /// deallocated.
 package final class PrivateFolder {
-  /// The path of the folder.
   package var path: String { PathText.joined(tree.path, name) }
   private let tree: OutputTree
   private let name: String
 
-  /// Makes the folder in `place`. `making` is called for each file and folder, as in ``OutputTree``.
   package init(in place: String, making: @escaping OutputTree.Making) throws(BundleError) {
     tree = try OutputTree(in: place, making: making)
     name =

@@ -8,7 +8,7 @@ final class SourceFolder: Sendable {
   let path: String
   private let descriptor: Int32
 
-  /// Opens the folder. The path may contain links.
+  /// The path may contain links.
   init(_ path: String) throws(BundleError) {
     try SystemPath.check(path)
     self.path = path

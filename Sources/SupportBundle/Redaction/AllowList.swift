@@ -16,8 +16,7 @@ import StoreExtraction
 /// those of tables and columns. A name with a dot or a quotation mark is written in double quotes, as in SQL:
 /// `"v1.notes"."a ""title"""`. All other values are redacted.
 package struct AllowList: Sendable, Equatable {
-  /// A permission: an entity or table, and an attribute or column. The attribute is nil in a permission for all
-  /// attributes.
+  /// An entity or table, and an attribute or column. The attribute is nil in a permission for all attributes.
   struct Permission: Sendable, Hashable {
     let entity: ExactText
     let attribute: ExactText?
@@ -27,7 +26,6 @@ package struct AllowList: Sendable, Equatable {
       self.attribute = attribute.map { ExactText($0) }
     }
 
-    /// Reads a line; nil when the line is not a permission.
     init?(_ line: String) {
       var rest = Array(line.utf8)[...]
       guard !rest.starts(with: "*.".utf8), let entity = Self.takeName(from: &rest),
@@ -41,7 +39,6 @@ package struct AllowList: Sendable, Equatable {
       }
     }
 
-    /// The name of the permission in messages.
     var name: String { entity.text + "." + (attribute?.text ?? "*") }
 
     private static let quote = UInt8(ascii: "\"")
@@ -69,18 +66,13 @@ package struct AllowList: Sendable, Equatable {
 
   private(set) var permissions: Set<Permission> = []
 
-  /// The first line of every allow-list.
   static let firstLine = "lifeboat-allow 1"
-  /// The maximum size of an allow-list: 1 MiB.
   static let maxBytes = 1 << 20
 
-  /// The list that allows nothing.
   package static let nothing = AllowList()
 
   private init() {}
 
-  /// Reads the list in a file.
-  ///
   /// - Throws: `bundle.badAllowList`, and the errors of reading.
   package init(contentsOf path: String) throws(BundleError) {
     let file = try InputFile(path: path, followsLink: true)
@@ -96,8 +88,6 @@ package struct AllowList: Sendable, Equatable {
     }
   }
 
-  /// Reads the bytes of an allow-list.
-  ///
   /// - Throws: `bundle.badAllowList` with the number of the line that cannot be read.
   package init(_ bytes: [UInt8]) throws(BundleError) {
     guard bytes.count <= Self.maxBytes, let text = String(validating: bytes, as: UTF8.self) else {

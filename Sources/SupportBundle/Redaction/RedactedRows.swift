@@ -34,11 +34,7 @@ struct RedactedRows {
     func other(_ name: String) -> String { mask.schemaName(name, isName: true) }
   }
 
-  /// - Parameters:
-  ///   - allowed: the values that are written unchanged.
-  ///   - numbers: what the token of a number tells about the number.
-  ///   - mask: replaces names that a user may have chosen with tokens.
-  ///   - descriptor: the open file descriptor to write to. It is not closed.
+  /// `descriptor` is open for writing. It is not closed.
   init(
     allowing allowed: AllowList, _ numbers: NumberForm, _ mask: RecordMask, to descriptor: Int32
   ) {
@@ -48,10 +44,9 @@ struct RedactedRows {
     names = WrittenNames(mask)
   }
 
-  /// The mask with all tokens that it has given to names so far.
   var mask: RecordMask { names.mask }
 
-  /// Writes the rows of the given entities and tables. If `entities` is nil, writes all rows.
+  /// If `entities` is nil, writes all rows.
   mutating func write(_ store: CoreDataStore, of entities: [String]?) throws {
     let tables = ExactText.named(entities, among: store.plainTables, \.name)
     var ranks: NumberRanks?

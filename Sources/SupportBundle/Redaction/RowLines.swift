@@ -11,11 +11,9 @@ import SafeText
 ///
 /// The type of a value is derived from its JSON. A text in the form of a date or a UUID counts as a date or a UUID.
 package struct RowLines {
-  /// The error for rows that cannot be read.
   static let unreadable = BundleError(
     .badRecord, "the rows of the bundle are not in the form that this version reads",
     entry: StoreBundle.rowsName)
-  /// The maximum size of one row: 64 MiB.
   private static let maxLineBytes = 64 << 20
 
   private let tokens = ValueTokens()
@@ -32,17 +30,12 @@ package struct RowLines {
   private(set) var droppedRowCount = 0
   /// Whether some values in the original bundle were tokens already.
   private(set) var hasOlderTokens = false
-  /// The names of the attributes or columns in the rows of each entity or table. The key is the name of the entity or
-  /// table.
+  /// The names of the attributes or columns in the rows, keyed by entity or table.
   private(set) var names: [ExactText: Set<ExactText>] = [:]
-  /// The tokens for names that a user may have chosen.
   private(set) var nameTokens: NameTokens
 
-  /// - Parameters:
-  ///   - entities: the entities and tables whose rows are kept; nil for all.
-  ///   - allowed: the values that are kept.
-  ///   - model: says which entities inherit from which; nil when the bundle has no model.
-  ///   - nameTokens: the tokens for names that a user may have chosen.
+  /// `entities` names the entities and tables whose rows are kept; nil for all. `model` says which entities inherit
+  /// from which; nil when the bundle has no model.
   init(
     of entities: [String]?, allowing allowed: AllowList, _ model: ManagedObjectModel?,
     _ nameTokens: NameTokens
@@ -84,13 +77,11 @@ package struct RowLines {
 
   // MARK: - Rows
 
-  /// A row, read from one line of a bundle's rows.
   private struct Row {
-    /// Whether the row belongs to an entity or a table: `entity` or `table`.
+    /// `entity` or `table`.
     let kind: String
     /// The name of the entity or table; nil for a row of an unknown entity.
     let name: String?
-    /// The primary key; nil for a row without a primary key.
     let key: Int64?
     let values: [(name: String, value: JSONValue)]
 

@@ -3,15 +3,13 @@ import RowText
 /// Counts and selects the rows of a bundle by entity or table. The start of each line names the entity or table of its
 /// row.
 enum RowParts {
-  /// The counts for the rows of one entity or table.
   struct Part {
-    /// The number of rows.
     var rowCount = 0
-    /// The number of bytes in the lines of these rows, including line feeds.
+    /// Includes the line feeds.
     var byteCount = 0
   }
 
-  /// Counts the rows and bytes of each entity or table in a file of JSON lines. The parts are in no order.
+  /// The parts are in no order.
   static func count(in rows: InputFile) throws -> [Part] {
     var parts: [[UInt8]: Part] = [:]
     try RowLines.forEach(in: rows) { line in

@@ -4,7 +4,6 @@ import ObjectModel
 /// expressions. All of them are searched for, whatever part of the model they are in: a text that is left out of a
 /// bundle's model must not be in any other entry of the bundle either.
 enum ModelTexts {
-  /// All texts of a model that are not names.
   static func all(of model: ManagedObjectModel) -> [String] {
     model.entities.values.flatMap { texts(of: $0) }
       + model.fetchRequestTemplates.flatMap { texts(of: $0.request) }

@@ -4,7 +4,7 @@ import Foundation
 /// Finds personal texts by their form: e-mail addresses, telephone numbers and keys. It also finds the name of this
 /// machine, the name of its user, and the path of the home folder.
 struct PersonalTexts {
-  /// The kind of a text that was found. The raw value is for messages.
+  /// The raw value is for messages.
   enum Kind: String, Sendable, CaseIterable {
     case home = "the home folder"
     case user = "the name of the user"
@@ -18,8 +18,6 @@ struct PersonalTexts {
   /// it is too short, or if it consists of public words.
   private var own: [(kind: Kind, text: [UInt8])] = []
 
-  /// Prepares a search for the name of this machine, the name of the user who runs this process, and the path of the
-  /// user's home folder.
   init(_ words: PublicWords) {
     self.init(home: NSHomeDirectory(), user: NSUserName(), host: Self.hostName, words)
   }
@@ -32,7 +30,6 @@ struct PersonalTexts {
   }
 
   init(home: String, user: String, host: String, _ words: PublicWords) {
-    // Only the part of the machine's name before the first dot is searched for.
     let machine = host.utf8.prefix { $0 != UInt8(ascii: ".") }
     for (kind, text, least) in [
       (Kind.home, Array(home.utf8), 6), (.user, Array(user.utf8), 3), (.host, Array(machine), 4),

@@ -14,7 +14,6 @@ struct PublicWords {
   /// Whole texts that a bundle has by design: digests, the UUID of the store, and the statements of the store's schema.
   private var texts: Set<[UInt8]> = []
 
-  /// Makes a value with the words of Lifeboat's own sentences.
   init() {
     words = Set(
       Self.vocabulary.utf8.split(separator: 0x20).map { String(decoding: $0, as: UTF8.self) })
@@ -93,7 +92,6 @@ struct PublicWords {
     text.split { !isWord($0) }.map { String(decoding: $0, as: UTF8.self).lowercased() }
   }
 
-  /// Whether a byte is a part of a word.
   static func isWord(_ byte: UInt8) -> Bool {
     (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) && byte < 0x80
       || byte >= 0x80

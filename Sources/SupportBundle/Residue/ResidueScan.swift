@@ -30,15 +30,8 @@ package struct ResidueScan {
   private static let pieceBytes = 1 << 20
   private static let overlapBytes = 1 << 10
 
-  /// Prepares to search.
-  ///
-  /// - Parameters:
-  ///   - store: the store that the bundle is about; nil when the store could not be read.
-  ///   - contents: how much of the user's data the bundle was to hold.
-  ///   - redaction: how the values of rows were to be redacted.
-  ///   - incident: the incident that the bundle is about; nil for a bundle that is not about an incident.
-  ///   - nameTokens: the tokens that replaced names in rows. They are needed to match the names in the allow-list with
-  ///     the names in the rows.
+  /// `store` is nil when it could not be read. `nameTokens` are the tokens that replaced names in rows. They are needed
+  /// to match the names in the allow-list with the names in the rows.
   init(
     _ store: CoreDataStore?, _ contents: BundleManifest.Contents, _ redaction: Redaction,
     incident: Incident? = nil, nameTokens: NameTokens = NameTokens()
@@ -51,15 +44,9 @@ package struct ResidueScan {
     if let store { words.add(store) }
   }
 
-  /// Prepares to search a copy of a bundle that contains less than the original.
-  ///
-  /// - Parameters:
-  ///   - contents: how much of the user's data the copy was to hold.
-  ///   - redaction: how the values of rows were to be redacted.
-  ///   - model: the model in the bundle.
-  ///   - names: the names of the attributes or columns in the rows of each entity or table.
-  ///   - nameTokens: the tokens that replace some of these names in the copy. The replaced names are searched for, too.
-  ///   - lines: calls a closure with each row of the original bundle. The texts of these rows are searched for.
+  /// Prepares to search a copy of a bundle that contains less than the original. The copy is searched for the texts of
+  /// the original's rows, which `lines` passes to its closure, and for the names that `nameTokens` replace. `names` has
+  /// the attributes or columns in the rows of each entity or table.
   init(
     copying contents: BundleManifest.Contents, _ redaction: Redaction, _ model: ManagedObjectModel?,
     _ names: [ExactText: Set<ExactText>], nameTokens: NameTokens? = nil,
@@ -70,8 +57,6 @@ package struct ResidueScan {
     words.add(model, names)
   }
 
-  /// Searches a bundle.
-  ///
   /// - Throws: `bundle.residue` with the entry and the kind of text that was found, but not the text itself; the errors
   ///   of reading.
   package func check(_ bundle: PackedBundle) throws {

@@ -13,7 +13,6 @@ struct TokenRows {
 
   init(mayShow: @escaping (String) -> Bool) { self.mayShow = mayShow }
 
-  /// Whether a line is a row of tokens.
   mutating func isClean(_ line: ArraySlice<UInt8>) -> Bool {
     self.line = line
     place = line.startIndex

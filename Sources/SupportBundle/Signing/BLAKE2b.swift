@@ -24,14 +24,13 @@ struct BLAKE2b {
   private var waiting: [UInt8] = []
   private var total: UInt64 = 0
 
-  /// Starts to compute a hash. The hash will have `byteCount` bytes, from 1 to 64.
+  /// `byteCount` is 1 to 64.
   init(byteCount: Int = 64) {
     self.byteCount = byteCount
     state = Self.start
     state[0] ^= 0x0101_0000 ^ UInt64(byteCount)
   }
 
-  /// Adds bytes to the hashed data.
   mutating func update(_ bytes: ArraySlice<UInt8>) {
     var rest = bytes
     // A full block is kept until more bytes follow, because the last block is compressed in another way.
@@ -46,7 +45,7 @@ struct BLAKE2b {
     waiting += rest
   }
 
-  /// Returns the hash. After this call, no bytes may be added.
+  /// After this call, no bytes may be added.
   mutating func finalize() -> [UInt8] {
     total &+= UInt64(waiting.count)
     waiting += [UInt8](repeating: 0, count: Self.blockBytes - waiting.count)
@@ -57,7 +56,6 @@ struct BLAKE2b {
     return Array(bytes.prefix(byteCount))
   }
 
-  /// The hash of some bytes.
   static func hash(_ bytes: [UInt8], byteCount: Int = 64) -> [UInt8] {
     var hash = BLAKE2b(byteCount: byteCount)
     hash.update(bytes[...])

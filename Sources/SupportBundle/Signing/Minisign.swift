@@ -27,7 +27,6 @@ package struct MinisignPublicKey: Sendable, Equatable {
     self.bytes = Array(bytes[10...])
   }
 
-  /// The key as text, without a comment.
   package var text: String { MinisignText.text(MinisignText.ed25519 + number + bytes) }
   /// The key number as minisign shows it, 16 hexadecimal digits.
   package var name: String { MinisignText.name(of: number) }
@@ -41,7 +40,6 @@ package struct MinisignSecretKey: Sendable {
   private static let checksumBytes = 32
   private static let fileBytes = 158
 
-  /// Makes a new key with a random key number.
   package init() {
     var random = SystemRandomNumberGenerator()
     number = (0..<8).map { _ in UInt8.random(in: .min ... .max, using: &random) }
@@ -87,7 +85,6 @@ package struct MinisignSecretKey: Sendable {
     return "untrusted comment: minisign encrypted secret key\n\(MinisignText.text(bytes))\n"
   }
 
-  /// The public key that belongs to this secret key.
   package var publicKey: MinisignPublicKey {
     MinisignPublicKey(number: number, bytes: Array(key.publicKey.rawRepresentation))
   }
@@ -103,19 +100,14 @@ package struct MinisignSignature: Sendable, Equatable {
   package let comment: String
   private let commentSignature: [UInt8]
 
-  /// The path of a file's signature: the path of the file with `.minisig` after it.
   package static func path(for file: String) -> String { file + ".minisig" }
 
   private static let lead = "trusted comment: "
   /// The maximum number of bytes that are read of a signature's file.
   static let maxBytes = 64 << 10
 
-  /// Signs a file.
+  /// Signs the file at `path`.
   ///
-  /// - Parameters:
-  ///   - path: the file.
-  ///   - key: the secret key that signs.
-  ///   - date: the time of signing.
   /// - Throws: the errors of reading, `bundle.failed`.
   package init(of path: String, with key: MinisignSecretKey, at date: Date) throws(BundleError) {
     let hash = try Self.hash(of: InputFile(path: path, followsLink: true))
@@ -151,7 +143,6 @@ package struct MinisignSignature: Sendable, Equatable {
     commentSignature = global
   }
 
-  /// The text of the signature's file.
   package var file: String {
     let bytes = Array((isHashed ? "ED" : "Ed").utf8) + number + signature
     return """
@@ -212,7 +203,6 @@ package struct MinisignSignature: Sendable, Equatable {
   }
 }
 
-/// Reads and writes the lines of minisign's files.
 private enum MinisignText {
   static let ed25519 = Array("Ed".utf8)
 

@@ -49,7 +49,7 @@ final class DeflateRound: @unchecked Sendable {
     min(32, max(8, ProcessInfo.processInfo.activeProcessorCount * 2))
   }
 
-  /// Allocates the blocks of one round. Each block takes 0.8 MiB.
+  /// Each block takes 0.8 MiB.
   init(level: CompressionLevel, blockCount: Int = usualBlockCount) throws(BundleError) {
     var blocks: [Block] = []
     for _ in 0..<max(1, blockCount) { blocks.append(try Block(level: level)) }
@@ -59,7 +59,7 @@ final class DeflateRound: @unchecked Sendable {
   /// Whether no further block can be added before the next call of ``pack(isEnd:)``.
   var isFull: Bool { count == blocks.count }
 
-  /// Adds a block. Its bytes are copied.
+  /// The bytes are copied.
   func add(_ bytes: ArraySlice<UInt8>) {
     let block = blocks[count]
     block.before = last
@@ -69,9 +69,8 @@ final class DeflateRound: @unchecked Sendable {
     count += 1
   }
 
-  /// Deflates the blocks. At the same time, another thread hashes the bytes of the blocks. `isEnd` says whether these
-  /// are the last blocks of the entry.
-  /// - Returns: the deflated blocks, in order.
+  /// Deflates the blocks and returns them in order. At the same time, another thread hashes their bytes. `isEnd` says
+  /// whether these are the last blocks of the entry.
   func pack(isEnd: Bool) throws(BundleError) -> [[UInt8]] {
     let count = count
     self.count = 0

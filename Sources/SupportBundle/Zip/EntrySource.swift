@@ -2,7 +2,6 @@ internal import Crypto
 internal import Dispatch
 internal import Foundation
 
-/// Where the bytes of an entry come from.
 enum EntrySource {
   case bytes([UInt8])
   case file(InputFile)
@@ -26,7 +25,6 @@ struct EntryPieces {
     self.source = source
   }
 
-  /// Whether all bytes have been returned.
   var isAtEnd: Bool { offset == source.size }
 
   /// The next piece, never empty; nil at the end. Throws when a file has become shorter since it was opened.
@@ -78,11 +76,10 @@ struct EntryDigest {
     sha256.update(data: piece)
   }
 
-  /// The SHA-256 of all bytes so far, as lower-case hexadecimal text.
   var sha256Hex: String { sha256.finalize().hex }
 }
 
-/// The CRC-32 and the SHA-256 of an entry, computed piece by piece. The SHA-256 is computed on another thread.
+/// Like `EntryDigest`, but computes the SHA-256 on another thread.
 final class DigestAlongside: @unchecked Sendable {
   private(set) var crc = CRC32Sum()
   private(set) var size: UInt64 = 0
@@ -103,6 +100,5 @@ final class DigestAlongside: @unchecked Sendable {
     }
   }
 
-  /// The SHA-256 of all bytes so far, as lower-case hexadecimal text.
   var sha256Hex: String { queue.sync { sha256.finalize().hex } }
 }

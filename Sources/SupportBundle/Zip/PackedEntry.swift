@@ -13,11 +13,7 @@ final class PackedEntry {
   private var long: (output: ExclusiveOutput, round: DeflateRound)?
   private(set) var size: UInt64 = 0
 
-  /// - Parameters:
-  ///   - name: the name in the archive.
-  ///   - level: how hard the entry is compressed.
-  ///   - blockCount: the number of blocks that are deflated at a time. Each takes 0.8 MiB of memory.
-  ///   - spool: makes a file without a name.
+  /// `blockCount` blocks are deflated at a time. Each takes 0.8 MiB of memory. `spool` makes a file without a name.
   init(
     name: String, level: CompressionLevel, blockCount: Int,
     spool: @escaping () throws(BundleError) -> ExclusiveOutput
@@ -61,11 +57,9 @@ final class PackedEntry {
     for packed in try long.round.pack(isEnd: isEnd) { try long.output.append(packed[...]) }
   }
 
-  /// The content of a finished entry.
   enum Packed {
     /// Bytes that are not deflated, at most one window.
     case short([UInt8])
-    /// Deflated bytes, in a file.
     case deflated(InputFile, EntryDigest)
   }
 

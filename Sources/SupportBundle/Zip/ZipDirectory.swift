@@ -1,7 +1,7 @@
 /// The end of an archive: where the central directory is, and what the end record says.
 struct ZipDirectory: Sendable {
   let entryCount: Int
-  /// The offset of the central directory, in bytes from the start of the archive.
+  /// In bytes from the start of the archive.
   let offset: UInt64
   let size: Int
   let hasZip64: Bool
@@ -9,7 +9,6 @@ struct ZipDirectory: Sendable {
   let endRecordOffset: UInt64
   let comment: [UInt8]
 
-  /// Finds and checks the end record, its Zip64 extension and the position of the central directory.
   init(parsing file: InputFile, limits: ZipLimits) throws(BundleError) {
     let tailSize = Int(
       clamping: min(file.size, UInt64(ZipFormat.endSize + ZipFormat.maxCommentSize)))

@@ -32,7 +32,6 @@ struct ZipFields {
     return bytes[offset..<offset + count]
   }
 
-  /// Converts an offset in `bytes` to an offset in the file.
   func place(_ offset: Int) -> UInt64 {
     base &+ UInt64(clamping: offset)
   }

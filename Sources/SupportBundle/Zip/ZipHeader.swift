@@ -16,7 +16,6 @@ struct ZipHeader: Equatable {
   /// Whether the local header holds its sizes in a Zip64 field.
   var hasLocalZip64: Bool
 
-  /// The local header as Lifeboat writes it, with name and extra field.
   var localBytes: [UInt8] {
     var out = ZipBytes()
     out.u32(ZipFormat.localSignature)
@@ -36,7 +35,6 @@ struct ZipHeader: Equatable {
     return out.bytes
   }
 
-  /// The central header as Lifeboat writes it, with name and extra field.
   func centralBytes(threshold: Zip64Threshold) -> [UInt8] {
     var extra = ZipBytes()
     // APPNOTE 4.5.3: the fields with a saturated 32-bit form, in this order.
@@ -117,8 +115,7 @@ struct ZipEnd {
   }
 
   /// The end record without the archive comment, which follows it in the file. If the archive also has a Zip64 end
-  /// record, the counts, size and offset in the plain end record are saturated. So the two records cannot contradict
-  /// each other.
+  /// record, the counts, size and offset here are saturated, so that the two records cannot contradict each other.
   func endBytes(commentSize: Int, threshold: Zip64Threshold) -> [UInt8] {
     let is64 = needsZip64(threshold)
     let count = is64 ? ZipFormat.saturated16 : UInt16(truncatingIfNeeded: entryCount)

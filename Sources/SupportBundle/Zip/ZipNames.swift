@@ -5,9 +5,8 @@ import SafeText
 /// On every system, a name must denote the same file within the chosen folder. No two names may denote the same file,
 /// because a file system that ignores case or normalises Unicode would otherwise lose an entry silently.
 struct ZipNames {
-  /// The maximum length of a name in bytes of UTF-8.
+  /// In bytes of UTF-8.
   static let maxBytes = 1024
-  /// The maximum number of components in a name.
   static let maxDepth = 32
 
   /// A component of a name, and the number of the folder that contains it. Number 0 is the chosen folder. Each
@@ -62,7 +61,7 @@ struct ZipNames {
     return name
   }
 
-  /// Whether a name is the name of a folder. Such a name ends with a slash (APPNOTE 4.3.8).
+  /// A folder's name ends with a slash (APPNOTE 4.3.8).
   static func isFolder(_ name: String) -> Bool { name.utf8.last == UInt8(ascii: "/") }
 
   /// The components of a checked name. The slash at the end of a folder's name does not add a component.
@@ -73,8 +72,8 @@ struct ZipNames {
   }
 
   /// Returns the name with escapes such as `%0D` in place of bytes that are not allowed: control characters,
-  /// backslashes, colons and bytes that are not UTF-8. Names on other systems may have these bytes, such as the name of
-  /// a folder's icon file on macOS.
+  /// backslashes, colons and, in a name that is not UTF-8, all bytes that are not ASCII. Names on other systems may
+  /// have these bytes, such as the name of a folder's icon file on macOS.
   static func escaped(_ bytes: some Collection<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     func isPlain(_ byte: UInt8) -> Bool {

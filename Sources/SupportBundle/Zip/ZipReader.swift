@@ -9,21 +9,16 @@ import SafeText
 package final class ZipReader: Sendable {
   /// One entry, as the central directory announces it.
   package struct Entry: Sendable, Equatable {
-    /// How the bytes are encoded.
     package enum Method: Sendable, Equatable {
-      /// Without compression.
       case stored
-      /// Compressed with deflate.
       case deflated
     }
 
     /// The name, checked: relative, without `..`, at most 1,024 bytes; a folder's name ends with `/`.
     package let name: String
-    /// How the bytes are encoded.
     package let method: Method
     /// The uncompressed size in bytes, as the archive announces it.
     package let size: UInt64
-    /// The compressed size in bytes.
     package let compressedSize: UInt64
     /// The announced CRC-32 of the decompressed bytes.
     package let crc32: UInt32
@@ -38,15 +33,13 @@ package final class ZipReader: Sendable {
     /// The size of the central header in bytes, including name, extra field and comment.
     let directorySize: Int
 
-    /// Whether the entry is a folder. A folder has no bytes.
+    /// A folder has no bytes.
     package var isFolder: Bool { ZipNames.isFolder(name) }
 
     var dataEnd: UInt64 { dataOffset &+ compressedSize }
   }
 
-  /// The size and checksums of an entry's bytes.
   package struct Digest: Sendable, Equatable {
-    /// The number of bytes.
     package let size: UInt64
     /// The CRC-32 of the bytes, which is equal to the announced CRC-32.
     package let crc32: UInt32
@@ -54,11 +47,9 @@ package final class ZipReader: Sendable {
     package let sha256: String
   }
 
-  /// The path that was opened.
   package let path: String
-  /// The size of the archive in bytes.
   package var size: UInt64 { file.size }
-  /// The entries in the order of the central directory.
+  /// In the order of the central directory.
   package let entries: [Entry]
   /// The bytes of the archive comment. The zip format does not say how these bytes encode text.
   package let comment: [UInt8]
@@ -75,7 +66,6 @@ package final class ZipReader: Sendable {
     try self.init(try InputFile(path: path, followsLink: true), limits: limits)
   }
 
-  /// Opens the archive of a bundle.
   package convenience init(_ bundle: BundleFile) throws(BundleError) { try self.init(bundle.file) }
 
   /// Opens an archive in a file that is open already. `escapesNames` is for archives by other programs. If true, bytes
@@ -99,7 +89,6 @@ package final class ZipReader: Sendable {
     indexByName = index
   }
 
-  /// The entry with exactly this name; nil when no entry has the name.
   package func entry(named name: String) -> Entry? {
     // Two names that are equal as `String` may differ in their bytes.
     indexByName[name].map { entries[$0] }.flatMap { PathText.isSame($0.name, name) ? $0 : nil }

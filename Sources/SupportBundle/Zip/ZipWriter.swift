@@ -9,13 +9,10 @@ internal import Foundation
 public final class ZipWriter {
   /// An entry that was written.
   public struct Entry: Sendable, Equatable {
-    /// The name within the archive.
     package let name: String
     /// The uncompressed size in bytes.
     package let size: UInt64
-    /// The compressed size in bytes.
     package let compressedSize: UInt64
-    /// The CRC-32 of the uncompressed bytes.
     package let crc32: UInt32
     /// The SHA-256 of the uncompressed bytes, as lower-case hexadecimal text.
     package let sha256: String
@@ -34,7 +31,6 @@ public final class ZipWriter {
     public let leftoverPath: String?
   }
 
-  /// The path that the archive will have.
   package let path: String
   /// The path of the unfinished archive, in the same folder.
   package var temporaryPath: String { output.temporaryPath }
@@ -49,7 +45,6 @@ public final class ZipWriter {
   private var entries: [Entry] = []
   private var directory: [UInt8] = []
 
-  /// The maximum number of entries in an archive.
   static let maxEntryCount = 1_000_000
 
   /// Starts an archive that will be named `path`. `making` is called with the path of the temporary file and a closure
@@ -77,7 +72,6 @@ public final class ZipWriter {
     output = try ExclusiveOutput(path: path, isUnnamed: isUnnamed, calls: calls, making: making)
   }
 
-  /// Starts an archive in a file without a name.
   init(_ output: ExclusiveOutput, level: CompressionLevel) {
     path = output.path
     threshold = Zip64Threshold()

@@ -5,12 +5,8 @@ package final class ZippedParts: PartArchive {
   private let writer: ZipWriter
   private let made: MadeFiles
 
-  /// Starts an archive at a path.
-  ///
-  /// - Parameters:
-  ///   - path: the path of the archive. No file may exist at this path.
-  ///   - made: records the temporary files, so that they can be removed after an interruption.
-  /// - Throws: an error about the output file.
+  /// Starts an archive at `path`, where no file may exist. `made` records the temporary files, so that they can be
+  /// removed after an interruption.
   package init(_ path: String, _ made: MadeFiles) throws(ExtractionError) {
     self.made = made
     writer = try Self.naming { () throws(BundleError) in

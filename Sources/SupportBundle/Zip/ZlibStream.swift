@@ -1,10 +1,8 @@
 internal import CZlib
 
-/// The result of one call of zlib.
 struct ZlibStep {
   var consumed: Int
   var produced: Int
-  /// Whether the compressed stream is complete.
   var isAtEnd: Bool
 }
 

@@ -1,34 +1,22 @@
-/// A key of a terminal's keyboard.
 package enum Key: Sendable, Hashable {
   /// A typed character: one Unicode scalar that is not a control character.
   case text(String)
-  /// Enter, on the main keyboard or the keypad.
   case enter
   /// The Escape key itself, not the byte that starts a control sequence.
   case escape
-  /// The Tab key.
   case tab
   /// Shift with the Tab key.
   case backTab
   /// Backspace; terminals send DEL or BS.
   case backspace
-  /// The Delete key.
   case delete
-  /// The up arrow.
   case up
-  /// The down arrow.
   case down
-  /// The left arrow.
   case left
-  /// The right arrow.
   case right
-  /// The Home key.
   case home
-  /// The End key.
   case end
-  /// The Page Up key.
   case pageUp
-  /// The Page Down key.
   case pageDown
   /// A letter that is typed with the Control key, in lower case.
   case control(Character)
@@ -57,7 +45,6 @@ package struct KeyDecoder: Sendable, Equatable {
   /// The maximum number of bytes of a sequence that are kept. Further bytes are dropped until the sequence ends.
   private static let maxParameters = 32
 
-  /// A decoder that has received no byte yet.
   package init() {}
 
   /// Whether a sequence or a character has begun but is not complete.

@@ -17,7 +17,6 @@ package final class RawTerminal: @unchecked Sendable {
     case resized
     /// The user has pressed Ctrl-Z, or SIGTSTP has come: the process should call ``stop()``.
     case stop
-    /// ``wake()`` was called.
     case woken
     /// The timeout has passed and no byte has come.
     case timeout
@@ -27,7 +26,6 @@ package final class RawTerminal: @unchecked Sendable {
 
   /// Why raw mode is not possible.
   package enum Refusal: Error, Equatable {
-    /// Standard input or output is not a terminal.
     case notATerminal
     /// The terminal cannot move its cursor: `TERM` is `dumb` or not set.
     case cannotMoveCursor

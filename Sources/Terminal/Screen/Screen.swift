@@ -9,16 +9,13 @@ package struct Screen: Sendable, Equatable {
   package struct Look: Sendable, Hashable {
     /// The tone; nil for plain.
     package var tone: Style.Tone?
-    /// Whether foreground and background are exchanged.
     package var isReversed = false
 
-    /// A look with this tone; plain if the tone is nil.
     package init(_ tone: Style.Tone? = nil, isReversed: Bool = false) {
       self.tone = tone
       self.isReversed = isReversed
     }
 
-    /// Plain text.
     package static let plain = Look()
     /// Bold, for titles and for what is most important.
     package static let bold = Look(.bold)
@@ -36,21 +33,16 @@ package struct Screen: Sendable, Equatable {
 
   /// A place on the screen; rows and columns count from 0.
   package struct Place: Sendable, Equatable {
-    /// The line, from 0.
     package var row: Int
-    /// The column, from 0.
     package var column: Int
 
-    /// A place with this line and column.
     package init(row: Int, column: Int) {
       self.row = row
       self.column = column
     }
   }
 
-  /// The number of lines.
   package let rows: Int
-  /// The number of columns of each line.
   package let columns: Int
   /// The place of the terminal's cursor, which screen readers and magnifiers follow; nil to hide the cursor.
   package var cursor: Place?
@@ -122,12 +114,8 @@ package struct Screen: Sendable, Equatable {
 
   // MARK: - Output
 
-  /// The text that makes a terminal show this screen instead of `old`. The text contains only the lines that differ.
-  ///
-  /// - Parameters:
-  ///   - old: the screen that the terminal shows now; nil when that is not known.
-  ///   - isColored: whether tones are shown by colour. Bold, faint and reversed text is used even without colour.
-  /// - Returns: text and control sequences.
+  /// The text that makes a terminal show this screen instead of `old`. It contains only the lines that differ. `old` is
+  /// nil when it is not known what the terminal shows. Bold, faint and reversed text is used even without colour.
   package func update(from old: Screen?, isColored: Bool) -> String {
     let known = old.flatMap { $0.rows == rows && $0.columns == columns ? $0 : nil }
     var text = "\u{1B}[?25l"

@@ -2,27 +2,22 @@ import SQLiteFile
 
 /// The parts of a CREATE INDEX statement that are needed to check the entries of the index.
 struct IndexDefinition {
-  /// An indexed column, with its collation and order.
   struct Part {
     var column: String
-    /// The collation that the statement names for this column. Nil if it names none; then the collation of the table's
-    /// column applies.
+    /// The collation that the statement names. Nil if it names none; then the collation of the table's column applies.
     var collation: String?
     var isDescending = false
   }
 
-  /// The indexed columns in the order of the statement. Nil if an indexed part is an expression or cannot be
-  /// understood.
+  /// The indexed columns in the order of the statement. Nil if one of them is an expression or cannot be understood.
   let parts: [Part]?
   /// Whether the index has a WHERE clause, so that it may leave out rows.
   let isPartial: Bool
-  /// Whether the index is UNIQUE.
   let isUnique: Bool
 
-  /// The names of the indexed columns in the order of the statement; nil if ``parts`` is nil.
   var columns: [String]? { parts?.map(\.column) }
 
-  /// Reads a CREATE INDEX statement; nil for any other statement.
+  /// Nil for any other statement than CREATE INDEX.
   init?(sql: String) {
     let tokens = SQLToken.statement(in: Array(sql.utf8))
     var position = 0
@@ -60,8 +55,7 @@ struct IndexDefinition {
     self.parts = parts.count == pieces.count ? parts : nil
   }
 
-  /// Reads one indexed part of the statement, for example `name COLLATE BINARY DESC`. Returns nil if the part is an
-  /// expression.
+  /// Reads one part, for example `name COLLATE BINARY DESC`; nil if it is an expression.
   private static func part(_ tokens: [SQLToken]) -> Part? {
     guard let first = tokens.first, first.kind == .word || first.kind == .quotedIdentifier else {
       return nil

@@ -1,14 +1,13 @@
 import SQLiteFile
 
-/// Plans how each index can be checked: by comparing sums of hashes of its entries and of the table's rows
-/// (``IndexSum``), and by the order of its entries.
+/// Plans how each index is checked: by sums of hashes of its entries and of the table's rows (``IndexSum``), and by the
+/// order of its entries.
 struct IndexPlan {
-  /// A column of an index or of a primary key, with its collation and direction.
   private typealias Part = TableDefinition.KeyPart
 
   /// An index of columns only, without expressions.
   private struct Index {
-    /// The number of the index among the schema's entries, from 0.
+    /// Its number among the schema's entries, from 0.
     var place: Int
     var parts: [Part]
     var isPartial: Bool
@@ -17,24 +16,22 @@ struct IndexPlan {
     var isAutomatic: Bool
   }
 
-  /// For each table, the indexes that ``apply(to:of:_:_:)`` has not processed yet.
+  /// The indexes that ``apply(to:of:_:_:)`` has not processed yet, by table.
   private var indexes: [SQLName: [Index]] = [:]
-  /// For each index whose entries can be compared with the table's rows: where the two sums are kept, one over the rows
-  /// and one over the entries. Both are positions in the list of sums. The key is the position of the index in the schema.
+  /// For each index that can be compared with the table's rows, by its position in the schema: the positions of its two
+  /// sums in the list of sums.
   private(set) var sums: [Int: (rows: Int, entries: Int)] = [:]
-  /// The positions, in the schema, of the indexes with a collation that may treat different texts as equal.
+  /// The indexes, by position in the schema, whose collation may treat different texts as equal.
   private(set) var folding: Set<Int> = []
-  /// The order that the entries of each index must have, by the position of the index in the schema. Indexes
-  /// with a collation that an application defines are left out.
-  private(set) var orders: [Int: KeyOrder] = [:]
-  /// The order that the rows of each WITHOUT ROWID table must have. Tables with a collation that an application defines
+  /// The order of the entries of each index, by its position in the schema. Indexes with an application's own collation
   /// are left out.
+  private(set) var orders: [Int: KeyOrder] = [:]
+  /// The order of the rows of each WITHOUT ROWID table. Tables with an application's own collation are left out.
   private(set) var tableOrders: [SQLName: KeyOrder] = [:]
   /// Whether DESC has an effect: databases with a schema format below 4 ignore it (file format, section 1.3.10).
   private let honoursDescending: Bool
   private let encoding: DatabaseHeader.TextEncoding
 
-  /// Plans the checks of all indexes that have only columns and no expressions.
   init(_ schema: Schema, _ header: DatabaseHeader) {
     honoursDescending = header.schemaFormat & 0xff >= 4
     encoding = header.textEncoding
@@ -83,7 +80,7 @@ struct IndexPlan {
     return parts
   }
 
-  /// The order of keys with these parts; nil if an application defines the collation of a part.
+  /// Nil if an application defines the collation of a part.
   private func order(of parts: [Part], uniqueCount: Int?) -> KeyOrder? {
     var fields: [KeyOrder.Field] = []
     for part in parts {
@@ -95,10 +92,10 @@ struct IndexPlan {
     return KeyOrder(fields: fields, uniqueCount: uniqueCount)
   }
 
-  /// Adds to the rules of a table which of a row's fields go into the sums of the table's indexes, and plans the order
-  /// of the entries of these indexes.
+  /// Adds to `rules` which fields of a row go into the sums of the table's indexes, and plans the order of their
+  /// entries.
   ///
-  /// `sumCount`: the number of sums that have been planned; each index that can be compared adds two.
+  /// `sumCount`: the number of sums planned so far; each index that can be compared adds two.
   mutating func apply(
     to rules: inout RecordRules, of table: String, _ definition: TableDefinition,
     _ sumCount: inout Int
@@ -114,8 +111,7 @@ struct IndexPlan {
     let fieldOfPlace = Dictionary(
       stored.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
     for index in own {
-      // After the indexed columns, an entry has the values that identify the row: the row id, or the remaining columns
-      // of the primary key.
+      // After the indexed columns, an entry has what identifies the row: the row id, or the rest of the primary key.
       var parts = index.parts
       if definition.isWithoutRowID {
         var held = Set(parts.map(\.stored))
@@ -153,8 +149,8 @@ struct IndexPlan {
     }
   }
 
-  /// The hash of the default value of a column. A row that was stored before the column was added has this value. Nil
-  /// if the value would have to be computed.
+  /// The hash of a column's default value, which rows from before the column was added have. Nil if the value would
+  /// have to be computed.
   private static func hash(
     _ column: TableDefinition.Column, _ encoding: DatabaseHeader.TextEncoding
   ) -> UInt64? {

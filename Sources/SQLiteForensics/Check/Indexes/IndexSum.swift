@@ -1,15 +1,13 @@
 import SQLiteFile
 
 /// Compares the entries of an index with the rows of its table without storing either. One sum adds up the hashes of
-/// all entries; the other adds up the hashes of the entries that the rows require. The sums are equal if the entries
-/// are equal, in whatever order they are read.
+/// all entries, the other those of the entries that the rows require. Equal entries give equal sums in any order.
 enum IndexSum {
   /// The fields of a row that make up an entry of one index.
   struct Part {
-    /// The number of the sum to which the hash of each row is added.
+    /// The number of the sum.
     var sum: Int
-    /// The indexed fields in the index's column order, followed by the fields that identify the row; -1 stands for the
-    /// row id.
+    /// The indexed fields in the index's order, then the fields that identify the row; -1 stands for the row id.
     var fields: ContiguousArray<Int32>
   }
 
@@ -23,7 +21,7 @@ enum IndexSum {
     return value &* 0x94d0_49bb_1331_11eb
   }
 
-  /// Returns the hash of an entry, extended by one more value. The result depends on the order of the values.
+  /// Extends the hash of an entry by one value. The order of the values matters.
   @inline(__always)
   static func combine(_ hash: UInt64, _ value: UInt64) -> UInt64 {
     mix((hash << 7 | hash >> 57) ^ value)
@@ -32,14 +30,14 @@ enum IndexSum {
   @inline(__always)
   static func of(_ integer: Int64) -> UInt64 { mix(UInt64(bitPattern: integer) ^ seed) }
 
-  /// The hash of a real. A real and an integer of the same value have the same hash, because an index may store either.
+  /// A real and an integer of the same value have the same hash, because an index may store either.
   @inline(__always)
   static func of(_ real: Double) -> UInt64 {
     if let integer = Int64(exactly: real) { return of(integer) }
     return mix(real.bitPattern &+ seed)
   }
 
-  /// The hash of a text or a blob. A text and a blob with the same bytes have different hashes.
+  /// A text and a blob with the same bytes have different hashes.
   static func of(_ bytes: RawSpan, isText: Bool) -> UInt64 {
     var hash: UInt64 = isText ? 0x1f83_d9ab_fb41_bd6b : 0x5be0_cd19_137e_2179
     hash ^= UInt64(bytes.byteCount)

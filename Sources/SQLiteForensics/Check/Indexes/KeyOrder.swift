@@ -3,11 +3,10 @@ import SQLiteFile
 /// The order of the entries of a b-tree without row ids, as SQLite keeps it ("Datatypes In SQLite", sections 4.1 and
 /// 7).
 struct KeyOrder {
-  /// How texts are compared.
   enum Collation {
     case binary, noCase, rightTrimmed
 
-    /// Returns the built-in collation with this name; nil if an application defines the collation.
+    /// Nil if an application defines the collation.
     init?(name: String) {
       switch SQLName(name) {
       case SQLName("BINARY"): self = .binary
@@ -23,23 +22,22 @@ struct KeyOrder {
     var isDescending: Bool
   }
 
-  /// The fields that decide the order, the most significant field first. They are the leading fields of each record.
+  /// The leading fields of each record, the most significant first.
   var fields: [Field]
-  /// The number of leading fields that must not all have the same values in two entries, unless one of the values is
-  /// NULL. Nil if entries may be equal.
+  /// The number of leading fields that must not be equal in two entries, unless one of them is NULL. Nil if entries may
+  /// be equal.
   var uniqueCount: Int?
 }
 
-/// What is wrong with the order of a b-tree's entries.
 struct KeyOrderFault {
   /// The number of entries that are not greater than the entry before them.
   var misplaced = 0
   /// The number of entries with the same key as the entry before them, although keys must be unique.
   var repeated = 0
-  /// The number of the first misplaced or repeated entry, counted from 1; 0 if there is no such entry.
+  /// The number of the first such entry, counted from 1; 0 if there is none.
   var first = 0
-  /// Whether the order of some entries is unknown: only the first MiB of each value is compared, and two values are
-  /// equal there although at least one of them is longer.
+  /// Whether the order of some entries is unknown: two values agree in the first MiB, which is all that is compared,
+  /// and at least one of them is longer.
   var isUndecided = false
 }
 
@@ -124,7 +122,7 @@ struct KeyOrderSink: RowSink, ~Copyable {
     while field < length {
       difference = compare(field)
       if difference != 0 { break }
-      // The compared bytes are equal, but at least one of the two texts or blobs has more bytes.
+      // At least one of the two texts or blobs is longer than the compared bytes.
       if before.values[field].kind.rawValue >= 3,
         before.values[field].bits == 1 || entry.values[field].bits == 1
       {
@@ -146,8 +144,7 @@ struct KeyOrderSink: RowSink, ~Copyable {
     if fault.first == 0 { fault.first = count }
   }
 
-  /// Compares one field of the previous entry with the same field of the current entry. Returns less than 0 if the
-  /// previous entry has the smaller value, and 0 if the values are equal.
+  /// Less than 0 if the previous entry has the smaller value, 0 if the values are equal.
   private func compare(_ field: Int) -> Int {
     let (one, other) = (before.values[field], entry.values[field])
     switch (one.kind, other.kind) {

@@ -1,23 +1,21 @@
 import SQLiteFile
 
-/// A set of row ids, stored as bitmaps of 32,768 keys each. A bitmap is created when the first key in its range is
-/// added.
+/// A set of row ids, stored as bitmaps of 32,768 keys each.
 ///
-/// Core Data assigns keys from 1 on, so 2.7 million rows take 340 KB. The set has at most 2,048 bitmaps (8 MB),
-/// whatever the file holds. Keys that need a further bitmap are dropped, and ``isComplete`` becomes false.
+/// Core Data assigns keys from 1 on, so 2.7 million rows take 340 KB. There are at most 2,048 bitmaps (8 MB), whatever
+/// the file holds. Further keys are dropped, and ``isComplete`` becomes false.
 struct KeySet {
   private static let bitmapWords = 512
   private static let maxBitmaps = 2048
   private static let highest: Int64 = 1 << 31
 
-  /// For each range of 32,768 keys, the index in ``words`` at which the bitmap of the range starts; -1 for a range
-  /// without a bitmap.
+  /// For each range of 32,768 keys, the index in ``words`` at which its bitmap starts; -1 if it has none.
   private var places: ContiguousArray<Int32> = []
   private var words: ContiguousArray<UInt64> = []
-  /// Whether the set has every key that was added.
+  /// Whether no key was dropped.
   private(set) var isComplete = true
 
-  /// Adds a key. A key that is negative, or is 2^31 or more, is dropped, and ``isComplete`` becomes false.
+  /// A key that is negative, or is 2^31 or more, is dropped, and ``isComplete`` becomes false.
   @inline(__always)
   mutating func insert(_ key: Int64) {
     let place = Int(truncatingIfNeeded: key >> 15)
@@ -49,7 +47,6 @@ struct KeySet {
     words[word] |= UInt64(1) << UInt64(truncatingIfNeeded: key & 63)
   }
 
-  /// Whether the set has the key.
   func contains(_ key: Int64) -> Bool {
     let place = Int(truncatingIfNeeded: key >> 15)
     guard key >= 0, key < Self.highest, place < places.count, places[place] >= 0 else {
@@ -59,7 +56,6 @@ struct KeySet {
     return words[word] >> UInt64(key & 63) & 1 == 1
   }
 
-  /// The number of keys of this set that `other` lacks.
   func countMissing(in other: KeySet) -> Int {
     var count = 0
     for (place, start) in places.enumerated() where start >= 0 {
@@ -72,8 +68,7 @@ struct KeySet {
     return count
   }
 
-  /// Adds the keys of `other`. ``isComplete`` becomes false if `other` is not complete, or if too many bitmaps would be
-  /// needed.
+  /// ``isComplete`` becomes false if `other` is not complete, or if too many bitmaps would be needed.
   mutating func merge(_ other: KeySet) {
     if !other.isComplete { isComplete = false }
     for (place, start) in other.places.enumerated() where start >= 0 {

@@ -2,7 +2,7 @@ import SQLiteFile
 
 /// Follows the freelist, and claims the pages on it in the page map (file format, section 1.5 "The Freelist").
 struct FreelistCheck {
-  /// The number of pages on the freelist, including trunks.
+  /// The number of pages, including trunks.
   private(set) var pageCount = 0
 
   mutating func run(

@@ -3,7 +3,6 @@ import SQLiteFile
 
 /// Checks the fields of the database header (file format, section 1.3) against each other and against the file.
 enum HeaderCheck {
-  /// Returns the findings about the header of `database`. Page 1 is read through `reader`.
   static func run(_ database: SQLiteDatabase, _ reader: inout PageReader) throws(SQLiteFileError)
     -> [Finding]
   {
@@ -80,9 +79,8 @@ enum HeaderCheck {
     return findings
   }
 
-  /// Returns a finding if bytes follow the last page of the main file, otherwise an empty list. The size of the main
-  /// file is not checked if a log with pages or a hot journal exists, because then that file decides the size of the
-  /// database.
+  /// A finding if bytes follow the last page of the main file. If there is a log with pages or a hot journal, that file
+  /// decides the size of the database, and the main file's size is not checked.
   private static func size(_ database: SQLiteDatabase) -> [Finding] {
     let pageSize = Int64(database.header.pageSize)
     guard database.writeAheadLog?.pageOffsets.isEmpty ?? true, database.journal?.state != .hot,

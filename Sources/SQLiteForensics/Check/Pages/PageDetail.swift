@@ -2,60 +2,52 @@ package import SQLiteFile
 
 /// The content of one page, damaged or not.
 package struct PageDetail: Sendable, Hashable {
-  /// A number at the start of a page: a field in the header of a b-tree page, or a field of a freelist trunk or an
-  /// overflow page.
+  /// A number at the start of a b-tree page, a freelist trunk or an overflow page.
   package struct Field: Sendable, Hashable {
-    /// The name of the field, in words.
     package let name: String
-    /// The offset of the field, in bytes from the start of the page.
+    /// The offset in bytes from the start of the page.
     package let offset: Int
-    /// The value of the field.
     package let value: UInt32
   }
 
   /// A cell of a b-tree page; the parts that cannot be read are nil.
   package struct Cell: Sendable, Hashable {
-    /// The index of the cell's pointer in the cell pointer array, from 0.
+    /// The index in the cell pointer array, from 0.
     package let index: Int
-    /// The offset of the cell, in bytes from the start of the page, as the cell pointer states it.
+    /// The offset that the cell pointer states, in bytes from the start of the page.
     package let offset: Int
-    /// The number of bytes of the cell on this page; nil if the cell cannot be read or runs past the end of the page.
+    /// The number of bytes on this page; nil if the cell cannot be read or runs past the end of the page.
     package let length: Int?
-    /// The row id of a row on a table leaf, or the key of a cell on an interior page of a table. Nil on index pages,
-    /// and if the number cannot be read.
+    /// The row id of a row, or the key of a cell on an interior page of a table. Nil on index pages, and if it cannot
+    /// be read.
     package let rowID: Int64?
-    /// The length of the whole payload in bytes, including the bytes on overflow pages. Nil on an interior page of a
-    /// table, and if the length cannot be read.
+    /// The length in bytes, including overflow pages. Nil on an interior page of a table, and if it cannot be read.
     package let payloadLength: Int?
-    /// The number of the child page that the cell leads to. Nil on a leaf, and if the cell starts less than four bytes
-    /// before the end of the usable part of the page.
+    /// Nil on a leaf, and if the cell starts less than four bytes before the end of the usable part of the page.
     package let child: UInt32?
-    /// The number of the first overflow page of the payload; nil if the whole payload is on this page, or if ``length``
-    /// is nil.
+    /// The first overflow page; nil if the whole payload is on this page, or if ``length`` is nil.
     package let overflowPage: UInt32?
   }
 
   /// A freeblock in the page's chain of freeblocks (file format, section 1.6).
   package struct Freeblock: Sendable, Hashable {
-    /// The offset of the freeblock, in bytes from the start of the page.
+    /// The offset in bytes from the start of the page.
     package let offset: Int
-    /// The size in bytes, as the freeblock itself states it; 0 if no freeblock can be at the offset that the chain
-    /// leads to.
+    /// The size in bytes that the freeblock itself states; 0 if no freeblock can be at the offset that the chain leads
+    /// to.
     package let size: Int
     /// Whether the freeblock lies inside the page and after the previous freeblock, and has at least four bytes.
     package let isSound: Bool
   }
 
-  /// What the page is used for, which page leads to it, and its offset in its file.
   package let entry: PageEntry
-  /// The fields at the start of a b-tree page, a freelist trunk or an overflow page; empty for pointer-map pages and
-  /// the lock-byte page.
+  /// The fields at the start of the page; empty for pointer-map pages and the lock-byte page.
   package let fields: [Field]
   /// The cells in the order of their pointers; empty for pages without cells.
   package let cells: [Cell]
   /// The chain of freeblocks, as far as it can be followed.
   package let freeblocks: [Freeblock]
-  /// All bytes of the page. There are fewer bytes than the page size if the file ends inside the page.
+  /// The bytes of the page; fewer than the page size if the file ends inside the page.
   package let bytes: [UInt8]
 }
 
@@ -64,9 +56,9 @@ extension SQLiteDatabase {
   ///
   /// - Parameters:
   ///   - number: the page number, from 1 on.
-  ///   - progress: called periodically with the number of pages that have been checked, while the page that leads to
-  ///     this page is searched for.
-  /// - Returns: the detail; nil if no file of the store has a page with this number.
+  ///   - progress: called periodically with the number of pages checked so far, while the page that leads to this one
+  ///     is searched for.
+  /// - Returns: nil if no file of the store has a page with this number.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func detail(ofPage number: UInt32, progress: ((Int) -> Void)? = nil)
     throws(SQLiteFileError) -> PageDetail?
@@ -99,7 +91,7 @@ extension SQLiteDatabase {
   }
 }
 
-/// Reads the fields, cells and freeblocks of a page, even if they contradict each other.
+/// Reads a page even if its numbers contradict each other.
 private struct PageDetailParser {
   let number: UInt32
   let usableSize: Int

@@ -4,29 +4,21 @@ import SQLiteFile
 package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
   /// A page that no page and no header field leads to, and that is not on the freelist.
   case orphan
-  /// A page that another page or the header leads to, but that cannot be read as a page of the expected kind.
+  /// A page that something leads to, but that cannot be read as a page of the expected kind.
   case unreadable
-  /// A leaf of a table's b-tree, which holds rows.
   case leafTable
-  /// An interior page of a table's b-tree, which holds row ids and the numbers of child pages.
   case interiorTable
-  /// A leaf of the b-tree of an index or a WITHOUT ROWID table.
+  /// A leaf of an index or of a WITHOUT ROWID table.
   case leafIndex
-  /// An interior page of the b-tree of an index or a WITHOUT ROWID table. Besides the numbers of child pages, such a
-  /// page holds entries.
+  /// An interior page of an index or of a WITHOUT ROWID table. It holds entries besides the numbers of child pages.
   case interiorIndex
-  /// A page on which a long payload continues.
   case overflow
-  /// A freelist page that lists other free pages.
   case freelistTrunk
-  /// A free page that a trunk lists.
   case freelistLeaf
-  /// A pointer-map page (auto-vacuum), which states for other pages what they are and which page leads to them.
   case pointerMap
-  /// The page at the offset of 1 GiB. It is used for locks and never has content.
   case lockByte
 
-  /// The name of the kind in JSON.
+  /// The name in JSON.
   package var name: String {
     switch self {
     case .orphan: "orphan"
@@ -43,7 +35,7 @@ package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The name of the kind in a sentence, with an article.
+  /// The name in a sentence, with an article.
   package var words: String {
     switch self {
     case .orphan: "a page that nothing uses"

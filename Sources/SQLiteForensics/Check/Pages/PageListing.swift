@@ -2,44 +2,34 @@ package import SQLiteFile
 
 /// A page of a database and what it is used for.
 package struct PageEntry: Sendable, Hashable {
-  /// The page number, from 1 on.
   package let page: UInt32
   /// The file of the store that has the newest content of the page.
   package let member: Finding.Member
-  /// The offset at which the page's content starts, in bytes from the start of ``member``.
+  /// The offset in bytes from the start of ``member``.
   package let offset: Int64
-  /// What the page is used for.
   package let kind: PageKind
-  /// The name of the table or index that the page belongs to; nil for a page outside all b-trees, for example a free
-  /// page.
+  /// The table or index; nil for a page outside all b-trees, for example a free page.
   package let owner: String?
-  /// The number of the page that leads to this page; nil for a root page and for a page that no page leads to.
+  /// The page that leads to this page; nil for a root page and for a page that no page leads to.
   package let parent: UInt32?
-  /// The number of cells of a b-tree page, or the number of pages that a freelist trunk lists; nil for a page of any
-  /// other kind.
+  /// The cells of a b-tree page, or the pages that a freelist trunk lists; nil for any other page.
   package let cellCount: Int?
-  /// The number of free bytes of a b-tree page: unallocated space, freeblocks and fragments. Nil for a page of any
-  /// other kind, and for a page that contradicts itself.
+  /// The unallocated space, freeblocks and fragments of a b-tree page, in bytes. Nil for any other page, and for one
+  /// that contradicts itself.
   package let freeBytes: Int?
 }
 
-/// A b-tree that the schema names, with the total numbers of its pages, cells and free bytes.
+/// A b-tree that the schema names, with the totals of its pages.
 package struct PageOwner: Sendable, Hashable, Codable {
-  /// The name of the table or index.
   package let name: String
-  /// The name of the table that an index belongs to; for a table, the same as ``name``.
+  /// The table of an index; for a table, the same as ``name``.
   package let table: String
-  /// Whether the b-tree is the b-tree of an index, not of a table.
   package let isIndex: Bool
-  /// The number of the root page.
   package let rootPage: UInt32
-  /// The number of pages of the b-tree, not counting overflow pages.
+  /// The pages of the b-tree, without overflow pages.
   package internal(set) var treePages = 0
-  /// The number of overflow pages of the cells in the b-tree.
   package internal(set) var overflowPages = 0
-  /// The number of cells on all pages of the b-tree.
   package internal(set) var cells = 0
-  /// The number of free bytes on the pages of the b-tree.
   package internal(set) var freeBytes = 0
 }
 
@@ -78,8 +68,7 @@ extension SQLiteDatabase {
     return owners
   }
 
-  /// Walks all b-trees of the database. Returns the page map, and the b-trees in the order of their numbers in the page
-  /// map. The totals of the returned b-trees are still 0.
+  /// Walks all b-trees. The owners are in the order of their numbers in the page map, and their totals are still 0.
   func walkedMap(_ progress: ((Int) -> Void)?) throws(SQLiteFileError) -> (
     map: PageMap, owners: [PageOwner]
   ) {
@@ -124,8 +113,7 @@ extension SQLiteDatabase {
 }
 
 extension BTreePage {
-  /// The number of free bytes of a b-tree page: unallocated space between pointers and cells, freeblocks and fragments.
-  /// Nil if the numbers on the page contradict each other.
+  /// Unallocated space, freeblocks and fragments. Nil if the numbers on the page contradict each other.
   func freeBytes(_ page: RawSpan) -> Int? {
     let start = pointers - (kind.isLeaf ? 8 : 12)
     let stored = Int(page.uint16(at: start + 5))

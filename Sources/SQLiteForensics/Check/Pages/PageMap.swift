@@ -1,17 +1,16 @@
 import SQLiteFile
 
-/// Records for each page what it is used for, which b-tree it belongs to and which page leads to it. This takes 9 bytes
-/// per page. Memory is allocated for 1,024 pages at a time, when the first of these pages is claimed.
+/// Records for each page what it is used for, which b-tree it belongs to and which page leads to it, in 9 bytes. Memory
+/// is allocated for 1,024 pages at a time, when the first of them is claimed.
 ///
-/// Pages past the end of the main file, which only a log or journal has, are stored separately. So a page number that a
-/// hostile file invents costs no memory.
+/// Pages past the end of the main file, which only a log or journal has, are stored separately, so that page numbers
+/// that a hostile file invents cost no memory.
 struct PageMap {
   struct Entry: Equatable {
     var kind: PageKind
-    /// The number of the b-tree that the page belongs to; ``noOwner`` for a page outside all b-trees, for example a
-    /// free page.
+    /// The number of the b-tree; ``noOwner`` for a page outside all b-trees, for example a free page.
     var owner: UInt32
-    /// The number of the page that leads to this page; 0 for a root page.
+    /// The page that leads to this page; 0 for a root page.
     var parent: UInt32
   }
 
@@ -33,7 +32,7 @@ struct PageMap {
     pieces = ContiguousArray(repeating: nil, count: Int(mainPageCount / Self.pieceLength) + 1)
   }
 
-  /// What a page is used for. The kind is `.orphan` until the page is claimed.
+  /// The kind is `.orphan` until the page is claimed.
   subscript(page: UInt32) -> Entry {
     let free = Entry(kind: .orphan, owner: Self.noOwner, parent: 0)
     guard page <= mainPageCount else { return others[page] ?? free }
@@ -44,8 +43,7 @@ struct PageMap {
       parent: piece.parents[index])
   }
 
-  /// Records what a page is used for, unless the page is already claimed.
-  /// - Returns: nil if the page was unclaimed; otherwise the existing entry of the page, which does not change.
+  /// Claims a page, unless it is already claimed; then its entry is returned.
   mutating func claim(_ page: UInt32, as kind: PageKind, owner: UInt32, parent: UInt32) -> Entry? {
     let entry = Entry(kind: kind, owner: owner, parent: parent)
     guard page <= mainPageCount else {
@@ -63,7 +61,6 @@ struct PageMap {
     return nil
   }
 
-  /// Changes the kind of a claimed page; the owner and the parent of the page do not change.
   mutating func change(_ page: UInt32, to kind: PageKind) {
     guard page <= mainPageCount else {
       others[page]?.kind = kind
@@ -72,8 +69,8 @@ struct PageMap {
     pieces[Int(page / Self.pieceLength)]?.kinds[Int(page % Self.pieceLength)] = kind.rawValue
   }
 
-  /// Adds the claims of another map of the same file. Returns false if a page is claimed in both maps; then this map is
-  /// no longer valid.
+  /// Adds the claims of another map of the same file. If a page is claimed in both, returns false, and this map is no
+  /// longer valid.
   mutating func merge(_ other: PageMap) -> Bool {
     for (number, piece) in other.pieces.enumerated() {
       guard let piece else { continue }
@@ -95,8 +92,7 @@ struct PageMap {
     return true
   }
 
-  /// The number of claimed pages from `first` to `last`, and the lowest page number among them; nil if no page in this
-  /// range is claimed.
+  /// The claimed pages from `first` to `last`, and the lowest of them; nil if there is none.
   func claimed(from first: UInt32, to last: UInt32) -> (count: Int, first: UInt32)? {
     var count = 0
     var lowest = UInt32.max
@@ -117,7 +113,7 @@ struct PageMap {
     return (count, lowest)
   }
 
-  /// Calls `body` with each range of adjoining unclaimed pages between page 1 and page `last`.
+  /// Calls `body` with each range of adjoining unclaimed pages, up to page `last`.
   func orphans(upTo last: UInt32, _ body: (ClosedRange<UInt32>) -> Void) {
     var start: UInt32?
     var page: UInt32 = 1

@@ -2,17 +2,15 @@ import SQLiteFile
 
 /// Records which bytes of a b-tree page are taken by cells and freeblocks.
 ///
-/// There is a bit for each byte, so that overlaps are found in whatever order the cells are taken. The bytes that
-/// nothing has taken in the end must be the fragments that the page's header counts.
+/// There is a bit for each byte, so that overlaps are found in whatever order the cells come. Bytes that nothing has
+/// taken in the end must be the fragments that the page's header counts.
 struct PageSpace {
-  /// A bit for each byte of the page, set if the byte is taken. The lowest bit of a word stands for the first of 64
-  /// bytes. A loop that takes many ranges moves the array out of this value first, so that Swift checks only once
-  /// whether the array is shared.
+  /// Set for each byte that is taken; the lowest bit of a word stands for the first of 64 bytes. Loops over many ranges
+  /// move the array out of this value first, so that Swift checks only once whether it is shared.
   var bits = ContiguousArray<UInt64>(repeating: 0, count: 1024)
-  /// The number of bytes taken so far; a byte that was taken twice counts twice.
+  /// The number of bytes taken. A byte that was taken twice counts twice.
   var taken = 0
 
-  /// Starts a page of `usableSize` bytes, on which no byte is taken.
   mutating func reset(_ usableSize: Int) {
     let count = (usableSize &+ 63) >> 6
     var index = 0
@@ -23,15 +21,14 @@ struct PageSpace {
     taken = 0
   }
 
-  /// Marks `count` bytes from the offset `start` on as taken. Returns false if any of these bytes was already taken.
-  /// The caller must check that the range lies inside the page.
+  /// Takes bytes, which must lie inside the page. Returns false if any of them was already taken.
   mutating func take(_ start: Int, _ count: Int) -> Bool {
     taken &+= count
     var bits = bits.mutableSpan
     return Self.take(start, count, of: &bits)
   }
 
-  /// Marks bytes as taken in `bits`, as ``take(_:_:)`` does, but does not count them in ``taken``.
+  /// Does the same as ``take(_:_:)``, but does not count in ``taken``.
   @inline(__always)
   static func take(_ start: Int, _ count: Int, of bits: inout MutableSpan<UInt64>) -> Bool {
     let last = start &+ count &- 1

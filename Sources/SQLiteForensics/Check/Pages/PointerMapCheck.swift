@@ -6,11 +6,11 @@ enum PointerMapCheck {
   /// The number of pages that one pointer-map page describes.
   static func span(_ usableSize: Int) -> UInt32 { UInt32(usableSize / 5) }
 
-  /// The number of the page at the offset of 1 GiB, which never has content.
+  /// The page at the offset of 1 GiB, which never has content.
   static func lockBytePage(_ pageSize: Int) -> UInt32 { UInt32(0x4000_0000 / pageSize) + 1 }
 
-  /// The number of the pointer-map page that describes `page`. If `page` is itself a pointer-map page, the result is
-  /// `page`; for page 1 it is 0 (btree.c, ptrmapPageno).
+  /// The pointer-map page that describes `page`: `page` itself if it is a pointer-map page, 0 for page 1 (btree.c,
+  /// ptrmapPageno).
   static func mapPage(of page: UInt32, usableSize: Int, pageSize: Int) -> UInt32 {
     guard page >= 2 else { return 0 }
     let length = span(usableSize) + 1
@@ -18,7 +18,6 @@ enum PointerMapCheck {
     return number == lockBytePage(pageSize) ? number + 1 : number
   }
 
-  /// The numbers of the pointer-map pages up to page `last`, in ascending order.
   static func mapPages(upTo last: UInt32, usableSize: Int, pageSize: Int) -> [UInt32] {
     let length = Int(span(usableSize)) + 1
     return stride(from: 2, through: Int(last), by: length).map { number in
@@ -27,8 +26,8 @@ enum PointerMapCheck {
     }.filter { $0 <= last }
   }
 
-  /// Compares the pointer-map entry of each page up to `last` with what the walk of the b-trees found on that page.
-  /// Adds a finding for each pointer-map page with wrong entries.
+  /// Compares the entries of the pages up to `last` with what the walk of the b-trees found. There is one finding for
+  /// each pointer-map page with wrong entries.
   static func run(
     upTo last: UInt32, _ tree: inout BTreeCheck, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
@@ -84,8 +83,7 @@ enum PointerMapCheck {
     }
   }
 
-  /// The type and the parent that the pointer map must state for a page; nil for a page of unknown use, and for a page
-  /// that the pointer map does not describe.
+  /// What the pointer map must state; nil for a page of unknown use, and for one that it does not describe.
   private static func expected(_ entry: PageMap.Entry, _ map: PageMap) -> (
     kind: UInt8, parent: UInt32
   )? {

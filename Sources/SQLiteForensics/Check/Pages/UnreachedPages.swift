@@ -1,14 +1,12 @@
 import SQLiteFile
 
-/// Searches for pages that cannot be reached because the page number that leads to them is lost. If the header is lost,
-/// which names the first freelist trunk, the search is for free pages. If the schema is lost, which names the root
-/// pages, the search is for b-trees.
+/// Searches for pages that cannot be reached because the page number that leads to them is lost: free pages if the
+/// header is lost, b-trees if the schema is lost.
 struct UnreachedPages {
-  /// The number of free pages that were found.
   private(set) var freePages = 0
-  /// The number of b-trees, and of pieces of b-trees, that were found.
+  /// The number of b-trees and of pieces of b-trees.
   private(set) var trees = 0
-  /// The number of pages of the b-trees that were found, including overflow pages.
+  /// The number of pages of the b-trees, including overflow pages.
   private(set) var checkedPages = 0
   private(set) var overflowPages = 0
   private(set) var cells = 0
@@ -16,7 +14,6 @@ struct UnreachedPages {
   private(set) var indexEntries = 0
   private let last: UInt32
 
-  /// Creates a search in the pages from 1 to `last`, with nothing found so far.
   init(upTo last: UInt32) { self.last = last }
 
   // MARK: - Free pages
@@ -43,8 +40,8 @@ struct UnreachedPages {
     }
   }
 
-  /// The pages that a freelist trunk lists, in ascending order. Nil if page `number` does not read as a trunk: each
-  /// page that a trunk lists must be in the file, be listed only once, and be unclaimed.
+  /// The listed pages in ascending order. Nil if the page does not read as a trunk: each page that a trunk lists must
+  /// be in the file, be listed once, and be unclaimed.
   private func trunk(_ number: UInt32, _ tree: borrowing BTreeCheck, _ reader: inout PageReader)
     throws(SQLiteFileError) -> [UInt32]?
   {
@@ -65,9 +62,8 @@ struct UnreachedPages {
 
   // MARK: - B-trees
 
-  /// Walks the b-trees that no schema names: first those whose topmost page is the child of no other page, then those
-  /// in the remaining pages.
-  /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
+  /// Walks the b-trees that no schema names: first those with a topmost page that is no other page's child, then those
+  /// in the remaining pages. Damage never throws.
   mutating func walk(_ tree: inout BTreeCheck, _ reader: inout PageReader) throws(SQLiteFileError) {
     var children = PageSet(pageCount: last)
     for pages in unclaimed(tree) {
@@ -104,8 +100,8 @@ struct UnreachedPages {
     return ranges
   }
 
-  /// Whether a page is a b-tree page. Besides the type byte, one of two facts must confirm this: most of its cell
-  /// pointers are valid, or it is a leaf without cells and its header says that the whole page is free.
+  /// Besides the type byte, one of two facts must confirm a b-tree page: most of its cell pointers are valid, or it is
+  /// an empty leaf whose header says that the whole page is free.
   private func isTreePage(_ number: UInt32, _ reader: inout PageReader) throws(SQLiteFileError)
     -> Bool
   {

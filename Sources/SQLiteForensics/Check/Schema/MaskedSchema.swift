@@ -1,30 +1,29 @@
 package import SQLiteFile
 import SafeText
 
-/// The CREATE statements of a schema, masked so that they can be passed on. Words of SQL and names that the schema
-/// declares are shown. Literals, comments and all other words are masked, because the grammar accepts any text in
-/// expressions, trigger bodies and module arguments.
+/// The CREATE statements of a schema, masked so that they can be passed on. Words of SQL and declared names are shown.
+/// Literals, comments and all other words are masked, because the grammar accepts any text in expressions, trigger
+/// bodies and module arguments.
 ///
-/// In a damaged file, rows of the app may be read as a schema by mistake. So a statement is shown only under two
-/// conditions: the grammar accepts it as a statement that creates a table, a virtual table, an index, a view or a
-/// trigger, and it creates the object that its schema entry names.
+/// In a damaged file, rows of the app may be read as a schema by mistake. So a statement is shown only if the grammar
+/// accepts it as a CREATE statement, and if it creates the object that its schema entry names.
 package struct MaskedSchema {
   /// The masked statements in the order of the schema's entries, each without a semicolon.
   package private(set) var statements: [String] = []
-  /// The number of schema entries whose statements are left out.
+  /// The number of entries whose statements are left out.
   package private(set) var refusedCount = 0
 
-  /// Returns the text that is shown in place of `text`. If `isName` is false, the schema declares no such name, and
-  /// `text` may be anything.
+  /// Returns what is shown in place of `text`. If `isName` is false, the schema declares no such name, and `text` may
+  /// be anything.
   package typealias Naming = (_ text: String, _ isName: Bool) -> String
 
-  /// The maximum length, in bytes, of a statement that is shown. Real statements are shorter.
+  /// The maximum length in bytes; real statements are shorter.
   private static let longestStatement = 1 << 20
-  /// The maximum length, in bytes, of all shown statements together.
+  /// The maximum length in bytes of all shown statements together.
   private static let maxBytes = 16 << 20
 
-  /// The names of tables, columns, indexes, views and triggers that the schema declares. Any other word is not a name,
-  /// even if it is quoted: SQLite reads `"text"` as a literal if no column has that name.
+  /// The names that the schema declares. Any other word is not a name, even if quoted: SQLite reads `"text"` as a
+  /// literal if no column has that name.
   private var declared: Set<SQLName> = []
 
   /// Masks the statements of `schema`.
@@ -56,8 +55,8 @@ package struct MaskedSchema {
     }
   }
 
-  /// The names that a statement declares, the name of the created object first. Nil if the text is not a CREATE
-  /// statement, or if it does not agree with its schema entry.
+  /// The declared names, that of the created object first. Nil if the text is no CREATE statement, or contradicts its
+  /// schema entry.
   private static func names(of entry: SchemaEntry, _ sql: String) -> [String]? {
     let bytes = Array(sql.utf8)
     guard bytes.count <= longestStatement, SchemaLexis.defect(in: bytes) == nil else { return nil }
@@ -87,8 +86,7 @@ package struct MaskedSchema {
     return names
   }
 
-  /// The column names of a virtual table: the arguments of its module that are single words. Empty for a module whose
-  /// arguments are not columns.
+  /// The arguments of the module that are single words. Empty for a module whose arguments are not columns.
   private static func moduleColumns(_ tokens: [SQLToken]) -> [String] {
     guard let using = tokens.firstIndex(where: { $0.isKeyword("USING") }),
       using + 2 < tokens.count, SQLWords.modules.contains(SQLName(tokens[using + 1].text)),

@@ -1,7 +1,6 @@
 import SQLiteFile
 
-/// Words that reveal nothing about the content of a file, wherever in a statement they occur: the words of SQLite's
-/// language, and the names that SQLite and Core Data define.
+/// Words that reveal nothing about the content of a file: those of SQL, and names that SQLite and Core Data define.
 enum SQLWords {
   static func contains(_ word: SQLName) -> Bool { all.contains(word) }
 

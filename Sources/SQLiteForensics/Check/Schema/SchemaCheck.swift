@@ -1,28 +1,26 @@
 import SQLiteFile
 
-/// Checks the statements of the schema table (file format, section 2.6) against SQLite's grammar and against each
-/// other. If SQLite cannot parse one of the statements, it refuses the whole file.
+/// Checks the statements of the schema table (file format, section 2.6) against SQLite's grammar and each other. SQLite
+/// refuses the whole file if it cannot parse one of them.
 struct SchemaCheck {
   private(set) var findings: [Finding] = []
-  /// The number of statements with parts that only SQLite can judge: expressions, queries, triggers and modules.
-  /// Statements that are too long to be judged are included.
+  /// The statements that only SQLite can judge in part: expressions, queries, triggers, modules. Statements that are
+  /// too long are included.
   private(set) var unjudgedCount = 0
-  /// The names of the objects whose statements are too long to be judged.
+  /// The objects whose statements are too long to be judged.
   private(set) var tooLong: [String] = []
-  /// The maximum length, in bytes, of a statement that is judged: in a hostile file, statements may be of any length.
+  /// The maximum length in bytes of a statement that is judged. In a hostile file, statements may be of any length.
   private static let longestStatement = 1 << 20
 
   private var columns: [SQLName: Set<SQLName>] = [:]
   private var names: Set<SQLName> = []
   private var triggers: Set<SQLName> = []
-  /// `automaticIndexes`: the automatic indexes that the schema has, by the names by which SQLite finds them.
-  /// `wantedIndexes`: the automatic indexes that the constraints of the tables need.
+  /// `automaticIndexes`: those that the schema has. `wantedIndexes`: those that the constraints of the tables need.
   private var automaticIndexes: Set<SQLName> = []
   private var wantedIndexes: Set<SQLName> = []
-  /// Whether it is known for every table which automatic indexes its constraints need.
+  /// Whether ``wantedIndexes`` is complete.
   private var knowsWantedIndexes = true
 
-  /// Checks all statements of a schema.
   init(_ schema: Schema) {
     for entry in schema.entries where entry.type == "index" && entry.sql == nil {
       automaticIndexes.insert(SQLName(entry.name))
@@ -79,8 +77,8 @@ struct SchemaCheck {
     if grammar.hasUnjudged { unjudgedCount += 1 }
   }
 
-  /// Notes that a table exists although its statement is not judged. Without this note, the table would count as
-  /// missing, and its indexes would be refused.
+  /// The table exists although its statement is not judged. Otherwise it would count as missing, and its indexes would
+  /// be refused.
   private mutating func leaveOpen(_ entry: SchemaEntry) {
     guard entry.type == "table" else { return }
     if columns[SQLName(entry.name)] == nil { columns[SQLName(entry.name)] = [] }
@@ -134,9 +132,8 @@ struct SchemaCheck {
     }
   }
 
-  /// Checks that the schema has the automatic indexes that the constraints of a table need. SQLite creates such an
-  /// index for each constraint that needs an index, and looks the index up by its name. Equal constraints share one
-  /// index.
+  /// Checks that the schema has the automatic indexes that the constraints of a table need. SQLite creates one for each
+  /// constraint that needs it, and finds it by its name. Equal constraints share one index.
   private mutating func judgeAutomaticIndexes(of entry: SchemaEntry) throws(SchemaGrammar.Defect) {
     guard let wanted = entry.sql.flatMap({ TableDefinition(sql: $0) })?.automaticIndexes else {
       knowsWantedIndexes = false

@@ -1,36 +1,34 @@
 import SQLiteFile
 
 extension BTreeCheck {
-  /// A page that is yet to be checked, and the range in which the row ids on the page and on all pages below it must
-  /// lie.
+  /// A page that is yet to be checked, and the range of the row ids on it and on all pages below it.
   struct Pending {
     var page: UInt32
     var parent: UInt32
     var depth: Int32
-    /// Row ids on the page and on the pages below it must be greater than `lower`; `.min` allows any row id.
+    /// Row ids on the page must be greater; `.min` allows any row id.
     var lower: Int64
-    /// Row ids on the page and on the pages below it must be at most `upper`.
+    /// Row ids on the page must be at most this.
     var upper: Int64
   }
 
-  /// The numbers that a walk of a b-tree, or of a part of a b-tree, has counted.
+  /// What a walk of a b-tree, or of a part of one, has counted.
   struct Counts {
     var cells = 0
-    /// The number of cells that are rows or index entries. In the b-tree of a table, only cells on leaves are rows; in
-    /// the b-tree of an index, every cell is an entry.
+    /// The number of rows or index entries. In a table, only cells on leaves are rows; in an index, every cell is an
+    /// entry.
     var entries = 0
     var pages = 0
     var overflowPages = 0
-    /// The highest row id of a table; nil if the b-tree has no row ids or no rows.
+    /// The highest row id; nil if the b-tree has no row ids or no rows.
     var highestRowID: Int64?
-    /// Whether the walk has read every page of the b-tree, or of the part.
+    /// Whether every page of the b-tree, or of the part, was read.
     var isWhole = true
-    /// The depth of the first leaf that the walk reached, in levels below the root page; -1 if the walk has reached no
-    /// leaf.
+    /// The depth of the first leaf that was reached, in levels below the root page; -1 if there is none.
     var leafDepth: Int32 = -1
 
-    /// Adds the counts of another part of the same b-tree. Returns false if the leaves of the two parts are at
-    /// different depths. Only a walk of the whole b-tree can report such leaves.
+    /// Adds the counts of another part of the same b-tree. Returns false if the leaves of the two are at different
+    /// depths, which only a walk of the whole b-tree can report.
     mutating func add(_ other: Counts) -> Bool {
       cells += other.cells
       entries += other.entries

@@ -2,18 +2,16 @@ import SQLiteFile
 
 /// Walks b-trees, and checks each page, cell and record during the walk.
 ///
-/// A page can be claimed only once, whichever b-tree leads to it. So the walk ends even if pages form a cycle, and no
-/// page is counted twice. Each page is read once, and only payloads that continue on overflow pages are collected in
-/// memory.
+/// A page can be claimed only once, so the walk ends even if pages form a cycle. Each page is read once, and only
+/// payloads that continue on overflow pages are collected in memory.
 struct BTreeCheck: ~Copyable {
-  /// A b-tree to walk.
   struct Tree {
-    /// The name of the table or index, for use in findings; empty if the b-tree has no name.
+    /// The name that findings use; empty if the b-tree has no name.
     var name: String
     /// The number of the b-tree in the page map.
     var number: UInt32
     var root: UInt32
-    /// Whether the keys of the b-tree are row ids; nil if this is known only after reading the root page.
+    /// Whether the keys are row ids; nil if only the root page tells.
     var isTable: Bool?
     var rules: RecordRules
   }
@@ -21,9 +19,8 @@ struct BTreeCheck: ~Copyable {
   var map: PageMap
   var records: RecordCheck
   var findings = FindingList()
-  /// The number of pages that have been checked.
   private(set) var pagesDone = 0
-  /// A function that is called periodically with the number of pages that have been checked.
+  /// A function that is called periodically with ``pagesDone``.
   var onPages: ((Int) -> Void)?
 
   /// A cell whose payload continues on overflow pages.
@@ -36,9 +33,9 @@ struct BTreeCheck: ~Copyable {
     var rowID: Int64?
   }
 
-  /// The maximum depth, in levels, of a b-tree that SQLite reads (BTCURSOR_MAX_DEPTH).
+  /// SQLite's limit, in levels (BTCURSOR_MAX_DEPTH).
   private static let deepest: Int32 = 20
-  /// The maximum number of bytes of one payload that are collected. Values after these bytes are not checked.
+  /// The maximum number of bytes of one payload that are collected. Values after these are not checked.
   private static let gatherLimit = 4 << 20
 
   private let mainPageCount: UInt32
@@ -57,16 +54,14 @@ struct BTreeCheck: ~Copyable {
     self.encoding = encoding
   }
 
-  /// Returns a new check of the same file with the same demands. In the new check no page is claimed and nothing is
-  /// counted.
+  /// A check of the same file with the same demands, in which nothing is claimed or counted.
   func another() -> BTreeCheck {
     var other = BTreeCheck(mainPageCount: mainPageCount, encoding: encoding)
     other.records.prepare(as: records)
     return other
   }
 
-  /// Checks the root page of a b-tree and all pages below the root page. Returns the counts of the walk.
-  /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
+  /// Checks the root page of a b-tree and all pages below it. Damage never throws.
   mutating func run(_ tree: borrowing Tree, _ reader: inout PageReader) throws(SQLiteFileError)
     -> Counts
   {
@@ -75,7 +70,7 @@ struct BTreeCheck: ~Copyable {
     return counts
   }
 
-  /// The part with which a walk of the whole b-tree begins: the root page alone.
+  /// The whole b-tree as a part: the root page alone.
   private mutating func start(of tree: borrowing Tree, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Part
   {
@@ -89,7 +84,6 @@ struct BTreeCheck: ~Copyable {
     return Part(pages: [root], isTable: kind)
   }
 
-  /// Checks the pages of a part and all pages below them, and adds the counts of this walk to `counts`.
   mutating func run(
     _ part: borrowing Part, _ tree: borrowing Tree, _ counts: inout Counts,
     _ reader: inout PageReader
@@ -133,7 +127,7 @@ struct BTreeCheck: ~Copyable {
     }
   }
 
-  /// Adds pages that were handled outside this walk to ``pagesDone``, and reports progress.
+  /// Counts pages that were handled outside this walk.
   mutating func count(pages: Int) {
     pagesDone += pages
     if let onPages { onPages(pagesDone) }
@@ -348,8 +342,8 @@ struct BTreeCheck: ~Copyable {
     accountForSpace(page, header, isAccountable, pending.page, at, tree.name)
   }
 
-  /// The offsets of a page's b-tree header and of its cell content area, in bytes from the start of the page (file
-  /// format, section 1.6).
+  /// The offsets of the b-tree header and of the cell content area, from the start of the page (file format, section
+  /// 1.6).
   @inline(__always)
   private static func starts(_ page: RawSpan, _ header: BTreePage) -> (header: Int, content: Int) {
     let start = header.pointers &- (header.kind.isLeaf ? 8 : 12)
@@ -357,9 +351,8 @@ struct BTreeCheck: ~Copyable {
     return (start, stored == 0 ? 65_536 : stored)
   }
 
-  /// Follows the chain of freeblocks. Then counts the bytes that are in no cell and in no freeblock, and compares this
-  /// count with the number of fragmented bytes that the header states. If `isAccountable` is false, cells are damaged,
-  /// and the comparison is skipped.
+  /// Follows the chain of freeblocks, and compares the bytes that are in no cell and no freeblock with the number of
+  /// fragmented bytes in the header. The comparison is skipped if `isAccountable` is false, because cells are damaged.
   private mutating func accountForSpace(
     _ page: RawSpan, _ header: BTreePage, _ isAccountable: Bool, _ number: UInt32,
     _ at: (member: Finding.Member, offset: Int64), _ name: String
@@ -412,7 +405,6 @@ struct BTreeCheck: ~Copyable {
 
   // MARK: - Overflow
 
-  /// Follows the overflow chains of the cells on the page that was just checked.
   private mutating func finishSpills(
     _ pending: Pending, _ tree: borrowing Tree, _ counts: inout Counts, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
@@ -446,7 +438,7 @@ struct BTreeCheck: ~Copyable {
     spills.removeAll(keepingCapacity: true)
   }
 
-  /// Claims the pages of one overflow chain (file format, section 1.7 "Cell Payload Overflow Pages"), and collects the
+  /// Claims the pages of an overflow chain (file format, section 1.7 "Cell Payload Overflow Pages"), and collects the
   /// payload.
   /// - Returns: whether the chain has all bytes of the payload.
   private mutating func follow(

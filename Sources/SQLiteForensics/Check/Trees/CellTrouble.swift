@@ -1,7 +1,6 @@
 import SQLiteFile
 
-/// The faults of the cells of one page. Each type of fault gives one finding, whatever the number of cells with this
-/// fault.
+/// The faults of the cells of one page. Each type of fault gives one finding, however many cells have it.
 struct CellTrouble {
   struct Tally {
     var count = 0
@@ -19,12 +18,11 @@ struct CellTrouble {
   var overlaps = Tally()
   var keys = Tally()
 
-  /// Whether any cell has a fault.
   var isAny: Bool {
     pointers.count | lengths.count | ends.count | overlaps.count | keys.count != 0
   }
 
-  /// One finding for each type of fault that occurred. The caller adds the page and the offset.
+  /// The caller adds the page and the offset.
   var findings: [(id: Finding.ID, message: String)] {
     var all: [(id: Finding.ID, message: String)] = []
     func add(_ tally: Tally, _ id: Finding.ID, _ one: String, _ many: String) {

@@ -3,21 +3,20 @@ import Dispatch
 
 /// Walks b-trees on two threads, each with its own page map.
 ///
-/// The b-trees of a sound file share no pages. So the maps can be merged at the end, and it does not matter which
-/// thread walks which b-tree. If the maps cannot be merged, all b-trees are walked again on one thread, because then
-/// the findings depend on the order in which pages are claimed. If the root page of a b-tree has many children, the
-/// b-tree is split below its root page, so that one large table does not leave a thread idle. The results of the parts
-/// are joined in order.
+/// The b-trees of a sound file share no pages, so the maps can be merged at the end, whichever thread walked which
+/// b-tree. If they cannot be merged, all b-trees are walked again on one thread, because then the findings depend on
+/// the order in which pages are claimed. A b-tree whose root page has many children is split below that page, so that
+/// one large table does not leave a thread idle. The results of the parts are joined in order.
 struct ParallelTrees {
-  /// The minimum number of pages of a database that is walked on two threads.
+  /// The minimum number of pages for two threads.
   static let minPageCount: UInt32 = 2048
   private static let workerCount = 2
-  /// `maxParts`: the maximum number of parts that a b-tree is split into. `minChildren`: the minimum number of children
-  /// of the root page in each part except the last.
+  /// A b-tree is split into at most `maxParts` parts. Each except the last has at least `minChildren` children of the
+  /// root page.
   private static let maxParts = 16
   private static let minChildren = 8
 
-  /// A part of a job's b-tree that is walked on one thread.
+  /// A part of a job's b-tree, for one thread.
   private struct Unit {
     let job: Int
     let part: BTreeCheck.Part
@@ -42,8 +41,7 @@ struct ParallelTrees {
       self.pages = [pages] + Array(repeating: 0, count: ParallelTrees.workerCount)
     }
 
-    /// Takes the next unit from the queue and returns the index of the unit. Returns nil after the last unit, or after
-    /// a failure.
+    /// The index of the next unit; nil after the last unit, or after a failure.
     func take() -> Int? {
       gate.sync {
         guard next < units.count, failure == nil else { return nil }
@@ -69,7 +67,6 @@ struct ParallelTrees {
     }
   }
 
-  /// The reader and the check that one thread uses.
   private final class Worker: @unchecked Sendable {
     var reader: PageReader
     var tree: BTreeCheck
@@ -90,14 +87,11 @@ struct ParallelTrees {
     }
   }
 
-  /// Walks the b-trees of all jobs, and adds the claimed pages and the checked records to `tree`.
+  /// Walks the b-trees of all jobs, and adds the claimed pages and the checked records to `tree`, which has the pages
+  /// claimed before.
   ///
-  /// - Parameters:
-  ///   - jobs: the b-trees.
-  ///   - tree: the check, with the pages that have been claimed before.
-  ///   - reader: a reader of the files.
-  /// - Returns: a result for each job. Nil if the b-trees share pages, or if one of the b-trees has leaves at several
-  ///   depths; then `tree` is no longer valid.
+  /// - Returns: a result for each job. Nil if the b-trees share pages, or if one of them has leaves at several depths;
+  ///   then `tree` is no longer valid.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   static func run(_ jobs: [TreeJob], _ tree: inout BTreeCheck, _ reader: borrowing PageReader)
     throws(SQLiteFileError) -> [TreeResult]?

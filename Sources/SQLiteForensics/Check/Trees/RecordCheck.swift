@@ -1,12 +1,10 @@
 import RowText
 import SQLiteFile
 
-/// Checks records against the file format (section 2.1 "Record Format"), and against the rules of the b-tree that has
-/// the records.
+/// Checks records against the file format (section 2.1 "Record Format"), and against the rules of their b-tree.
 ///
 /// Faults in values are counted by column, so a million faulty values in one column give one finding.
 struct RecordCheck: ~Copyable {
-  /// What can be wrong with a value.
   enum Problem: UInt8 {
     case null, affinity, numericText, rowIDField, badText, reserved
     case demandClass, demandNumber, demandLength, demandUntrue
@@ -19,41 +17,39 @@ struct RecordCheck: ~Copyable {
 
   struct Subject: Hashable {
     var problem: UInt8
-    /// The index of the column in its table; for a demand that is not met, the index of the demand. It is -1 for a
-    /// field whose column is unknown.
+    /// The index of the column or, for a demand that is not met, of the demand; -1 for an unknown column.
     var column: Int32
   }
 
-  /// The row ids of each table that other tables refer to, by the number of the table's key set.
+  /// The row ids of each table that other tables refer to, by number of the key set.
   var keys: ContiguousArray<KeySet> = []
-  /// The keys that values refer to, by the number of the key set that must contain these keys.
+  /// The keys that values refer to, by number of the key set that must contain them.
   var references: ContiguousArray<KeySet> = []
   var demands: ContiguousArray<ColumnDemand> = [] {
     didSet { smallNumbers = ContiguousArray(demands.map(Self.smallNumbers)) }
   }
-  /// The sums of hashes of rows and of index entries, by number; see ``IndexSum``.
+  /// The sums by number; see ``IndexSum``.
   var sums: ContiguousArray<UInt64> = []
-  /// The numbers of the sums that lack a value, because the value is damaged or too long to be read whole.
+  /// The sums that lack a value, because it is damaged or too long to be read whole.
   var incompleteSums: Set<Int> = []
   private let encoding: DatabaseHeader.TextEncoding
   private var tallies: [Subject: Tally] = [:]
-  /// The hashes of the indexed fields of the current record, by field number. The array elements of all other fields
-  /// are left over from earlier records.
+  /// The hashes of the indexed fields of the current record, by field number. Other elements are left over from earlier
+  /// records.
   private var hashes: ContiguousArray<UInt64> = []
-  /// For each demand, the integers from 0 to 63 that it allows, as a bitmap; the lowest bit stands for 0.
+  /// For each demand, the allowed integers from 0 to 63 as a bitmap; the lowest bit stands for 0.
   private var smallNumbers: ContiguousArray<UInt64> = []
 
   init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
 
-  /// Makes room for the hashes of the fields of a b-tree's records. Must be called before the first record of the
-  /// b-tree.
+  /// Must be called before the first record of a b-tree.
   mutating func start(_ rules: borrowing RecordRules) {
     let missing = rules.fields.count - hashes.count
     if missing > 0 { hashes.append(contentsOf: repeatElement(0, count: missing)) }
   }
 
-  /// Checks one record and notes which of its values are wrong. Called if ``passes(_:rowID:_:)`` returned false. If the
-  /// record of `total` bytes is too long to be collected, `payload` has only the first part of the record.
+  /// Notes which values of a record are wrong, after ``passes(_:rowID:_:)`` returned false. If the record of `total`
+  /// bytes is too long to be collected, `payload` has only its first part.
   /// - Returns: a fault of the record as a whole; nil if only its values can be wrong.
   @inline(never)
   mutating func check(
@@ -139,16 +135,16 @@ struct RecordCheck: ~Copyable {
 
   /// Whether a complete record meets its rules, so that it needs no further check.
   ///
-  /// Makes the same tests as ``check(_:total:rowID:_:_:)``, but creates no findings: nearly all records are sound, so a
-  /// check spends most of its time here. If a record fails, both functions note the keys that the record refers to.
-  /// This is harmless, because a key set has each key only once.
+  /// Nearly all records are sound, so a check spends most of its time here. The tests are those of
+  /// ``check(_:total:rowID:_:_:)``, without findings. If a record fails, both functions note the keys it refers to,
+  /// which is harmless: a key set has each key only once.
   @inline(__always)
   mutating func passes(_ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules) -> Bool {
     rules.attention.isEmpty
       ? passesAlone(payload, rowID: rowID, rules) : passesByField(payload, rowID: rowID, rules)
   }
 
-  /// Does the work of ``passes(_:rowID:_:)`` for a record whose fields have rules.
+  /// ``passes(_:rowID:_:)`` for a record whose fields have rules.
   private mutating func passesByField(
     _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
   ) -> Bool {
@@ -173,7 +169,7 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// Does the work of ``passes(_:rowID:_:)`` for an index entry, and for a record without rules.
+  /// ``passes(_:rowID:_:)`` for an index entry, and for a record without rules.
   private mutating func passesAlone(
     _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
   ) -> Bool {
@@ -201,9 +197,9 @@ struct RecordCheck: ~Copyable {
   /// A walk over the fields of a complete record.
   private struct Fields {
     let headerEnd: Int
-    /// The offset in the payload at which the next field's serial type starts.
+    /// The offset of the next field's serial type in the payload.
     var offset: Int
-    /// The offset in the payload at which the next field's value starts; never past the end of the record.
+    /// The offset of the next field's value in the payload; never past the end of the record.
     var body: Int
     // The current field.
     var type: UInt64 = 0
@@ -222,7 +218,7 @@ struct RecordCheck: ~Copyable {
       body = headerEnd
     }
 
-    /// Advances to the next field. Returns false if that field is not valid.
+    /// Returns false if the next field is not valid.
     @inline(__always)
     mutating func next(_ payload: RawSpan, isUTF8: Bool) -> Bool {
       guard let serial = Varint.read(payload, at: offset, end: headerEnd) else { return false }
@@ -255,8 +251,7 @@ struct RecordCheck: ~Copyable {
     UTF8Scan.isValid(payload.part(offset, length))
   }
 
-  /// Whether all texts of a record are valid UTF-16. The caller must have walked over the record's fields without
-  /// finding a fault.
+  /// The walk over the record's fields must have found no fault.
   @inline(never)
   private func isValidUTF16(_ payload: RawSpan) -> Bool {
     guard var walk = Fields(payload) else { return false }
@@ -268,8 +263,8 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// Checks a field that cannot be accepted by its storage class alone. If the field is indexed, also notes the hash of
-  /// the field. Returns false if the value breaks a rule.
+  /// Checks a field that its storage class alone does not make acceptable, and notes its hash if it is indexed. Returns
+  /// false if the value breaks a rule.
   @inline(never)
   private mutating func attend(
     _ number: Int, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
@@ -287,7 +282,7 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// Adds a row to the sums of all indexes of its table. `count`: the number of fields that the row has.
+  /// Adds a row with `count` fields to the sums of all indexes of its table.
   private mutating func add(_ rowID: Int64?, _ count: Int, _ rules: borrowing RecordRules) {
     let key = IndexSum.of(rowID ?? 0)
     var index = 0
@@ -340,8 +335,7 @@ struct RecordCheck: ~Copyable {
     note(problem, field.column, place)
   }
 
-  /// Compares a value with the demand on its column, and notes in which way the value fails the demand. If the value is
-  /// an integer that refers to a row of another table, also notes this row id.
+  /// Notes how a value fails the demand on its column, and the row id of another table that it refers to.
   @inline(never)
   private mutating func look(
     _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int, _ kind: UInt8,
@@ -370,8 +364,8 @@ struct RecordCheck: ~Copyable {
     }
   }
 
-  /// Whether a value meets the rules of its field. Called for a value that cannot be accepted by its storage class
-  /// alone. If the value is an integer that refers to a row of another table, also notes this row id.
+  /// Whether a value, which its storage class alone does not make acceptable, meets the rules. Also notes the row id of
+  /// another table that it refers to.
   @inline(__always)
   private mutating func meets(
     _ field: RecordRules.Field, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
@@ -385,8 +379,7 @@ struct RecordCheck: ~Copyable {
     }
     let number = Int(field.demand)
     guard field.watched & kind != 0, number >= 0, number < demands.count else { return true }
-    // Any other watched value is of a class that the demand does not allow, or is a blob, for which the demand may have
-    // rules.
+    // Any other watched value is a blob, for which the demand may have rules, or has a class that is not allowed.
     guard kind == StorageClasses.integer.rawValue,
       demands[number].classes.rawValue & kind != 0
     else { return kind == StorageClasses.blob.rawValue && meets(number, payload, offset, length) }
@@ -400,8 +393,8 @@ struct RecordCheck: ~Copyable {
     return demands[number].numbers?.contains(value) ?? true
   }
 
-  /// Whether a blob certainly meets a demand. Returns false for a blob that may refer to an external file;
-  /// ``check(_:total:rowID:_:_:)`` checks such a blob.
+  /// Whether a blob certainly meets a demand. False for a blob that may refer to an external file, which
+  /// ``check(_:total:rowID:_:_:)`` checks.
   private func meets(_ demand: Int, _ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
     demands[demand].classes.contains(.blob)
       && (demands[demand].blobLength ?? length) == length
@@ -439,7 +432,7 @@ struct RecordCheck: ~Copyable {
 
   // MARK: - Several threads
 
-  /// Takes over the demands of another check. All key sets and sums are new and empty.
+  /// All key sets and sums are new and empty.
   mutating func prepare(as other: borrowing RecordCheck) {
     demands = other.demands
     keys = ContiguousArray(repeating: KeySet(), count: other.keys.count)
@@ -447,8 +440,8 @@ struct RecordCheck: ~Copyable {
     sums = ContiguousArray(repeating: 0, count: other.sums.count)
   }
 
-  /// Adds the keys, references and sums of another check with the same demands. Tallies are not merged, because
-  /// ``takeTallies()`` returns them for each b-tree separately.
+  /// Adds the keys, references and sums of a check with the same demands. Tallies are not merged: ``takeTallies()``
+  /// returns them for each b-tree separately.
   mutating func merge(_ other: borrowing RecordCheck) {
     for index in keys.indices { keys[index].merge(other.keys[index]) }
     for index in references.indices { references[index].merge(other.references[index]) }
@@ -469,22 +462,20 @@ struct RecordCheck: ~Copyable {
     }
   }
 
-  /// Returns the tallies of faulty values in the records that were read since the last call, and clears the tallies.
+  /// Returns and clears the tallies.
   mutating func takeTallies() -> [Subject: Tally] {
     defer { tallies.removeAll(keepingCapacity: true) }
     return tallies
   }
 
-  /// Returns the findings about the values that were read since the last call, and the demands that these values did
-  /// not meet. `table`: the table's name for the findings; if it is empty, the findings name no table. `names`: the
-  /// column names.
+  /// Returns and clears what was found. `table`: the name for the findings; empty to name no table. `names`: the
+  /// columns.
   mutating func takeFindings(_ table: String, _ names: [String]) -> (
     findings: [Finding], breaches: [DemandBreach]
   ) {
     Self.findings(takeTallies(), table, names)
   }
 
-  /// The findings that follow from tallies, and the demands that values did not meet.
   static func findings(_ tallies: [Subject: Tally], _ table: String, _ names: [String]) -> (
     findings: [Finding], breaches: [DemandBreach]
   ) {

@@ -2,29 +2,29 @@ import SQLiteFile
 
 /// The rules for the records in one b-tree.
 struct RecordRules {
-  /// The rule for one field. A rule takes little memory, because it is looked up for each value of each row.
+  /// The rule for one field. It is small, because it is looked up for each value of each row.
   struct Field: BitwiseCopyable {
-    /// The storage classes that SQLite never stores in this field, as bits of `StorageClasses`.
+    /// The classes that SQLite never stores in this field, as bits of `StorageClasses`.
     var refused: UInt8 = 0
-    /// The storage classes whose values must be compared with the demand on the column, as bits of `StorageClasses`.
+    /// The classes whose values must be compared with the demand, as bits of `StorageClasses`.
     var watched: UInt8 = 0
     /// The index of the column in the table's declaration; -1 if there is no column.
     var column: Int32 = -1
-    /// Whether text that looks like a number is wrong in this field, because SQLite would have converted it to suit the
-    /// column's affinity.
+    /// Whether text that looks like a number is wrong, because SQLite would have converted it for the column's
+    /// affinity.
     var refusesNumericText = false
     /// Whether the column is an alias of the row id, so that the field must be NULL.
     var isRowID = false
-    /// The index of the demand on the column; -1 if there is no demand.
+    /// The index of the demand; -1 if there is none.
     var demand: Int16 = -1
-    /// The number of the key set that must contain the integers in this field; -1 if the field refers to no table.
+    /// The key set that must contain the integers; -1 if the field refers to no table.
     var target: Int16 = -1
-    /// Whether the field is indexed, so that its hash goes into at least one of ``RecordRules/sums``.
+    /// Whether the hash of the field goes into at least one of ``RecordRules/sums``.
     var isIndexed = false
-    /// Whether a record must have this field. A record without it would have NULL in a NOT NULL column.
+    /// Whether a record without this field would have NULL in a NOT NULL column.
     var isRequired = false
 
-    /// The storage classes of values that must be examined before they are accepted, as bits of `StorageClasses`.
+    /// The classes whose values must be examined before they are accepted, as bits of `StorageClasses`.
     @inline(__always)
     var attention: UInt8 {
       refused | watched | (refusesNumericText ? StorageClasses.text.rawValue : 0)
@@ -34,42 +34,37 @@ struct RecordRules {
   /// The bit in ``attention`` that marks an indexed field. No storage class uses this bit.
   static let isIndexed: UInt8 = 0x80
 
-  /// A rule for each field, in the order of the record.
+  /// The rules in the order of the record.
   var fields: ContiguousArray<Field> = []
-  /// For each field, the storage classes of values that must be examined before they are accepted, and the bit
-  /// ``isIndexed`` if the field is indexed. Empty until ``settle()`` is called.
+  /// ``Field/attention`` of each field, and the bit ``isIndexed``. Empty until ``settle()`` is called.
   private(set) var attention: ContiguousArray<UInt8> = []
-  /// The maximum number of fields of a record.
   var maxFields = Int.max
-  /// The minimum number of fields of a record. A record with fewer fields would have NULL in a NOT NULL column.
+  /// The minimum number of fields. A record with fewer would have NULL in a NOT NULL column.
   private(set) var minFields = 0
-  /// The names of the columns, for messages.
+  /// The column names for messages.
   var names: [String] = []
-  /// The number of the key set that collects the row ids of the records; -1 if row ids are not collected.
+  /// The key set that collects the row ids; -1 if they are not collected.
   var keys = -1
-  /// Whether the last field of each record must be a row id. An index entry of a table with row ids ends with the row
-  /// id of its row.
+  /// Whether the last field must be a row id, as in an index of a table with row ids.
   var endsWithRowID = false
-  /// For each index of a table, the fields that each row adds to the sum of that index; see ``IndexSum``.
+  /// What each row adds to the sum of each index; see ``IndexSum``.
   var sums: ContiguousArray<IndexSum.Part> = []
-  /// The number of the sum to which the hash of each index entry is added; -1 if the hashes are not added up.
+  /// The sum of the hashes of all index entries; -1 if there is none.
   var entrySum = -1
-  /// For each field, the hash that is used if a record lacks the field: the hash of the column's default value.
+  /// The hash of each column's default value, for records that lack the field.
   var absentHashes: ContiguousArray<UInt64> = []
 
-  /// The numbers of all sums to which the records contribute.
   var sumNumbers: [Int] { sums.map(\.sum) + (entrySum >= 0 ? [entrySum] : []) }
 
-  /// Sets ``attention`` from the rules of the fields. Must be called after the last change of a field.
+  /// Must be called after the last change of a field.
   mutating func settle() {
     attention = ContiguousArray(
       fields.map { $0.attention | ($0.isIndexed ? Self.isIndexed : 0) })
   }
 
-  /// Creates rules that allow any record, for a b-tree about which nothing is known.
+  /// Allows any record, for a b-tree about which nothing is known.
   init() {}
 
-  /// Creates the rules that follow from a table's declaration.
   init(_ table: TableDefinition) {
     fields = ContiguousArray(
       table.storedOrder.map { place in
@@ -85,10 +80,10 @@ struct RecordRules {
     minFields = fields.lastIndex(where: { $0.isRequired }).map { $0 + 1 } ?? 0
   }
 
-  /// Creates the rules for the entries of an index.
+  /// The rules for the entries of an index.
   ///
   /// `columnCount`: the number of indexed columns; nil if it is not known.
-  /// `endsWithRowID`: whether the row id follows the indexed columns; false for an index of a WITHOUT ROWID table.
+  /// `endsWithRowID`: false for an index of a WITHOUT ROWID table.
   init(indexOf columnCount: Int?, endsWithRowID: Bool) {
     self.endsWithRowID = endsWithRowID
     if let columnCount, endsWithRowID { maxFields = columnCount + 1 }

@@ -5,7 +5,6 @@ struct TreeJob {
   /// The schema entry that the b-tree belongs to, or the schema table itself.
   enum Subject {
     case schema
-    /// A table, by its name.
     case table(SQLName)
     /// An index, by its number among the schema's entries.
     case index(Int)
@@ -13,7 +12,7 @@ struct TreeJob {
 
   let subject: Subject
   let owner: StructureCheck.Owner
-  /// Whether the keys of the b-tree are row ids; nil if this is known only after reading the root page.
+  /// Whether the keys are row ids; nil if only the root page tells.
   let isTable: Bool?
   let rules: RecordRules
 
@@ -26,7 +25,7 @@ struct TreeJob {
     self.rules = rules
   }
 
-  /// The b-tree of this job as a walk needs it. `number`: the number of the b-tree in the page map.
+  /// `number`: the number of the b-tree in the page map.
   func tree(_ number: Int) -> BTreeCheck.Tree {
     BTreeCheck.Tree(
       name: owner.name, number: UInt32(truncatingIfNeeded: number), root: owner.root,
@@ -34,21 +33,19 @@ struct TreeJob {
   }
 }
 
-/// The result of walking a whole b-tree.
 struct TreeResult {
   var counts = BTreeCheck.Counts()
   var findings = FindingList()
   var breaches: [DemandBreach] = []
 }
 
-/// The result of walking one part of a b-tree.
 struct PartResult {
   var counts = BTreeCheck.Counts()
   var findings = FindingList()
   var tallies: [RecordCheck.Subject: RecordCheck.Tally] = [:]
 
-  /// Adds the result of the next part of the same b-tree. Returns false if the leaves of the parts are at different
-  /// depths. Only a walk of the whole b-tree can report such leaves.
+  /// Adds the next part of the same b-tree. Returns false if the leaves of the parts are at different depths, which
+  /// only a walk of the whole b-tree can report.
   mutating func add(_ next: PartResult) -> Bool {
     findings.add(next.findings)
     tallies.merge(next.tallies) { before, after in
@@ -57,7 +54,6 @@ struct PartResult {
     return counts.add(next.counts)
   }
 
-  /// The result for the whole b-tree, after all parts have been added.
   func result(_ job: TreeJob) -> TreeResult {
     var result = TreeResult(counts: counts, findings: findings)
     let found = RecordCheck.findings(tallies, job.owner.name, job.rules.names)
@@ -67,13 +63,11 @@ struct PartResult {
   }
 }
 
-/// The combined results of all walks.
 struct Gathered {
   var findings = FindingList()
   var breaches: [DemandBreach] = []
-  /// The counts of the walk of each table, by the table's name.
   var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
-  /// The counts of the walk of each index, by the number of the index among the schema's entries.
+  /// The counts by the index's number among the schema's entries.
   var indexCounts: [Int: BTreeCheck.Counts] = [:]
   var checkedPages = 0
   var overflowPages = 0
@@ -101,7 +95,7 @@ struct Gathered {
 }
 
 extension BTreeCheck {
-  /// Walks the whole b-tree of a job. `number`: the number of the b-tree in the page map.
+  /// `number`: the number of the b-tree in the page map.
   mutating func run(_ job: TreeJob, number: Int, _ reader: inout PageReader) throws(SQLiteFileError)
     -> TreeResult
   {
@@ -109,7 +103,7 @@ extension BTreeCheck {
     return take(counts).result(job)
   }
 
-  /// Walks one part of the b-tree of a job. `number`: the number of the b-tree in the page map.
+  /// `number`: the number of the b-tree in the page map.
   mutating func run(
     _ part: borrowing Part, of job: TreeJob, number: Int, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> PartResult {
@@ -118,8 +112,8 @@ extension BTreeCheck {
     return take(counts)
   }
 
-  /// Checks the root page of a job's b-tree, and divides the pages below the root page into parts. `number`: the number
-  /// of the b-tree in the page map.
+  /// Checks the root page, and divides the pages below it into parts. `number`: the number of the b-tree in the page
+  /// map.
   mutating func split(
     _ job: TreeJob, number: Int, minPages: Int, maxParts: Int, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> (root: PartResult, parts: [Part]) {

@@ -1,9 +1,7 @@
 import SQLiteFile
 
-/// Checks UTF-16 text, and converts it to UTF-8.
 enum UTF16Scan {
-  /// Whether the bytes are well-formed UTF-16: the number of bytes is even, and surrogates occur only in pairs, the
-  /// high surrogate first.
+  /// Whether the number of bytes is even, and surrogates occur only in pairs, the high surrogate first.
   static func isValid(_ bytes: RawSpan, isBigEndian: Bool) -> Bool {
     let end = bytes.byteCount
     guard end & 1 == 0 else { return false }
@@ -20,8 +18,7 @@ enum UTF16Scan {
     return !wantsLow
   }
 
-  /// Appends the text as UTF-8, converted in the way of SQLite (`READ_UTF16LE`, utf.c): a surrogate and the next code
-  /// unit always count as a pair, even if the next code unit is not a surrogate.
+  /// Converts as SQLite does (`READ_UTF16LE`, utf.c): a surrogate and the next code unit always count as a pair.
   static func appendUTF8(
     of bytes: RawSpan, isBigEndian: Bool, to output: inout ContiguousArray<UInt8>
   ) {
