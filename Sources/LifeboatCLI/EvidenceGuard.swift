@@ -4,10 +4,11 @@ import Quoting
 import SQLiteFile
 import SafeText
 import StoreExtraction
+import SupportBundle
 
 enum EvidenceGuard {
   /// Throws if the output is a file of the store at `storePath`, or would become a file of this store by its name. Also
-  /// throws if the output is in the folder of the incident that holds this store.
+  /// throws if the output is in the folder of the incident or of the phone backup that holds this store.
   static func check(_ output: String, against storePath: String) throws {
     // Many tools take "-" for standard output, and a file of that name is hardly ever wanted.
     guard !PathText.isSame(output, "-") else {
@@ -30,6 +31,12 @@ enum EvidenceGuard {
       throw Failure(
         73, "output.isEvidence", "the output would become part of an incident, \(output)",
         hint: "name an output outside of \(ShellText.path(incident))")
+    }
+    // A file of a backup is in a folder of the backup's folder, and is named by its place on the phone or by its hash.
+    if let backup = PhoneBackup.split(storePath)?.backup
+      ?? [folder, incident].first(where: PhoneBackup.isBackup)
+    {
+      try check(output, outside: backup)
     }
     guard PathText.isInside(target, folder), !PathText.isSame(target, folder) else { return }
     let name = String(Substring(target.utf8.dropFirst(PathText.joined(folder, "").utf8.count)))

@@ -178,6 +178,8 @@ struct Failure: Error {
       case .notADatabase, .badHeader:
         (65, Self.headerHint(error.path) ?? "check that this is the store, not a file beside it")
       case .isLog, .isJournal: (65, Self.sideFileHint(error.path ?? ""))
+      case .changedDuringRead:
+        (75, "close every program that writes to the store and try again, or read a copy of it")
       case .output, .outputClosed: (74, "check the free space where the output goes")
       default: (70, nil)
       }

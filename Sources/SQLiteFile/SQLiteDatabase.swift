@@ -59,7 +59,16 @@ public final class SQLiteDatabase {
     let journal = try Self.journal(beside: path, main.size, &findings)
     let log = try Self.log(beside: path, main.size, logView, &findings)
 
-    let header = try Self.header(of: main, journal, log)
+    let header: DatabaseHeader
+    do throws(SQLiteFileError) { header = try Self.header(of: main, journal, log) } catch {
+      // What another program has just written over is not what it was read as.
+      var unused = FindingList()
+      let logNow = try Self.log(beside: path, main.size, logView, &unused)?.value
+      let journalNow = try Self.journal(beside: path, main.size, &unused)?.value
+      guard logNow == log?.value, journalNow == journal?.value else { throw Self.changed(path) }
+      guard try ByteFile(path).size == main.size else { throw Self.changed(path) }
+      throw error
+    }
     if main.size == 0 { findings.add(.mainEmpty) }
     let mainPages = UInt32(
       min(
@@ -83,8 +92,7 @@ public final class SQLiteDatabase {
     }
     if let journal, journal.value.state == .hot {
       if journal.value.pageSize != header.pageSize {
-        findings.add(
-          RollbackJournal.otherPageSize(journal.value.pageSize, header.pageSize))
+        findings.add(RollbackJournal.otherPageSize(journal.value.pageSize, header.pageSize))
       } else {
         overlays.append(
           PageReader.Overlay(
@@ -115,8 +123,7 @@ public final class SQLiteDatabase {
     votedLayout: FileLayout? = nil, isHeaderLost: Bool = false
   ) throws(SQLiteFileError) {
     let stored = main.size - origin + Int64(header.pageSize) - 1
-    let mainPages = UInt32(
-      min(max(0, stored / Int64(header.pageSize)), Int64(UInt32.max - 1)))
+    let mainPages = UInt32(min(max(0, stored / Int64(header.pageSize)), Int64(UInt32.max - 1)))
     self.path = path
     self.logView = logView
     self.header = header
@@ -396,9 +403,7 @@ public final class SQLiteDatabase {
         if header.pageSize == journal.value.pageSize { return header }
       } else if journal.value.databasePageCount == 0 {
         throw SQLiteFileError(
-          .empty,
-          "the database was empty before the interrupted transaction",
-          path: main.path)
+          .empty, "the database was empty before the interrupted transaction", path: main.path)
       }
     }
     guard main.size > 0 else { throw SQLiteFileError(.empty, "empty file", path: main.path) }
@@ -420,6 +425,10 @@ public final class SQLiteDatabase {
         "the newest version of page 1, which is in the \(side), is not usable: \(failure.message)",
         path: main.path)
     }
+  }
+
+  private static func changed(_ path: String) -> SQLiteFileError {
+    SQLiteFileError(.changedDuringRead, "the store changed while it was read", path: path)
   }
 
   package static func encrypted(_ main: ByteFile) -> SQLiteFileError {
@@ -444,8 +453,7 @@ public final class SQLiteDatabase {
         .notADatabase, "not an SQLite database: only \(main.size) bytes", path: main.path)
     case .magic:
       return SQLiteFileError(
-        .notADatabase, "not an SQLite database: it does not start like one",
-        path: main.path,
+        .notADatabase, "not an SQLite database: it does not start like one", path: main.path,
         offset: 0)
     case .pageSize(let size): return bad("impossible page size of \(size) bytes", 16)
     case .usableSize(let size): return bad("only \(size) usable bytes in a page", 20)

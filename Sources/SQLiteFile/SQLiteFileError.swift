@@ -30,6 +30,8 @@ public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertib
     public static let isLog = Code(rawValue: "file.isLog")
     /// The file is a rollback journal. Its path was given instead of the path of its database.
     public static let isJournal = Code(rawValue: "file.isJournal")
+    /// Another program has changed the file while it was read.
+    package static let changedDuringRead = Code(rawValue: "evidence.changedDuringRead")
     /// The output could not be written.
     public static let output = Code(rawValue: "output.io")
     /// The program that reads the output, for example `head`, has closed its end of the pipe.

@@ -215,8 +215,7 @@ struct OpenFlow: Sendable {
     if let state = policy.hostState?() { evidence.host = state }
     if policy.mode == .extension { evidence.host.isExtension = true }
     evidence.host = evidence.host.completed(
-      openErrno: facts.openErrno,
-      protection: HostState.protection(ofFileAt: path))
+      openErrno: facts.openErrno, protection: HostState.protection(ofFileAt: path))
     if Classifier(evidence: evidence, policy: policy).wantsDeepEvidence {
       waitForOtherOpeners(&evidence)
       evidence = recovery.deepened(evidence, at: path, model)

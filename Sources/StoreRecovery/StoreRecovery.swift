@@ -366,7 +366,8 @@ extension StoreRecovery {
     for one in ended {
       tell(.resumed(incident: one.folder.id, finished: one.incident != nil))
     }
-    moves.continueSeals()
+    // A move that ended now may have read the share of this launch.
+    if ended.isEmpty { moves.continueSeals() }
     return ended
   }
 

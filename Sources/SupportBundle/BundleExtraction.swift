@@ -81,6 +81,7 @@ package struct BundleExtraction {
     }
     let tree = try OutputTree(in: PathText.folder(of: bare), making: making)
     do {
+      try tree.makeFolder([name], mode: 0o700)
       return try write(to: tree, name, isCancelled)
     } catch {
       tree.discard()
@@ -88,10 +89,10 @@ package struct BundleExtraction {
     }
   }
 
+  /// Unpacks the bundle into the folder `name`, which `tree` has made.
   fileprivate func write(
     to tree: OutputTree, _ name: String, _ isCancelled: () -> Bool
   ) throws -> [Skipped] {
-    try tree.makeFolder([name], mode: 0o700)
     var skipped = unlisted
     for item in items where !item.entry.isFolder {
       if let reason = try unpack(item, to: tree, [name], isCancelled) {
@@ -137,12 +138,12 @@ package final class UnpackedBundle {
   /// Unpacks a bundle. `making` is called as in ``OutputTree``. After an error, nothing is left behind.
   package init(_ bundle: BundleFile, making: @escaping OutputTree.Making) throws {
     let place = FileManager.default.temporaryDirectory.path
-    let name = "lifeboat-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
     let extraction = try BundleExtraction(bundle)
     manifest = extraction.manifest
     tree = try OutputTree(in: place, making: making)
-    path = PathText.joined(place, name)
     do {
+      let name = try tree.makeRunFolder()
+      path = PathText.joined(place, name)
       skipped = try extraction.write(to: tree, name, { false })
     } catch {
       tree.discard()

@@ -49,6 +49,12 @@ struct Quarantines {
     try FileManager.default.removeItem(at: record)
     try Data("{}".utf8).write(to: record)
     let before = quarantines.state
+    for json in [[], ["--json"]] {
+      let list = try Program.run(["incidents", "list", stores] + json)
+      #expect(list.status == 1 && list.text.contains(id), "\(list.text)")
+      let quiet = try Program.run(["incidents", "list", "--exit-zero", stores] + json)
+      #expect(quiet.status == 0 && quiet.stdout == list.stdout)
+    }
     for command in ["show", "restore"] {
       let outcome = try Program.run("incidents", command, stores, id)
       #expect(outcome.status == 65)

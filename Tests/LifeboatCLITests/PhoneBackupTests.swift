@@ -110,6 +110,37 @@ import Testing
     #expect(none.errorCode == "input.unknownName", "\(none.errors)")
   }
 
+  /// All of a backup's folder is evidence, whichever way leads to the store in it.
+  @Test func nothingIsWrittenIntoIt() throws {
+    let place = try TemporaryFolder()
+    let backup = try Self.twoStores(place)
+    let log = place.url.appendingPathComponent("custody.jsonl").path
+    let hash = Insecure.SHA1.hash(data: Data("HomeDomain-Library/other.db".utf8))
+      .map { String(format: "%02x", $0) }.joined()
+    let output = backup.path + "/out"
+    let before = treeState(of: backup)
+    for store in [
+      backup.path + "/" + Self.name, backup.path + "/\(hash.prefix(2))/\(hash)",
+      backup.path + "/Manifest.db",
+    ] {
+      for arguments in [
+        ["extract", store, "-o", output], ["recover", store, "-o", output],
+        ["report", store, "-o", output], ["bundle", "create", store, "-o", output],
+        ["check", store, "--custody-log", output],
+        ["extract", store, "-o", backup.path + "/\(hash.prefix(2))/out"],
+      ] {
+        let outcome = try Program.run(arguments)
+        #expect(
+          outcome.status == 73 && outcome.errorCode == "output.isEvidence",
+          "\(arguments): \(outcome.errors)")
+      }
+      let beside = place.url.appendingPathComponent("rows-" + UUID().uuidString).path
+      let saved = try Program.run("extract", store, "-o", beside, "--custody-log", log)
+      #expect(saved.status < 2, "\(saved.errors)")
+    }
+    #expect(treeState(of: backup) == before)
+  }
+
   /// The lists of the backup itself may be left behind, and files of stores may be lost.
   @Test func theListOfFilesIsEnough() throws {
     let place = try TemporaryFolder()

@@ -133,6 +133,50 @@ import Testing
     #expect(result.differences.first?.text.contains("changes while it is read") == true)
   }
 
+  private static let blob = ".Done_SUPPORT/_EXTERNAL_DATA/5AB00A06"
+
+  /// A file that this user may not read goes back by force with all others, because no byte of it has to be read.
+  @Test func anUnreadableFileGoesBackByForce() throws {
+    let shelf = try Shelf()
+    let id = try shelf.setAside(hour: 0)
+    #expect(Posix.chmod(shelf.path(id, "store/" + Self.blob), 0) == 0)
+    guard let user = try BoundUser(for: shelf.bench) else { return }
+    let options = ["id=" + id, "sync=real"]
+    let refused = try Child.run("restore", shelf.bench.store, options, user: user.id)
+    guard refused.status == 0, let line = refused.lines.first else {
+      return print("skipped: another user cannot run the program: \(refused)")
+    }
+    #expect(line.hasPrefix("error incident.sealBroken"), "\(refused.lines)")
+    #expect(!shelf.bench.names().contains("Done.sqlite"))
+    let forced = try Child.run("restore", shelf.bench.store, options + ["force="], user: user.id)
+    #expect(forced.lines.first?.hasPrefix("restored") == true, "\(forced.lines)")
+    #expect(try FileStatus.of(shelf.folder + "/" + Self.blob)?.kind == .file)
+    #expect(try FileStatus.of(shelf.path(id, "store")) == nil)
+    #expect(try shelf.incidents().list().allSatisfy { !$0.isUnfinished })
+  }
+
+  /// From another volume a file only goes back by being read, so nothing moves when one cannot be.
+  @Test func anUnreadableFileOnAnotherVolumeStays() throws {
+    let shelf = try Shelf()
+    let volume = shelf.bench.incompatible
+    try FileManager.default.createDirectory(atPath: volume, withIntermediateDirectories: true)
+    guard
+      (try? run("/bin/mount", ["-t", "tmpfs", "-o", "size=8m", "tmpfs", volume]))?.status == 0
+    else { return print("skipped: no volume can be mounted by this user") }
+    defer { _ = try? run("/bin/umount", [volume]) }
+    let id = try shelf.setAside(hour: 0)
+    #expect(Posix.chmod(shelf.path(id, "store/" + Self.blob), 0) == 0)
+    guard let user = try BoundUser(for: shelf.bench) else { return }
+    let options = ["id=" + id, "force=", "sync=real"]
+    let refused = try Child.run("restore", shelf.bench.store, options, user: user.id)
+    guard refused.status == 0, let line = refused.lines.first else {
+      return print("skipped: another user cannot run the program: \(refused)")
+    }
+    #expect(line.hasPrefix("error quarantine.unmovable"), "\(refused.lines)")
+    #expect(!shelf.bench.names().contains("Done.sqlite"))
+    #expect(try shelf.incidents().list().allSatisfy { !$0.isUnfinished && $0.outcome == nil })
+  }
+
   @Test func theHostsWordsAndApp() throws {
     let shelf = try Shelf()
     let ids = try [Verdict.Finding.incompatible, .newer, .corrupt, .foreign, .hostError]

@@ -185,10 +185,13 @@ import Testing
     }
     let mover = SetMover(fileSystem: .real)
     let kept = StoreSet(at: folder.keptMainPath)
-    #expect(try mover.seal(folder, kept, budget: 1290) == nil)
+    var budget: Int64? = 1290
+    #expect(try mover.seal(folder, kept, budget: &budget) == nil)
+    #expect(budget == 0)
     let note = try #require(try FileStatus.of(folder.sealing))
     #expect(note.sizeBytes > RecordFile.lookLimit)
-    #expect(try mover.seal(folder, kept, budget: 1290)?.sizeBytes == 1300)
+    budget = 1290
+    #expect(try mover.seal(folder, kept, budget: &budget)?.sizeBytes == 1300)
   }
 
   /// With the smallest share, a launch still reads one step of a large file.
@@ -204,7 +207,8 @@ import Testing
     var launches = 0
     while seal == nil, launches < 30 {
       launches += 1
-      seal = try mover.seal(folder, kept, budget: 0)
+      var budget: Int64? = 0
+      seal = try mover.seal(folder, kept, budget: &budget)
     }
     #expect(launches == 4)
     #expect(seal?.files.last?.sha256 == Digest.sha256(bytes))
@@ -238,6 +242,23 @@ import Testing
     let incidents = Incidents(in: bench.folder, fileSystem: .real)
     #expect(try incidents.verify(Workbench.stamp + "-2").finding == .intact)
     #expect(try incidents.verify(Workbench.stamp).finding == .unsealed)
+  }
+
+  /// The share of a launch is for all incidents together: here it is just enough for one of them.
+  @Test func oneShareIsForAllIncidents() throws {
+    let bench = try Workbench()
+    let ids = [Workbench.stamp, Workbench.stamp + "-2", Workbench.stamp + "-3"]
+    for _ in ids { try setAside(bench) }
+    for id in ids { _ = try unseal(bench, id) }
+    let kept = StoreSet(at: bench.incompatible + "/" + Workbench.stamp + "/store/Done.sqlite")
+    var policy = Workbench.policy()
+    policy.sealPace = SealPace(bytesPerLaunch: kept.sizeBytes, bytesPerNote: 1024 * 1024)
+    let incidents = Incidents(in: bench.folder, fileSystem: .real)
+    for launch in 1...ids.count {
+      _ = try bench.recovery(policy: policy).openSynchronously { _ in true }
+      let sealed = try ids.filter { try incidents.verify($0).finding == .intact }
+      #expect(sealed == Array(ids.prefix(launch)), "launch \(launch)")
+    }
   }
 
   /// A set that has no seal yet and holds a file that cannot be read goes back only by force.

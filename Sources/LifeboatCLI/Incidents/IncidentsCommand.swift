@@ -56,7 +56,11 @@ struct IncidentReport: Encodable {
 struct IncidentsList: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List what was set aside, oldest first.",
-    discussion: "Example: lifeboat incidents list ~/Stores")
+    discussion: """
+      Example: lifeboat incidents list ~/Stores
+
+      Exit status: 1 when the record of an incident cannot be read (the incident is listed all the same).
+      """)
 
   @Argument(help: "The folder of the store, or its Incompatible folder.", completion: .directory)
   var folder: String
@@ -73,12 +77,15 @@ struct IncidentsList: ParsableCommand {
     let reports = try IncidentFolder.incidents(in: folder).list().map(IncidentReport.init)
     if display.json {
       try display.write(json: Report(incidents: reports))
-      return
-    }
-    guard !reports.isEmpty else {
+    } else if reports.isEmpty {
       try display.write("nothing was set aside here\n")
-      return
+    } else {
+      try display.write(text(reports))
     }
+    if reports.contains(where: { $0.problem != nil }) { try display.exitWithFindings() }
+  }
+
+  private func text(_ reports: [IncidentReport]) -> String {
     var table = TextTable([
       .init("Incident"), .init("Store", isFlexible: true), .init("Because"), .init("State"),
       .init("Kept", .trailing),
@@ -91,7 +98,7 @@ struct IncidentsList: ParsableCommand {
         report.state, report.keptBytes.map { Quantity.bytes(UInt64(max(0, $0))) } ?? "",
       ])
     }
-    try display.write(table.text(width: display.width, style: display.style))
+    return table.text(width: display.width, style: display.style)
   }
 }
 
@@ -130,7 +137,7 @@ struct IncidentsRestore: ParsableCommand {
       Close every program that uses the store first. Nothing is overwritten or deleted.
 
       Only a SQLite database and the ordinary files beside it are restored. --force also restores a main file of \
-      another kind, and a support folder that is a link or holds pipes or sockets.
+      another kind, a file that this user may not read, and a support folder that is a link or holds pipes or sockets.
 
       Exit status: 1 when the kept files changed since they were set aside (nothing is moved then).
       """)

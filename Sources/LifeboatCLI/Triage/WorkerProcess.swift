@@ -3,6 +3,7 @@ import Foundation
 import SafeFiles
 import SafeText
 import StoreTriage
+import SupportBundle
 
 /// The private folders into which workers unpack archives: one folder for the run, and inside this folder one for each
 /// worker.
@@ -11,15 +12,31 @@ final class WorkerFolders {
   static let variable = "LIFEBOAT_WORKER_FOLDER"
 
   let path: String
+  /// A descriptor of the folder, which keeps the folder locked.
+  private let lock: Int32
   private var count = 0
 
   init() throws {
     let place = FileManager.default.temporaryDirectory.path
-    let name = "lifeboat.triage-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
-    path = PathText.joined(place, name)
-    guard unsafe mkdir(path, 0o700) == 0 else {
-      throw SystemCallError(call: "mkdir", path: path, errno: errno)
+    RunFolders.removeLeft(in: place)
+    (path, lock) = try Self.make(in: place)
+  }
+
+  deinit { close(lock) }
+
+  private static func make(in place: String) throws -> (path: String, lock: Int32) {
+    // Another run may take a new folder for one that was left.
+    for _ in 1...16 {
+      let path = PathText.joined(place, RunFolders.newName(isForWorkers: true))
+      guard unsafe mkdir(path, 0o700) == 0 else {
+        throw SystemCallError(call: "mkdir", path: path, errno: errno)
+      }
+      let lock = SystemCalls.openFolder(path, in: AT_FDCWD)
+      guard lock >= 0 else { continue }
+      if RunFolders.claim(lock, path, in: AT_FDCWD) { return (path, lock) }
+      close(lock)
     }
+    throw SystemCallError(call: "mkdir", path: place, errno: EBUSY)
   }
 
   func next() throws -> String {

@@ -43,8 +43,7 @@ struct BinaryPropertyListTable {
     }
     guard bytes.count >= Self.magic.count + Self.trailerLength else {
       throw PropertyListError(
-        code: .truncated, message: "The binary property list has no trailer.",
-        offset: bytes.count)
+        code: .truncated, message: "The binary property list has no trailer.", offset: bytes.count)
     }
     let trailer = bytes.count - Self.trailerLength
     let offsetSize = Int(bytes[trailer + 6])
@@ -88,8 +87,7 @@ struct BinaryPropertyListTable {
       occupied += length
       guard occupied <= tableOffset else {
         throw PropertyListError(
-          code: .malformed, message: "Objects of the binary property list overlap.",
-          offset: offset)
+          code: .malformed, message: "Objects of the binary property list overlap.", offset: offset)
       }
       objects.append(object)
     }

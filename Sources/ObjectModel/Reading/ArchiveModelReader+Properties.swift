@@ -52,7 +52,7 @@ extension ArchiveModelReader {
     var inverseEntity: String?
     if let inverseName {
       // In a cached model, the inverse may be a subentity's copy. An ancestor has the original declaration.
-      let holder = try entityName(archive.field("NSEntity", of: underlyingInverse(inverse)))
+      let holder = try entityName(archive.field("NSEntity", of: inverse.flatMap(underlying)))
       inverseEntity = declaring(inverseName, from: holder ?? destinationName ?? "")
     }
     return Relationship(
@@ -67,10 +67,6 @@ extension ArchiveModelReader {
       deleteRule: DeleteRule(rawValue: try integer("NSDeleteRule", value, in: 0...Int32.max) ?? 0),
       versionHashModifier: try text("NSVersionHashModifier", value),
       renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
-  }
-
-  private func underlyingInverse(_ value: PropertyList?) -> PropertyList? {
-    value.flatMap(underlying)
   }
 
   /// The name of the topmost entity that has the property, among `entity` and its ancestors.

@@ -54,8 +54,7 @@ package enum ModelFile {
   package static func bytes(at path: String) throws(ModelError) -> [UInt8] {
     guard kind(at: path) == .file else {
       throw ModelError(
-        code: .unreadable, message: "There is no ordinary file at this path.",
-        path: path)
+        code: .unreadable, message: "There is no ordinary file at this path.", path: path)
     }
     let data: Data
     do {

@@ -133,8 +133,7 @@ package struct RollbackJournal: Sendable, Equatable {
           defect = Finding(
             .journalTruncated,
             "the journal counts \(counted(storedCount, "page")) but holds only \(room)",
-            member: .journal,
-            offset: start + room * recordLength)
+            member: .journal, offset: start + room * recordLength)
         }
         guard try play(count, from: start, nonce: nonce) else { break }
         let next = start + count * recordLength

@@ -56,8 +56,7 @@ package struct WriteAheadLog: Sendable, Equatable {
     commitCount = scan.commits
     uncommittedFrameCount = scan.validFrames - scan.committedFrames
     let frameLength = Int64(scan.pageSize + Self.frameHeaderLength)
-    let whole =
-      scan.defect == nil ? Int((file.size - Int64(Self.headerLength)) / frameLength) : 0
+    let whole = scan.defect == nil ? Int((file.size - Int64(Self.headerLength)) / frameLength) : 0
     staleFrameCount = max(0, whole - scan.validFrames)
     databasePageCount = scan.databasePageCount
     defect = scan.defect

@@ -57,8 +57,7 @@ package final class ByteFile: Sendable {
     // Opening a socket, or a device without a driver, fails with ENXIO on Linux and with EOPNOTSUPP on Apple's systems.
     case ENXIO, EOPNOTSUPP:
       SQLiteFileError(
-        .notRegular, "a socket or a device, not an ordinary file", path: path,
-        systemError: number)
+        .notRegular, "a socket or a device, not an ordinary file", path: path, systemError: number)
     case EACCES, EPERM:
       SQLiteFileError(.permission, "permission denied", path: path, systemError: number)
     default:

@@ -29,8 +29,7 @@ package enum Entropy {
     for index in 0..<taken {
       // The first and the last block are always among the tested blocks.
       let block = taken == 1 ? 0 : index * (count - 1) / (taken - 1)
-      let bytes = try file.bytes(
-        at: start + block * Int64(blockLength), count: blockLength)
+      let bytes = try file.bytes(at: start + block * Int64(blockLength), count: blockLength)
       guard looksRandom(bytes) else { return false }
     }
     return true

@@ -549,8 +549,7 @@ package struct BTreeScan: ~Copyable {
     _ id: Finding.ID, _ message: String, _ page: UInt32, _ member: Finding.Member, _ offset: Int64
   ) {
     lostRowCount += 1
-    findings.add(
-      Finding(id, message, member: member, page: page, offset: offset, table: table))
+    findings.add(Finding(id, message, member: member, page: page, offset: offset, table: table))
   }
 
   @inline(never)

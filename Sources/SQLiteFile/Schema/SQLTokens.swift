@@ -128,7 +128,7 @@ package struct SQLToken: Equatable {
         } else if isDigit(byte) || (byte == UInt8(ascii: ".") && isDigit(next)) {
           while index < sql.count,
             isWordPart(sql[index]) || sql[index] == UInt8(ascii: ".")
-              || (isSign(sql[index]) && isExponent(sql[index - 1], start, sql))
+              || ("+-".utf8.contains(sql[index]) && isExponent(sql[index - 1], start, sql))
           {
             index += 1
           }
@@ -163,11 +163,7 @@ package struct SQLToken: Equatable {
 
   private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
 
-  private static func isSign(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
-  }
-
-  /// Whether `byte`, which comes before a sign, is the `e` of a decimal number.
+  /// Whether `byte`, which comes before a sign, is the exponent mark of a decimal number.
   private static func isExponent(_ byte: UInt8, _ start: Int, _ sql: [UInt8]) -> Bool {
     guard byte | 0x20 == UInt8(ascii: "e") else { return false }
     let isHexadecimal =

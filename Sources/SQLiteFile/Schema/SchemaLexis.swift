@@ -15,7 +15,7 @@
         if token.text == ")" { depth -= 1 }
         if depth < 0 { return "a closing parenthesis has no opening one" }
         let byte = sql[token.range.lowerBound]
-        if byte == UInt8(ascii: "!"), !isFollowed(token.range, by: UInt8(ascii: "="), sql) {
+        if byte == UInt8(ascii: "!"), sql[token.range.upperBound...].first != UInt8(ascii: "=") {
           return "a character that SQL does not allow: !"
         }
         if !known.contains(byte) {
@@ -30,10 +30,6 @@
   }
 
   private static let known = Set("()+-*/%<>=!&|~,;.".utf8)
-
-  private static func isFollowed(_ range: Range<Int>, by byte: UInt8, _ sql: [UInt8]) -> Bool {
-    range.upperBound < sql.count && sql[range.upperBound] == byte
-  }
 
   private static func isHexadecimal(_ byte: UInt8) -> Bool {
     (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte | 0x20)

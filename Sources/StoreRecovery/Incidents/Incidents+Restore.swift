@@ -36,9 +36,9 @@ extension Incidents {
   ///
   /// - Parameters:
   ///   - id: The incident's id.
-  ///   - force: Whether to restore the store even if its bytes differ from its seal, its main file is not an SQLite
-  ///     database, or its support folder is a symbolic link or holds pipes or sockets. Any other link, and a folder in
-  ///     the place of a file, is never restored.
+  ///   - force: Whether to restore the store even if its bytes differ from its seal or cannot be read, its main file is
+  ///     not an SQLite database, or its support folder is a symbolic link or holds pipes or sockets. Any other link, and
+  ///     a folder in the place of a file, is never restored.
   ///   - app: The app that used the current store; nil for the incident's app.
   ///   - texts: The words for the notice in the record of the current store.
   /// - Returns: What was restored and replaced, and what to do next.
@@ -64,7 +64,8 @@ extension Incidents {
     if entry.isSealPending, let incident = entry.incident {
       let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
       try checkIsStore(keptSet(folder), nil, force: force)
-      do { try mover.continueSeal(folder, budget: nil) } catch let error as StoreSealError {
+      var noLimit: Int64?
+      do { try mover.continueSeal(folder, budget: &noLimit) } catch let error as StoreSealError {
         // A set whose files cannot all be read is restored only with `force`.
         guard force else { throw Self.notCompared(error, folder.keptMainPath) }
       }
@@ -253,12 +254,20 @@ extension Incidents {
   private static let recordBytes: Int64 = 1024 * 1024
 
   /// Throws unless enough space is free. On the store's own volume, files are only renamed. When the quarantine is on
-  /// another volume, both store sets are copied before anything is removed.
+  /// another volume, both store sets are copied before anything is removed, so all kept files must be readable.
   private func checkSpace(
     _ folder: QuarantineFolder, kept: StoreSet, present: StoreSet
   ) throws {
     let volumes = try [folder.home, folder.storeFolder].map { try fileSystem.status($0)?.device }
     let isCopied = volumes[0] != volumes[1]
+    // A file that cannot be read cannot be copied, and the move back would end in its middle.
+    for file in kept.members where isCopied && file.kind == .file {
+      let code = FileEvidence.firstBytes(of: file.path, count: 1).errno
+      guard code != 0 else { continue }
+      throw StoreRecoveryError(
+        .unmovable, "the file cannot be read, so it cannot be copied back; nothing was moved",
+        path: file.path, errno: code)
+    }
     for (path, set) in [(folder.home, kept), (folder.incompatible, present)] {
       let needed = (isCopied ? set.sizeBytes : 0).addingClamped(Self.recordBytes)
       let free = try fileSystem.freeSpace(path)

@@ -125,8 +125,7 @@ extension Incidents {
     var files = set.members.map { member -> IncidentCheck.File in
       guard let before = sealed.removeValue(forKey: FileName(member.name)) else {
         return .init(
-          name: member.name, state: .added,
-          text: "\(member.name) is not among the recorded files")
+          name: member.name, state: .added, text: "\(member.name) is not among the recorded files")
       }
       do throws(StoreSealError) {
         let difference = StoreSeal.difference(

@@ -117,25 +117,26 @@ struct PendingMoves: Sendable {
 
   // MARK: Seals
 
-  /// Reads at most as many bytes as one launch may. If another process holds the lease, the seals are left to that
-  /// process or a later launch.
+  /// Continues the seals that earlier launches could not finish. All incidents together get the share of one launch. If
+  /// another process holds the lease, the seals are left to that process or a later launch.
   func continueSeals() {
     let lease = QuarantineFolder.parent(in: home) + "/" + QuarantineFolder.leaseName
     guard let waiting = try? unsealed(), !waiting.isEmpty,
       let descriptor = (try? mover.fileSystem.lock(lease)) ?? nil
     else { return }
     defer { _ = close(descriptor) }
+    var budget: Int64? = mover.pace.bytesPerLaunch
     for id in waiting {
       let path = QuarantineFolder.parent(in: home) + "/" + id
       do {
         guard let incident = try mover.records.incident(in: path) else { continue }
         let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
-        // One launch continues at most one seal that needs more reading.
-        if try mover.continueSeal(folder, budget: mover.pace.bytesPerLaunch) { return }
+        if try mover.continueSeal(folder, budget: &budget) { return }
       } catch {
         // The launch goes on without the seal.
         report?(.setAsideFailed(error))
       }
+      if let budget, budget <= 0, budget < mover.pace.bytesPerLaunch { return }
     }
   }
 

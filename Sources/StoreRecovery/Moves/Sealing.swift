@@ -50,19 +50,20 @@ package struct SealPace: Sendable {
 }
 
 extension SetMover {
-  /// Continues where an earlier run ended. `budget` is the maximum number of bytes to read; nil for no limit. At least
-  /// one file, or one step of a large file, is read in any case.
+  /// Seals the store set `kept`, continuing where an earlier run ended. `budget` is the maximum number of bytes to
+  /// read, and loses what is read; nil for no limit. At least one file, or one step of a large file, is always read.
   ///
   /// - Returns: The seal; nil when more bytes must be read. The progress is saved then.
   /// - Throws: ``StoreRecoveryError`` or ``StoreSealError`` when a file cannot be read or changes, or when the seal is
   ///   cancelled.
-  func seal(_ folder: QuarantineFolder, _ kept: StoreSet, budget: Int64?) throws -> StoreSeal? {
+  func seal(
+    _ folder: QuarantineFolder, _ kept: StoreSet, budget: inout Int64?
+  ) throws -> StoreSeal? {
     let deadline = Deadline(seconds: maximumWaitSeconds)
     while true {
-      do {
-        var sealing = Sealing(self, folder, kept, budget: budget)
-        return try sealing.run()
-      } catch let error as StoreSealError {
+      var sealing = Sealing(self, folder, kept, budget: budget)
+      defer { budget? -= sealing.read }
+      do { return try sealing.run() } catch let error as StoreSealError {
         if error.code == .cancelled {
           throw StoreRecoveryError(
             .cancelled, "the move was cancelled; the store is where it was", path: error.path,
@@ -81,7 +82,7 @@ extension SetMover {
   ///
   /// - Returns: Whether files were read and more are left to read.
   @discardableResult
-  func continueSeal(_ folder: QuarantineFolder, budget: Int64?) throws -> Bool {
+  func continueSeal(_ folder: QuarantineFolder, budget: inout Int64?) throws -> Bool {
     guard try fileSystem.status(folder.back) == nil,
       var incident = try records.incident(in: folder.path),
       PathText.isSame(incident.storeName, folder.storeName)
@@ -95,7 +96,7 @@ extension SetMover {
       }
       let kept = StoreSet(at: folder.keptMainPath)
       guard !kept.members.isEmpty else { return false }
-      guard let seal = try seal(folder, kept, budget: budget) else { return true }
+      guard let seal = try seal(folder, kept, budget: &budget) else { return true }
       incident.seal = seal
       try records.write(incident, to: folder.incident, replacing: true)
     }

@@ -10,7 +10,7 @@ extension SetMover {
   /// Returns whether the move was undone. If another file has the main file's name, the move can only be finished.
   func undo(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     try checkFolders(folder, record)
-    try removeCopyInProgress(folder)
+    try remove(folder.copyInProgress)
     if let main = record.members.first(where: { $0.role == .main }),
       let here = try fileSystem.status(folder.kept(main.name)), here.isSameFile(as: main.status),
       let there = try fileSystem.status(folder.original(main.name)),
@@ -36,14 +36,8 @@ extension SetMover {
     return true
   }
 
-  private func removeCopyInProgress(_ folder: QuarantineFolder) throws {
-    if let left = try fileSystem.status(folder.copyInProgress) {
-      try remove(folder.copyInProgress, left)
-    }
-  }
-
-  /// Does nothing unless a file has the member's original name. If that is another file, the member is kept in a
-  /// subfolder instead.
+  /// Removes a member from the quarantine if a file has its original name. If that is another file, the member is kept
+  /// in a subfolder instead.
   private func removeKept(_ member: MoveRecord.Member, _ folder: QuarantineFolder) throws {
     let kept = folder.kept(member.name)
     guard let here = try fileSystem.status(kept),
@@ -107,7 +101,7 @@ extension SetMover {
     // When the outcome exists, every member is in place and synced.
     try checkFolders(folder, record)
     if try fileSystem.status(folder.outcome) == nil {
-      try removeCopyInProgress(folder)
+      try remove(folder.copyInProgress)
       try putInPlace(folder, record, reason: reason)
       let kind: IncidentOutcome.Kind = reason == .freshFailed ? .putBack : .restored
       try records.write(

@@ -221,7 +221,8 @@ struct SetMover: Sendable {
       throw StoreRecoveryError(
         .unmovable, "the move's record holds no incident", path: folder.intent)
     }
-    incident.seal = try seal(folder, kept, budget: budget)
+    var budget = budget
+    incident.seal = try seal(folder, kept, budget: &budget)
     if try fileSystem.status(folder.text) == nil {
       try records.write(bytes: Array(incident.plainText.utf8), to: folder.text)
     }
@@ -331,8 +332,7 @@ struct SetMover: Sendable {
     for path in paths.map(\.text) {
       guard let status = try fileSystem.status(path), status.kind != .folder else { continue }
       throw StoreRecoveryError(
-        .unmovable, "a folder's name is taken by \(status.kind.words)", path: path
-      )
+        .unmovable, "a folder's name is taken by \(status.kind.words)", path: path)
     }
   }
 
@@ -345,7 +345,9 @@ struct SetMover: Sendable {
     }
     do {
       try fileSystem.link(from, to)
-    } catch let error as SystemCallError where Self.refusesLinks(error.errno) {
+    } catch let error as SystemCallError
+      where [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK, EXDEV].contains(error.errno)
+    {
       do {
         try fileSystem.rename(from, to)
       } catch let error as SystemCallError where error.errno == EXDEV {
@@ -353,10 +355,6 @@ struct SetMover: Sendable {
         if let part { try fileSystem.rename(part, to) }
       }
     }
-  }
-
-  private static func refusesLinks(_ code: Int32) -> Bool {
-    [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK, EXDEV].contains(code)
   }
 
   private func copy(_ from: String, _ to: String, _ status: FileStatus) throws {
@@ -387,8 +385,7 @@ struct SetMover: Sendable {
     if let status = try fileSystem.status(path) {
       guard status.kind == .folder else {
         throw StoreRecoveryError(
-          .unmovable, "a folder's name is taken by \(status.kind.words)",
-          path: path)
+          .unmovable, "a folder's name is taken by \(status.kind.words)", path: path)
       }
       return
     }
@@ -399,9 +396,13 @@ struct SetMover: Sendable {
     }
   }
 
+  /// Syncs the members of the set, and the folder that holds the set. A file that this user may not read is skipped:
+  /// it was linked or renamed, so no byte of it is new.
   func sync(_ set: StoreSet) throws {
     for member in set.members where member.kind == .file {
-      try fileSystem.syncFile(member.path)
+      do { try fileSystem.syncFile(member.path) } catch let error as SystemCallError
+        where [EACCES, EPERM].contains(error.errno)
+      { continue }
     }
     for member in set.members.reversed() where member.kind == .folder {
       try fileSystem.syncFolder(member.path)

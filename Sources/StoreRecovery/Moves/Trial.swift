@@ -112,8 +112,16 @@ extension TrialFolder {
     }
     // The lock goes last, so that a folder with content is not taken for a new one.
     let lock = path + "/" + lockName
-    if let status = try fileSystem.status(lock) { try fileSystem.unlink(lock, status) }
+    for last in depth == 0 ? [part(path), lock] : [lock] {
+      if let status = try fileSystem.status(last) { try fileSystem.unlink(last, status) }
+    }
     try fileSystem.removeFolder(path)
+  }
+
+  /// The temporary path, beside the store, of a file that is copied from the trial folder `path` on another volume.
+  fileprivate static func part(_ path: String) -> String {
+    PathText.folder(of: PathText.folder(of: path)) + "/.lifeboat-"
+      + PathText.lastComponent(of: path) + ".part"
   }
 
   /// The subfolder for a set that is to become an incident.
@@ -243,9 +251,9 @@ extension StoreRecovery {
     guard let status = try fileSystem.status(file) else {
       throw SystemCallError(call: "lstat", path: file, errno: ENOENT)
     }
-    do { try mover.place(file, at: path, status: status) } catch let error as SystemCallError
-      where error.errno == EEXIST
-    {
+    do {
+      try mover.place(file, at: path, status: status, part: TrialFolder.part(folder.path))
+    } catch let error as SystemCallError where error.errno == EEXIST {
       throw StoreRecoveryError(
         .inUse, "another process has made a store at this path in the meantime", path: path)
     }

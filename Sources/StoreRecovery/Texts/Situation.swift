@@ -121,7 +121,10 @@ extension Situation {
     case .holdLocked: .deviceLocked
     case .holdShared, .storeInUse: .inUse
     case .holdNoSpace, .quarantineNoSpace: .diskFull
-    case .holdFreshFails: isFull(evidence?.trial?.freshCode) ? .diskFull : .noAccess
+    case .holdFreshFails:
+      // 13 is SQLite's code for a full volume.
+      ([ENOSPC, EDQUOT, 13] as [Int32?]).contains(evidence?.trial?.freshCode)
+        ? .diskFull : .noAccess
     case .holdCopyOpens, .holdCopyUnavailable: .momentary
     case .freshFailed: .putBack
     case .quarantineUnfinished: .technical
@@ -131,12 +134,8 @@ extension Situation {
     }
   }
 
-  /// `code` is an error number or SQLite's.
-  private static func isFull(_ code: Int32?) -> Bool {
-    code.map { [ENOSPC, EDQUOT, 13].contains($0) } ?? false
-  }
-
-  /// Another app's store is never moved, so ``unreadable`` replaces ``otherApp``.
+  /// The situation of kept data that is not the app's store. Another app's store is never moved, so ``unreadable`` is
+  /// used instead of ``otherApp``.
   private static func keptForeign(_ verdict: Verdict, _ evidence: StoreEvidence) -> Situation {
     let situation = foreign(verdict, evidence)
     return situation == .otherApp ? .unreadable : situation

@@ -26,8 +26,7 @@ struct Classifier {
     if let verdict = lossOnOpening() { return verdict }
     guard let failure = evidence.failure else {
       return Verdict(
-        finding: .healthy, action: .open, reason: "nothing prevents opening the store",
-        rule: .open)
+        finding: .healthy, action: .open, reason: "nothing prevents opening the store", rule: .open)
     }
     return guarded(judge(failure))
   }
@@ -80,8 +79,7 @@ struct Classifier {
         .modelUnrecorded)
     }
     return Verdict(
-      finding: .healthy, action: .open, reason: "nothing prevents opening the store",
-      rule: .open)
+      finding: .healthy, action: .open, reason: "nothing prevents opening the store", rule: .open)
   }
 
   private static let newerBuild = "a newer build of the app wrote the store"

@@ -64,6 +64,21 @@ package final class OutputTree {
     try note(opened, parts)
   }
 
+  /// Makes a folder with a random name that only this user can open, after removing those that killed runs have left.
+  /// Other runs leave the folder alone until this tree has forgotten it. Returns its name.
+  package func makeRunFolder() throws(BundleError) -> String {
+    RunFolders.removeLeft(in: path)
+    // Another run may take a new folder for one that was left.
+    for _ in 1...16 {
+      let name = RunFolders.newName()
+      try makeFolder([name], mode: 0o700)
+      let held = made.last?.held ?? -1
+      if held < 0 || RunFolders.claim(held, name, in: descriptor) { return name }
+    }
+    throw BundleError(
+      .cannotCreate, "other runs removed the folders that this run made", path: path)
+  }
+
   /// Makes the folders that contain the file or folder `parts`, except those that this tree has made already.
   package func makeFolders(above parts: [String], mode: UInt32) throws(BundleError) {
     for count in 1..<max(parts.count, 1) {
@@ -212,10 +227,7 @@ package final class PrivateFolder {
 
   package init(in place: String, making: @escaping OutputTree.Making) throws(BundleError) {
     tree = try OutputTree(in: place, making: making)
-    name =
-      "lifeboat-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
-      + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
-    try tree.makeFolder([name], mode: 0o700)
+    name = try tree.makeRunFolder()
   }
 
   deinit { tree.discard() }
