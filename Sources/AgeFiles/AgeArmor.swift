@@ -5,8 +5,14 @@ enum AgeArmor {
   private static let columns = 64
   private static let lineBytes = 48
 
+  /// The number of bytes at the start of a text that tell whether it is armor. At most 1,024 blank bytes may precede
+  /// the armor, as in the Go library of age.
+  static let leadBytes = 1_024 + first.count
+
   /// Whether a text begins with armor. White space may precede the armor.
-  static func begins(_ lead: [UInt8]) -> Bool { lead.drop(while: isBlank).starts(with: first) }
+  static func begins(_ lead: [UInt8]) -> Bool {
+    lead.prefix(leadBytes).drop(while: isBlank).starts(with: first)
+  }
 
   private static func isBlank(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d
@@ -61,6 +67,8 @@ enum AgeArmor {
       var bytes: [UInt8] = []
       for byte in text {
         guard byte == 0x0a else {
+          // Blank bytes before and after the armor do not count.
+          if line.isEmpty, place == .before || place == .after, isBlank(byte) { continue }
           line.append(byte)
           guard line.count <= columns + 1 else { throw Self.malformed }
           continue
@@ -80,9 +88,9 @@ enum AgeArmor {
       if line.last == 0x0d { line.removeLast() }
       defer { line.removeAll(keepingCapacity: true) }
       switch place {
-      case .before where line.allSatisfy(isBlank): break
+      case .before where line.isEmpty, .after where line.isEmpty: break
       case .before:
-        guard Array(line.drop(while: isBlank)) == first else { throw Self.malformed }
+        guard line == first else { throw Self.malformed }
         place = .within
       case .within where line == last, .lastLine where line == last: place = .after
       case .within:
@@ -92,7 +100,6 @@ enum AgeArmor {
         bytes += decoded
         // A short line or padding ends the base64.
         if line.count < columns || line.last == UInt8(ascii: "=") { place = .lastLine }
-      case .after where line.allSatisfy(isBlank): break
       case .lastLine, .after: throw Self.malformed
       }
     }

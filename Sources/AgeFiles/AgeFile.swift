@@ -7,7 +7,7 @@ package enum AgeFile {
   package typealias Write = (_ bytes: [UInt8]) throws -> Void
 
   /// The number of bytes at the start of a file that tell whether the file is encrypted.
-  package static let leadBytes = 64
+  package static let leadBytes = AgeArmor.leadBytes
 
   /// Whether these first bytes of a file are those of an age file, in binary or in armor.
   package static func isEncrypted(_ lead: [UInt8]) -> Bool {

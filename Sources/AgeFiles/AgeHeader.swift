@@ -12,6 +12,8 @@ package enum AgeRecipients: Sendable, Hashable {
 package struct AgeSecrets: Sendable {
   package var identities: [AgeIdentity] = []
   package var passphrase: [UInt8]?
+  /// Whether there is nothing to try.
+  package var isEmpty: Bool { identities.isEmpty && passphrase == nil }
 
   package init() {}
 }

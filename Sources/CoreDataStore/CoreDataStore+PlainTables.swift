@@ -9,15 +9,20 @@ extension CoreDataStore {
     guard kind != .sqlite else { return database.schema.tables }
     let ofEntities = Set(entityTables.map { SQLName($0.name) })
     return database.schema.tables.filter {
-      !ofEntities.contains(SQLName($0.name)) && !Self.isOwn(table: $0.name)
+      !ofEntities.contains(SQLName($0.name))
+        && !Self.isOwn(table: $0.name, columns: $0.columnNames)
     }
   }
 
-  /// Whether Core Data or SQLite gives this name to a table of its own, for example for metadata, persistent history, a
-  /// many-to-many relationship or CloudKit mirroring, or a table `sqlite_…`. Case is ignored.
-  package static func isOwn(table name: String) -> Bool {
+  /// Whether a table is one that Core Data or SQLite makes for itself, for example a table for metadata, persistent
+  /// history, a many-to-many relationship or CloudKit mirroring, or a table `sqlite_…`. Case is ignored.
+  ///
+  /// - Parameters:
+  ///   - name: the name of the table.
+  ///   - columns: the names of the table's columns; empty when they are not known.
+  package static func isOwn(table name: String, columns: [String]) -> Bool {
     let folded = name.uppercased()
-    return ownNames.contains(folded) || isJoinTable(folded)
+    return ownNames.contains(folded) || isJoinTable(folded, columns)
       || ownPrefixes.contains { folded.utf8.starts(with: $0.utf8) }
   }
 
@@ -29,10 +34,22 @@ extension CoreDataStore {
   /// to CloudKit.
   private static let ownPrefixes = ["SQLITE_", "ANSCK"]
 
-  /// Whether the name, in upper case, begins with `Z_` and a digit of an entity number. A join table holds the pairs of
-  /// a many-to-many relationship.
-  private static func isJoinTable(_ folded: String) -> Bool {
-    let bytes = folded.utf8
+  /// Whether a table has the form of a join table, which holds the pairs of a many-to-many relationship. The table and
+  /// each of its columns have a name that begins with `Z_` and a digit of an entity number; but the column of a
+  /// position begins with `Z_FOK_`, and one column of a relationship that is its own inverse is `REFLEXIVE`. When the
+  /// columns are not known, the name of the table decides. `name` is in upper case.
+  private static func isJoinTable(_ name: String, _ columns: [String]) -> Bool {
+    isNumbered(name) && columns.count != 1
+      && columns.allSatisfy { column in
+        let folded = column.uppercased()
+        return isNumbered(folded) || folded.utf8.starts(with: "Z_FOK_".utf8)
+          || folded == "REFLEXIVE"
+      }
+  }
+
+  /// Whether a name in upper case begins with `Z_` and a digit.
+  private static func isNumbered(_ name: String) -> Bool {
+    let bytes = name.utf8
     return bytes.starts(with: "Z_".utf8)
       && bytes.dropFirst(2).first.map { (0x30...0x39).contains($0) } ?? false
   }

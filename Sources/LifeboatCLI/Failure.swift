@@ -195,8 +195,7 @@ struct Failure: Error {
       return "to see the stores in the folder, run: lifeboat inspect \(ShellText.path(path))"
     }
     if (try? FileStatus.of(path))??.kind == .symbolicLink, exists {
-      let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-      return "name the file that this link leads to: \(ShellText.path(target))"
+      return "name the file that this link leads to: \(ShellText.path(ModelFile.resolved(path)))"
     }
     return "name the store's main file, which is an ordinary file"
   }

@@ -66,12 +66,23 @@ final class StoreInput {
     (try? FileStatus.of(record(in: path)))??.kind == .file
   }
 
-  /// Opens the store or bundle that a path leads to. An archive or a backup is unpacked. An encrypted store is
-  /// decrypted if `key` is given.
-  init(_ given: String, bundle secrets: BundleSecretOptions? = nil, key: CipherKey? = nil) throws {
+  /// Opens the store or bundle that a path leads to. An archive or a backup is unpacked, unless the archive is `kept`.
+  /// An encrypted store is decrypted if `key` is given.
+  init(
+    _ given: String, bundle secrets: BundleSecretOptions? = nil, key: CipherKey? = nil,
+    kept: KeptArchive? = nil
+  ) throws {
     self.given = given
     self.secrets = secrets
-    if Self.isArchive(given) {
+    if let kept, let opened = kept.opened(for: given) {
+      file = opened.file
+      if let archive = opened.archive {
+        interruption = kept.interruption
+        try take(archive, opened.name, of: opened.path)
+      } else {
+        try unpack(opened.file)
+      }
+    } else if Self.isArchive(given) {
       try unpack(BundleSecretOptions.bundle(at: given, secrets))
     } else if let (archive, name) = UnpackedArchive.split(given) {
       try unpack(BundleSecretOptions.bundle(at: archive, secrets), name, of: archive)
@@ -91,6 +102,11 @@ final class StoreInput {
   /// archive or a phone backup.
   static func isPacked(_ path: String) -> Bool { isInside(path) || isArchive(path) }
 
+  /// Whether a path names a store within an archive or a phone backup.
+  static func isWithin(_ path: String) -> Bool {
+    PhoneBackup.split(path)?.name != nil || UnpackedArchive.split(path) != nil
+  }
+
   /// Whether a path names a phone backup, or a store within an archive or a phone backup.
   static func isInside(_ path: String) -> Bool {
     PhoneBackup.split(path) != nil || UnpackedArchive.split(path) != nil
@@ -99,11 +115,13 @@ final class StoreInput {
   /// The paths of all stores that a path leads to. These are the stores in a folder, an archive or a phone backup; for
   /// any other path, it is the path itself.
   ///
-  /// `tell` is called with each file that is, was or may be a store and that is not among the paths.
+  /// `tell` is called with each file that is, was or may be a store and that is not among the paths. `kept` gets the
+  /// last archive that was opened.
   static func all(
-    at path: String, _ secrets: BundleSecretOptions, _ tell: (StoreFinder.PassedOver) -> Void
+    at path: String, _ secrets: BundleSecretOptions, _ kept: KeptArchive,
+    _ tell: (StoreFinder.PassedOver) -> Void
   ) throws -> [String] {
-    if isArchive(path) { return try stores(inArchive: path, secrets, tell) }
+    if isArchive(path) { return try stores(inArchive: path, secrets, kept, tell) }
     guard !isIncident(path) else { return [path] }
     if let (folder, name) = PhoneBackup.split(path) {
       if let name {
@@ -120,7 +138,7 @@ final class StoreInput {
     let found = try StoreFinder.find(at: path, taking: .archives)
     found.passedOver.forEach(tell)
     let inner = try found.taken.flatMap { archive in
-      do { return try stores(inArchive: archive, secrets, tell) } catch {
+      do { return try stores(inArchive: archive, secrets, kept, tell) } catch {
         guard let failure = Failure(error) ?? Failure(foreign: error) else { throw error }
         // An archive without a store is common in a folder, so nothing is said about it.
         guard failure.code != ExtractionError.Code.noStores.rawValue else { return [] }
@@ -229,9 +247,9 @@ final class StoreInput {
   /// of a private folder.
   static func reading<Result>(
     _ path: String, bundle secrets: BundleSecretOptions?, key: CipherKey? = nil,
-    _ body: (StoreInput) throws -> Result
+    kept: KeptArchive? = nil, _ body: (StoreInput) throws -> Result
   ) throws -> Result {
-    let input = try StoreInput(path, bundle: secrets, key: key)
+    let input = try StoreInput(path, bundle: secrets, key: key, kept: kept)
     return try withExtendedLifetime(input) {
       guard let folder = input.privateFolder else { return try body(input) }
       do { return try body(input) } catch {
@@ -255,7 +273,8 @@ final class StoreInput {
     return Self.replacing(privateFolder, with: given, in: named)
   }
 
-  private static func replacing(_ old: String, with new: String, in text: String) -> String {
+  /// Replaces each `old` in a text by `new`, by bytes.
+  static func replacing(_ old: String, with new: String, in text: String) -> String {
     let bytes = Array(text.utf8).replacing(Array(old.utf8), with: Array(new.utf8))
     return String(decoding: bytes, as: UTF8.self)
   }
@@ -269,16 +288,19 @@ final class StoreInput {
   /// The paths of the stores in an archive. If the archive holds one store, or is a bundle, the result is only the
   /// archive's own path.
   private static func stores(
-    inArchive path: String, _ secrets: BundleSecretOptions,
+    inArchive path: String, _ secrets: BundleSecretOptions, _ kept: KeptArchive,
     _ tell: (StoreFinder.PassedOver) -> Void
   ) throws -> [String] {
     let file = try BundleSecretOptions.bundle(at: path, secrets)
-    guard try UnpackedArchive.bundle(in: file) == nil else { return [path] }
-    let interruption = Interruption()
-    return try withExtendedLifetime(interruption) {
+    guard try UnpackedArchive.bundle(in: file) == nil else {
+      kept.keep(path, file)
+      return [path]
+    }
+    return try withExtendedLifetime(kept) {
       let archive = try unpacking(path) {
-        try UnpackedArchive(file, making: interruption.files.making)
+        try UnpackedArchive(file, making: kept.interruption.files.making)
       }
+      kept.keep(path, file, archive)
       return try withExtendedLifetime(archive) {
         let folder = archive.folder.path
         func named(_ place: String) -> String {
@@ -304,9 +326,19 @@ final class StoreInput {
     let archive = try Self.unpacking(path) {
       try UnpackedArchive(file, only: name, making: interruption.files.making)
     }
+    try take(archive, name, of: path)
+  }
+
+  /// Takes the store `name` of an unpacked archive at `path`; without a name, its only store.
+  private func take(_ archive: UnpackedArchive, _ name: String?, of path: String) throws {
     self.archive = archive
+    guard let name else {
+      note(archive.passedOver, in: path)
+      store = try only(inFolder: archive.folder.path)
+      return
+    }
     let place = PathText.joined(archive.folder.path, UnpackedArchive.escaped(name))
-    // `name` is that of an archive inside the archive, so the only store of the inner archive is read.
+    // `name` is that of a folder or an archive inside the archive, so the only store in there is read.
     if try FileStatus.of(place)?.kind == .folder {
       note(archive.passedOver, in: path)
       store = try only(inFolder: place)
@@ -327,11 +359,7 @@ final class StoreInput {
     let making = interruption.files.making
     try Self.unpacking(given) {
       guard try UnpackedArchive.bundle(in: file) != nil else {
-        let archive = try UnpackedArchive(file, making: making)
-        self.archive = archive
-        note(archive.passedOver, in: given)
-        store = try only(inFolder: archive.folder.path)
-        return
+        return try take(UnpackedArchive(file, making: making), nil, of: given)
       }
       let bundle = try UnpackedBundle(file, making: making)
       self.bundle = bundle

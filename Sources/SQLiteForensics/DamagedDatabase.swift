@@ -31,10 +31,11 @@ public final class DamagedDatabase {
   var census: PageCensus
   let map: PointerMap
   let sides: SideFiles?
-  /// The same file, opened in the way SQLite reads it; nil if that is not possible.
-  let plain: SQLiteDatabase?
-  /// ``plain``, but nil if bytes were lost from the file or inserted: then pages are not at the offsets that follow
-  /// from their numbers.
+  /// The ordinary reader: the same file, opened in the way SQLite reads it; nil if the file cannot be opened in this
+  /// way.
+  package let plain: SQLiteDatabase?
+  /// The ordinary reader (``plain``), but nil if bytes were lost from the file or inserted: then pages are not at the
+  /// offsets that follow from their numbers.
   var plainInPlace: SQLiteDatabase? { layout.shift == nil ? plain : nil }
   /// The overflow pages of the live rows that have been read.
   var claimed: PageSet

@@ -182,7 +182,27 @@ public struct StoreInspection: Sendable, Codable {
     path: String, logView: SQLiteDatabase.LogView, takesHashes: Bool, showsValues: Bool
   ) throws {
     let watch = EvidenceWatch(path)
+    try self.init(
+      of: CoreDataStore(SQLiteDatabase.surveyed(path: path, logView: logView)), at: path, watch,
+      takesHashes: takesHashes, showsValues: showsValues)
+  }
+
+  /// Inspects the store at `path`, and returns it with its inspection. So the store is opened only once, because
+  /// opening a store with a damaged schema takes long.
+  package static func withStore(
+    path: String, logView: SQLiteDatabase.LogView
+  ) throws -> (inspection: StoreInspection, store: CoreDataStore) {
+    let watch = EvidenceWatch(path)
     let store = try CoreDataStore(SQLiteDatabase.surveyed(path: path, logView: logView))
+    let inspection = try StoreInspection(
+      of: store, at: path, watch, takesHashes: true, showsValues: false)
+    return (inspection, store)
+  }
+
+  private init(
+    of store: CoreDataStore, at path: String, _ watch: EvidenceWatch, takesHashes: Bool,
+    showsValues: Bool
+  ) throws {
     let database = store.database
     let set = StoreSet(at: path)
     let hashing = takesHashes ? set.hashing() : nil

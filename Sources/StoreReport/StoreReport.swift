@@ -57,9 +57,9 @@ package struct StoreReport {
     values: ShownValues = .none, made: Date
   ) throws {
     name = PathText.lastComponent(of: path)
-    inspection = try StoreInspection(path: path, logView: logView)
-    let database = try SQLiteDatabase.surveyed(path: path, logView: logView)
-    let store = try CoreDataStore(database)
+    let store: CoreDataStore
+    (inspection, store) = try StoreInspection.withStore(path: path, logView: logView)
+    let database = store.database
     model = store.cachedModel
     var rebuild = StoreRebuild()
     rebuild.includesDeleted = true

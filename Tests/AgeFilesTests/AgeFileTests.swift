@@ -222,6 +222,26 @@ import Testing
     }
   }
 
+  /// White space around armor is allowed; in front of it, as much as the Go library of age allows.
+  @Test(arguments: ["\n", " ", "\r\n", "\t"])
+  func whiteSpaceAroundArmor(_ blank: String) throws {
+    let identity = try AgeIdentity()
+    let content = Self.content(1_000)
+    let armored = try Self.encrypted(content, to: .keys([identity.recipient]), isArmored: true)
+    for count in [0, 1, 29, 30, 65, 66, 500, 1_024] {
+      let blanks = Array(String(repeating: blank, count: count / blank.utf8.count).utf8)
+      let file = blanks + armored + blanks + blanks
+      #expect(AgeFile.isEncrypted(Array(file.prefix(AgeFile.leadBytes))), "\(count)")
+      #expect(try Self.decrypted(file, Self.secrets(identity)) == content, "\(count)")
+    }
+    let tooMany = Array(String(repeating: blank, count: 1_025).utf8) + armored
+    #expect(!AgeFile.isEncrypted(tooMany))
+    let error = #expect(throws: AgeError.self) {
+      try Self.decrypted(tooMany, Self.secrets(identity))
+    }
+    #expect(error?.code == .notEncrypted)
+  }
+
   // MARK: - Other programs
 
   func skipped(_ what: String) { print("skipped: \(what): no program age") }

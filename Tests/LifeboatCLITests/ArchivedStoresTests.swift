@@ -275,6 +275,111 @@ import Testing
     #expect(without.status == 65 && without.errors.contains("age."), "\(without.errors)")
   }
 
+  /// The key opens what is encrypted inside an archive, too.
+  @Test(.enabled(if: findTool("age") != nil, "needs age")) func encryptedFilesInAnArchive() throws {
+    let key = place.url.appendingPathComponent("key").path
+    let other = place.url.appendingPathComponent("other").path
+    let made = try Program.run("bundle", "keygen", "-o", key)
+    _ = try Program.run("bundle", "keygen", "-o", other)
+    let age = try #require(findTool("age"))
+    let recipient = made.text.trimmingCharacters(in: .newlines)
+    let store = place.url.appendingPathComponent("Plain.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec("CREATE TABLE note(title); INSERT INTO note VALUES ('anchor');")
+    connection.close()
+    let zip = try archive(
+      "Inner.zip",
+      "zipped({n: files['Documents/' + n] for n in ['Notes.sqlite', 'Notes.sqlite-wal']})")
+    // The files in `folder` are those of the archive.
+    for (source, name) in [(store.path, "Plain.sqlite.age"), (zip, "Ticket.age")] {
+      let sealed = try Fixtures.run(
+        age, ["-r", recipient, "-o", folder.appendingPathComponent(name).path, source])
+      try #require(sealed.status == 0)
+    }
+    let path = try archive(
+      "Tickets.tar", "tarred({n: files[n] for n in ['Plain.sqlite.age', 'Ticket.age']})")
+    let list = try Program.run("inspect", "--json", "--no-hash", path, "-i", key)
+    #expect(
+      try list.json()["inspections"]?.array?.compactMap { $0["path"]?.string } == [
+        path + "/Plain.sqlite.age/Plain.sqlite", path + "/Ticket.age/Notes.sqlite",
+      ], "\(list.errors)")
+    for (name, text) in [
+      ("Plain.sqlite.age", "anchor"), ("Plain.sqlite.age/Plain.sqlite", "anchor"),
+      ("Ticket.age", "anchor of Documents"), ("Ticket.age/Notes.sqlite", "anchor of Documents"),
+    ] {
+      let rows = try Program.run("rows", path + "/" + name, "-i", key)
+      #expect(rows.status == 0 && rows.text.contains(text), "\(name): \(rows.errors)")
+      for wrong in [[], ["-i", other]] {
+        let refused = try Program.run(["rows", path + "/" + name] + wrong)
+        #expect(
+          refused.status == 65 && refused.errors.contains("age.noKeyFits"), "\(refused.errors)")
+      }
+    }
+    let lines = try Program.run("triage", path, "-i", key).lines()
+    #expect(lines.count == 2 && lines.allSatisfy { $0["failed"] == nil }, "\(lines)")
+    let without = try Program.run("triage", path).lines()
+    #expect(
+      without.allSatisfy { $0["failed"]?["code"]?.string == "bundle.encrypted" }, "\(without)")
+  }
+
+  /// What lists the stores of an archive and then reads them opens it once: a key may come through a pipe.
+  @Test(
+    .enabled(if: findTool("age") != nil && findTool("bash") != nil, "needs age and bash"),
+    arguments: [
+      "zipped(files)",
+      "zipped({n: files['Documents/' + n] for n in ['Notes.sqlite', 'Notes.sqlite-wal']})",
+    ])
+  func anArchiveIsOpenedOnce(_ script: String) throws {
+    let key = place.url.appendingPathComponent("key").path
+    let made = try Program.run("bundle", "keygen", "-o", key)
+    let sealed = place.url.appendingPathComponent("Crew.age").path
+    let age = try Fixtures.run(
+      try #require(findTool("age")),
+      [
+        "-r", made.text.trimmingCharacters(in: .newlines), "-o", sealed,
+        archive("Crew.zip", script),
+      ])
+    try #require(age.status == 0)
+    let page = place.url.appendingPathComponent("page.html").path
+    for arguments in [["inspect"], ["search", "anchor"], ["report", "-o", page]] {
+      let outcome = try Fixtures.run(
+        try #require(findTool("bash")),
+        [
+          "-c", #"key=$1; shift; "$@" -i <(cat "$key")"#, "bash", key,
+          try #require(Program.path),
+        ] + arguments + [sealed])
+      #expect(
+        outcome.status == 0, "\(arguments): \(String(decoding: outcome.stderr, as: UTF8.self))")
+    }
+  }
+
+  /// Armor behind white space is armor wherever files are told apart.
+  @Test(.enabled(if: findTool("age") != nil, "needs age")) func armorBehindWhiteSpace() throws {
+    let key = place.url.appendingPathComponent("key").path
+    let made = try Program.run("bundle", "keygen", "-o", key)
+    let store = place.url.appendingPathComponent("Plain.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec("CREATE TABLE note(title); INSERT INTO note VALUES ('anchor');")
+    connection.close()
+    let age = try Fixtures.run(
+      try #require(findTool("age")),
+      ["-a", "-r", made.text.trimmingCharacters(in: .newlines), store.path])
+    try #require(age.status == 0)
+    let alone = place.url.appendingPathComponent("Alone")
+    try FileManager.default.createDirectory(at: alone, withIntermediateDirectories: true)
+    let sealed = alone.appendingPathComponent("Plain.sqlite.age")
+    try (Data(repeating: 0x0a, count: 900) + age.stdout).write(to: sealed)
+    for path in [sealed.path, sealed.path + "/Plain.sqlite"] {
+      let rows = try Program.run("rows", path, "-i", key)
+      #expect(rows.status == 0 && rows.text.contains("anchor"), "\(rows.errors)")
+    }
+    // A folder, and triage, take it for an encrypted file.
+    let found = try Program.run("inspect", "--json", alone.path, "-i", key)
+    #expect(try found.json()["path"]?.string == sealed.path, "\(found.errors)")
+    let line = try Program.run("triage", sealed.path, "-i", key).lines()
+    #expect(line.first?["isEncrypted"]?.boolean == true, "\(line)")
+  }
+
   /// Each entry that is looked into costs something, so their number is bounded, and the rest told.
   @Test func manyEntries() throws {
     let path = try archive(

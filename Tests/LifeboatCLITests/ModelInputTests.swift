@@ -92,6 +92,57 @@ import Testing
     #expect(try one.json()["entities"] == direct.json()["entities"])
   }
 
+  /// What the reading commands find inside an archive by its name, the model commands find, too.
+  @Test func aPartOfAnArchiveIsNamed() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let python = try #require(findTool("python3"))
+    let store = demo.folder.appendingPathComponent("Stores/Notes.sqlite").path
+    let compiled = folder.url.appendingPathComponent("Notes.momd").path
+    _ = try Program.run("model", "convert", store, "--to", "momd", "-o", compiled)
+    let zip = folder.url.appendingPathComponent("Crew.zip").path
+    let script = """
+      import os, sys, zipfile
+      output, store, models = sys.argv[1:]
+      with zipfile.ZipFile(output, 'w') as archive:
+        archive.write(store, 'Documents/Notes.sqlite')
+        archive.write(store, 'Documents/without an ending')
+        archive.write(store, 'Library/Other.sqlite')
+        for name in os.listdir(models):
+          archive.write(models + '/' + name, 'Payload/Notes.momd/' + name)
+      with zipfile.ZipFile(output + '.outer.zip', 'w') as archive:
+        archive.write(output, 'inner/Crew.zip')
+      """
+    let made = try run(python, ["-c", script, zip, store, compiled])
+    try #require(made.status == 0, "\(String(decoding: made.stderr, as: UTF8.self))")
+    let expected = try Program.run("model", "hash", "--json", store).json()["versions"]?[0]?[
+      "hashes"]
+    for path in [
+      zip + "/Documents/Notes.sqlite", zip + "/Documents/without an ending",
+      zip + "/Library", zip + "/Payload/Notes.momd", zip + "/Payload",
+      zip + ".outer.zip/inner/Crew.zip/Documents/Notes.sqlite",
+      zip + ".outer.zip/inner/Crew.zip/Payload/Notes.momd",
+    ] {
+      let hashed = try Program.run("model", "hash", "--json", path)
+      #expect(hashed.status == 0, "\(path): \(hashed.errors)")
+      #expect(try hashed.json()["versions"]?[0]?["hashes"] == expected, "\(path)")
+      let shown = try Program.run("model", "show", path)
+      #expect(shown.status == 0, "\(path): \(shown.errors)")
+      #expect(!(shown.text + shown.errors).contains(#/lifeboat-[0-9a-f]{30}/#), "\(shown.text)")
+    }
+    let identity = try Program.run(
+      "model", "identify", zip + "/Documents/Notes.sqlite", zip + "/Payload/Notes.momd")
+    #expect(identity.status == 0, "\(identity.errors)")
+    // A folder in an archive is read as a folder is.
+    let rows = try Program.run("rows", zip + "/Library")
+    #expect(rows.status == 0 && rows.text.contains("Note"), "\(rows.errors)")
+    let two = try Program.run("rows", zip + "/Documents")
+    #expect(two.status == 64 && two.errorCode == "usage.oneStore", "\(two.errors)")
+    let none = try Program.run("model", "show", zip + "/Documents/None.sqlite")
+    #expect(none.status == 64 && none.errorCode == "input.unknownName", "\(none.errors)")
+    #expect(none.errors.contains(zip), "\(none.errors)")
+  }
+
   @Test func aZipWithoutAModelIsRefused() throws {
     guard let python = findTool("python3") else { return print("skipped: a zip needs python3") }
     let folder = try TemporaryFolder()

@@ -227,6 +227,54 @@ import Testing
     #expect(shown.contains("Note, 6 rows\n") && shown.contains("Note, 1 row\n"), "\(shown)")
   }
 
+  /// A join table is known by its columns: an app's table may be named like one.
+  @Test func aTableNamedAsAJoinTable() throws {
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      """
+      DROP TABLE shopping;
+      CREATE TABLE Z_1notes (amount, what);
+      INSERT INTO Z_1notes VALUES (1, 'green tea');
+      CREATE TABLE Z_1 (Z_1A);
+      INSERT INTO Z_1 VALUES ('black tea');
+      """)
+    connection.close()
+    let inspection = try Self.inspection(path)
+    let names = inspection["plainTables"]?.array?.map { $0["name"]?.string }
+    #expect(names == ["Z_1notes", "Z_1"])
+    for more in [[], ["--all"]] {
+      let rows = try Program.run(["rows", path] + more)
+      #expect(
+        rows.errors.contains("left out: Z_1notes, Z_1; see them with --raw"), "\(rows.errors)")
+    }
+    let made = try Program.run("extract", path, "-o", output("all.sqlite").path)
+    let copy = try SQLiteConnection(output("all.sqlite"))
+    #expect(
+      try copy.integer("SELECT count(*) FROM Z_1notes JOIN Z_1 WHERE what = 'green tea'") == 1,
+      "\(made.errors)")
+    copy.close()
+  }
+
+  /// The states of a log name the changes of such a table.
+  @Test func aStateNamesIt() throws {
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      """
+      PRAGMA journal_mode = WAL;
+      PRAGMA wal_autocheckpoint = 0;
+      CREATE TABLE Z_1notes (what);
+      BEGIN;
+      INSERT INTO Z_1notes VALUES ('green tea');
+      UPDATE ZNOTE SET ZTITLE = 'tea';
+      INSERT INTO Z_2TAGS VALUES (1000, 1000);
+      COMMIT;
+      """)
+    defer { connection.close() }
+    let text = try Program.run("states", path).text
+    #expect(text.contains("Z_1notes +1"), "\(text)")
+    #expect(!text.contains("Z_2TAGS"), "\(text)")
+  }
+
   /// A table whose entity is lost from Z_PRIMARYKEY is such a table.
   @Test func anEntityThatNothingNames() throws {
     let connection = try SQLiteConnection(store)

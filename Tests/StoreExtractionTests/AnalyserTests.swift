@@ -186,6 +186,10 @@ import Testing
     (own.replacingOccurrences(of: "\"verdict\"", with: "\"verdicts\""), "unknown member verdicts"),
     (own.replacingOccurrences(of: ", \"includes\": \"t\"", with: ""), "has no test"),
     (
+      own.replacingOccurrences(of: "\"atMost\"", with: "\"exists\": false, \"atMost\""),
+      "never holds"
+    ),
+    (
       own.replacingOccurrences(of: "\"atMost\": 4096", with: "\"versionFrom\": \"x.y\""),
       "not a version number"
     ),

@@ -98,6 +98,26 @@ import Testing
     #expect(rows.contains(#""range":"infinite"}}}"#), "\(rows)")
   }
 
+  /// A row that is too long is not one in another form.
+  @Test func aRowThatIsTooLong() throws {
+    let space = try Workspace()
+    let path = space.path("rows.ndjson")
+    try Data(Self.row.utf8).write(to: URL(fileURLWithPath: path))
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    // The rest of the file is a hole.
+    try file.truncate(atOffset: 65 << 20)
+    try file.close()
+    var count = 0
+    let error = #expect(throws: BundleError.self) {
+      try RowLines.forEach(at: path) { _ in
+        count += 1
+        return true
+      }
+    }
+    #expect(count == 1 && error?.code == .badRecord)
+    #expect(error?.message.contains("64 MiB") == true, "\(error?.message ?? "")")
+  }
+
   /// An entry that no version writes is left out, and said.
   @Test func nothingElseGetsIn() throws {
     let space = try Workspace()

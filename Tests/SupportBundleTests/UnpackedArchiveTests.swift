@@ -76,6 +76,23 @@ import Testing
     #expect(result.made.isEmpty)
   }
 
+  /// What is unpacked only to look into it counts, too: all of it together, also what turns out to be nothing.
+  @Test func innerArchivesAreBoundedInAll() throws {
+    guard let python = Tool("python3") else { return }
+    let space = try Workspace()
+    let path = space.path("a.zip")
+    let script = """
+      import gzip, sys, zipfile
+      with zipfile.ZipFile(sys.argv[1], 'w') as archive:
+        for number in range(4):
+          archive.writestr('%d.gz' % number, gzip.compress(b' ' * 400_000))
+      """
+    #expect(try python.run(["-c", script, path]).status == 0)
+    let archive = try UnpackedArchive(BundleFile(path))
+    #expect(archive.passedOver.map(\.path) == ["2.gz", "3.gz"])
+    #expect(archive.passedOver.allSatisfy { $0.code == "bundle.tooLarge" })
+  }
+
   @Test func aStoreWithManyFreePagesIsUnpacked() throws {
     guard
       let result = try unpack("z.writestr('a.db', os.urandom(1 << 18) + b' ' * (3 << 20))")

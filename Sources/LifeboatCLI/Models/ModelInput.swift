@@ -146,8 +146,9 @@ struct ModelInput {
         65, "model.notAModel", "\(path) is a mapping model, not a model",
         hint: "to show the mapping model, run: lifeboat model show \(ShellText.path(path))")
     }
-    if let key = try secrets?.key(), try FileStatus.of(path)?.kind == .file,
-      !StoreInput.isArchive(path)
+    let key = try secrets?.key()
+    if try PhoneBackup.split(path)?.name != nil
+      || key != nil && FileStatus.of(path)?.kind == .file && !StoreInput.isArchive(path)
     {
       let store = try StoreInput.reading(path, bundle: nil, key: key) {
         try CoreDataStore(path: $0.storePath())
@@ -160,6 +161,10 @@ struct ModelInput {
     if StoreInput.isArchive(path) {
       return try unpacked(BundleSecretOptions.bundle(at: path, secrets?.bundle), path)
     }
+    if let (archive, name) = UnpackedArchive.split(path) {
+      let file = try BundleSecretOptions.bundle(at: archive, secrets?.bundle)
+      return try unpacked(file, archive, only: name, secrets)
+    }
     do {
       let collection = try ModelCollection(searching: path)
       return Found(collection: collection, passedOver: collection.notEntered.map { .init($0) })
@@ -170,14 +175,15 @@ struct ModelInput {
   }
 
   /// The version hashes and metadata that a store records, and the model that the store carries. The path leads to the
-  /// store, or to an archive with one store. The hashes are empty when the store records none.
+  /// store, to an archive with one store, or to a store in an archive. The hashes are empty when the store records
+  /// none.
   static func record(
     ofStoreAt path: String, _ secrets: SecretOptions?,
     logView: SQLiteDatabase.LogView = .committed
   ) throws -> (
     hashes: [String: VersionHash], metadata: StoreMetadata?, model: ManagedObjectModel?
   ) {
-    if StoreInput.isArchive(path) || secrets?.keyFile != nil {
+    if StoreInput.isArchive(path) || StoreInput.isWithin(path) || secrets?.keyFile != nil {
       let input = try ModelInput(path, secrets)
       guard let store = input.store else { return ([:], nil, nil) }
       return (store.recorded?.hashes ?? [:], store.metadata, input.versions.first?.model)
@@ -189,7 +195,7 @@ struct ModelInput {
   }
 
   private static func requireNoFolder(_ path: String) throws {
-    let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let resolved = ModelFile.resolved(path)
     guard let status = try FileStatus.of(resolved), status.kind == .folder else { return }
     throw Failure(
       64, "usage.folderAsStore", "\(path) is a folder, but a single store is expected",
@@ -200,7 +206,7 @@ struct ModelInput {
   static func store(at path: String) throws -> CoreDataStore? {
     // A symbolic link to a model is followed. A symbolic link to a store is not: the store reader refuses the link.
     if let status = try? FileStatus.of(path), status.kind == .symbolicLink,
-      let target = try? ByteFile(URL(fileURLWithPath: path).resolvingSymlinksInPath().path),
+      let target = try? ByteFile(ModelFile.resolved(path)),
       try target.bytes(at: 0, count: 16) == DatabaseHeader.magic
     {
       return try CoreDataStore(path: path)
@@ -239,7 +245,7 @@ struct ModelInput {
   /// The stores in a folder that has no models, or the model in a file that `model convert --to cache` has made. Nil
   /// for any other path.
   private static func storesOrCache(at path: String) throws -> Found? {
-    let resolved = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    let resolved = ModelFile.resolved(path)
     if (try? FileStatus.of(resolved))??.kind == .folder {
       return try stores(in: resolved)
     }
@@ -278,6 +284,38 @@ struct ModelInput {
     return try withExtendedLifetime(interruption) {
       let archive = try UnpackedArchive(file, making: interruption.files.making)
       return try withExtendedLifetime(archive) { try inside(archive, path) }
+    }
+  }
+
+  /// Unpacks the store, model or folder `name` of the archive at `path`.
+  private static func unpacked(
+    _ file: BundleFile, _ path: String, only name: String, _ secrets: SecretOptions?
+  ) throws -> Found {
+    let interruption = Interruption()
+    return try withExtendedLifetime(interruption) {
+      let archive = try UnpackedArchive(file, only: name, making: interruption.files.making)
+      return try withExtendedLifetime(archive) {
+        let place = PathText.joined(archive.folder.path, UnpackedArchive.escaped(name))
+        guard try FileStatus.of(place) != nil else {
+          throw Failure(
+            64, "input.unknownName", "the archive \(path) has no store or model \(name)",
+            hint: "to see all of them, run: lifeboat model show \(ShellText.path(path))")
+        }
+        let given = PathText.joined(path, name)
+        var inner: Found
+        do { inner = try found(at: place, secrets) } catch {
+          guard var failure = Failure(error) ?? Failure(foreign: error) else { throw error }
+          failure.message = StoreInput.replacing(place, with: given, in: failure.message)
+          failure.hint = failure.hint.map { StoreInput.replacing(place, with: given, in: $0) }
+          throw failure
+        }
+        inner.collection = inner.collection.moved(from: place, to: given)
+        inner.passedOver = inner.passedOver.map { other in
+          other.at(ModelCollection.moved(other.path, from: place, to: given))
+        }
+        inner.passedOver += archive.passedOver.map { $0.at(PathText.joined(path, $0.path)) }
+        return inner
+      }
     }
   }
 

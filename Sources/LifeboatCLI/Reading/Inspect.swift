@@ -56,7 +56,9 @@ struct Inspect: ParsableCommand, RecordedCommand {
   }
 
   func run() throws {
-    let all = try paths.map(found)
+    let kept = KeptArchive()
+    defer { withExtendedLifetime(kept) {} }
+    let all = try paths.map { try found(at: $0, kept) }
     // Several stores are shown as a list, a single store as a screen.
     let isList = !display.json && display.verbose == 0 && (all.count != 1 || all[0].isSeveral)
     var list = StoreTable(display)
@@ -76,8 +78,8 @@ struct Inspect: ParsableCommand, RecordedCommand {
           let isArchive = StoreInput.isArchive(path)
           let inspection =
             isArchive
-            ? try inspectArchive(path, isFirst: inspections.isEmpty, isQuiet: isList)
-            : try inspect(path) { inspection, place in
+            ? try inspectArchive(path, kept, isFirst: inspections.isEmpty, isQuiet: isList)
+            : try inspect(path, kept) { inspection, place in
               if isList { list.add(inspection, at: place, wal: store.wal) }
             }
           if isArchive {
@@ -131,10 +133,12 @@ extension Inspect {
     var isSeveral: Bool { stores.count + others.count > 1 }
   }
 
-  private func found(at path: String) throws -> Found {
+  private func found(at path: String, _ kept: KeptArchive) throws -> Found {
     var found = Found(path: path)
     do {
-      found.stores = try StoreInput.all(at: path, secrets.bundle) { found.others.append($0) }
+      found.stores = try StoreInput.all(at: path, secrets.bundle, kept) {
+        found.others.append($0)
+      }
     } catch {
       found.failure = try failure(error)
     }
@@ -150,7 +154,7 @@ extension Inspect {
   /// Inspects a store, and passes the inspection and the path of the main file to `receive`. If the main file is a
   /// decrypted or unpacked copy, the copy is removed after `receive` returns.
   private func inspect(
-    _ path: String, _ receive: (StoreInspection, String) -> Void
+    _ path: String, _ kept: KeptArchive, _ receive: (StoreInspection, String) -> Void
   ) throws -> StoreInspection {
     func inspected(_ place: String, as name: String) throws -> StoreInspection {
       let inspection = try self.inspected(place, as: name, nil)
@@ -160,7 +164,9 @@ extension Inspect {
     guard StoreInput.isInside(path) || StoreInput.isIncident(path) || secrets.keyFile != nil else {
       return try inspected(path, as: path)
     }
-    return try StoreInput.reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
+    return try StoreInput.reading(
+      path, bundle: secrets.bundle, key: secrets.key(), kept: kept
+    ) { input in
       let place = try input.storePath()
       let inspection = try self.inspected(place, as: input.shown(place), input.decrypted)
       receive(inspection, place)
@@ -194,9 +200,11 @@ extension Inspect {
   /// The inspection of the store in a bundle or archive. If a bundle does not contain the store, the inspection that
   /// the bundle has recorded is returned.
   private func inspectArchive(
-    _ path: String, isFirst: Bool, isQuiet: Bool
+    _ path: String, _ kept: KeptArchive, isFirst: Bool, isQuiet: Bool
   ) throws -> StoreInspection {
-    try StoreInput.reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
+    try StoreInput.reading(
+      path, bundle: secrets.bundle, key: secrets.key(), kept: kept
+    ) { input in
       guard let recorded = try input.recordedInspection() else {
         let place = try input.storePath()
         let inspection = try inspected(place, as: input.shown(place), input.decrypted)

@@ -77,10 +77,14 @@ struct Report: ParsableCommand, RecordedCommand {
     var unread = 0
     var others: [StoreFinder.PassedOver] = []
     let isOne = secrets.keyFile != nil || StoreInput.isIncident(path)
+    let kept = KeptArchive()
+    defer { withExtendedLifetime(kept) {} }
     let found =
-      isOne ? [path] : try StoreInput.all(at: path, secrets.bundle) { others.append($0) }
+      isOne ? [path] : try StoreInput.all(at: path, secrets.bundle, kept) { others.append($0) }
     if isOne || StoreInput.isPacked(path) && found == [path] {
-      html = try StoreInput.reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
+      html = try StoreInput.reading(
+        path, bundle: secrets.bundle, key: secrets.key(), kept: kept
+      ) { input in
         try input.check(output)
         unread = (input.decrypted?.findings.damageCount ?? 0) + (input.lacksFiles ? 1 : 0)
         input.tellPassedOver(display)
@@ -95,7 +99,7 @@ struct Report: ParsableCommand, RecordedCommand {
           PathText.dropping(prefix: PathText.joined(path, ""), from: place) ?? place
         }
         var stores = found.map { store in
-          (path: inside(store), read: Result { try inspected(store) })
+          (path: inside(store), read: Result { try inspected(store, kept) })
         }
         for other in others {
           stores.append((inside(other.path), .failure(PassedOver(other.message))))
@@ -118,11 +122,11 @@ struct Report: ParsableCommand, RecordedCommand {
   }
 
   /// The inspection of a store that was found in a folder, or in an archive of the folder.
-  private func inspected(_ path: String) throws -> StoreInspection {
+  private func inspected(_ path: String, _ kept: KeptArchive) throws -> StoreInspection {
     guard StoreInput.isPacked(path) else {
       return try StoreInspection(path: path, takesHashes: false)
     }
-    return try StoreInput.reading(path, bundle: secrets.bundle) { input in
+    return try StoreInput.reading(path, bundle: secrets.bundle, kept: kept) { input in
       if let recorded = try input.recordedInspection() { return recorded }
       let place = try input.storePath()
       var inspection = try StoreInspection(path: place, takesHashes: false)

@@ -72,15 +72,19 @@ struct Search: ParsableCommand, RecordedCommand {
     let pattern = try SearchPattern(pattern, isCaseSensitive: isCaseSensitive)
     var hitCount = 0
     var hasFindings = false
+    let kept = KeptArchive()
+    defer { withExtendedLifetime(kept) {} }
     let stores = try paths.flatMap { path in
-      try self.stores(at: path) { other in
+      try self.stores(at: path, kept) { other in
         display.note("note: \(other.path): \(other.message)")
         hasFindings = true
       }
     }
     for path in stores {
       do {
-        try StoreInput.reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
+        try StoreInput.reading(
+          path, bundle: secrets.bundle, key: secrets.key(), kept: kept
+        ) { input in
           if let doubts = input.decrypted?.findings, doubts.damageCount > 0 {
             display.note(doubts.kept)
             hasFindings = true
@@ -108,11 +112,11 @@ struct Search: ParsableCommand, RecordedCommand {
   /// The files at a path that must be searched. In a folder, these are all stores, and all files that may be stores.
   /// `tell` is called with each file that is not searched.
   private func stores(
-    at path: String, _ tell: (StoreFinder.PassedOver) -> Void
+    at path: String, _ kept: KeptArchive, _ tell: (StoreFinder.PassedOver) -> Void
   ) throws -> [String] {
     let codes = [SQLiteFileError.Code.empty, .notADatabase, .looksEncrypted].map(\.rawValue)
     var others: [String] = []
-    let stores = try StoreInput.all(at: path, secrets.bundle) { other in
+    let stores = try StoreInput.all(at: path, secrets.bundle, kept) { other in
       let mayBeStore = codes.contains(other.code) && ByteFile.exists(other.path)
       if mayBeStore { others.append(other.path) } else { tell(other) }
     }

@@ -1,4 +1,3 @@
-import CoreDataStore
 import Quoting
 import SQLiteFile
 import SafeText
@@ -106,9 +105,7 @@ struct StatesText {
     }
     let entities = tables.filter { $0.entity != nil }
     // Core Data's own tables change whenever rows of entities do, so they are left out.
-    let others = tables.filter {
-      $0.entity == nil && (entities.isEmpty || !CoreDataStore.isOwn(table: $0.table))
-    }
+    let others = tables.filter { $0.entity == nil && (entities.isEmpty || !$0.isOwn) }
     var parts = (entities + others).map(Self.short)
     parts += state.tablesNotCompared.map { $0 + " written" }
     return parts.isEmpty ? "none" : parts.joined(separator: ", ")

@@ -117,8 +117,10 @@ private struct XMLPropertyListReader {
     case "integer":
       let digits = text.filter { !$0.isWhitespace }
       if let value = Int64(digits) { return .integer(value) }
-      if digits.lowercased().utf8.starts(with: "0x".utf8),
-        let value = Int64(digits.dropFirst(2), radix: 16)
+      // As in CoreFoundation, a sign stands before `0x`.
+      let prefix = ["0x", "+0x", "-0x"].first { digits.lowercased().utf8.starts(with: $0.utf8) }
+      if let prefix, let first = digits.utf8.dropFirst(prefix.utf8.count).first, first >= 0x30,
+        let value = Int64(prefix.dropLast(2) + digits.dropFirst(prefix.utf8.count), radix: 16)
       {
         return .integer(value)
       }

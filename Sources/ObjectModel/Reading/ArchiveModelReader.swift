@@ -50,7 +50,7 @@ struct ArchiveModelReader {
   mutating func model() throws(ModelError) -> ManagedObjectModel {
     let root = archive.root
     guard archive.isKind(root, of: "NSManagedObjectModel") else { throw otherRoot(root) }
-    let stored = try allNamed("NSEntities", root)
+    let stored = try named("NSEntities", root, isNeeded: true)
     var met: Set<String> = []
     for (name, value) in stored {
       guard met.insert(name).inserted else {
@@ -61,7 +61,7 @@ struct ArchiveModelReader {
       guard try entityName(value) == name else {
         throw malformed("The entity stored under \(name) is missing or has another name.")
       }
-      let properties = try allNamed("NSProperties", value)
+      let properties = try named("NSProperties", value, isNeeded: true)
       names[name] = Set(properties.map(\.name))
       let parent = archive.field("NSSuperentity", of: value)
       parents[name] = try entityName(parent)
@@ -93,7 +93,7 @@ struct ArchiveModelReader {
     var relationships: [Relationship] = []
     var fetched: [FetchedProperty] = []
     let lineage = lineage(of: name)
-    let properties = try allNamed("NSProperties", value)
+    let properties = try named("NSProperties", value, isNeeded: true)
     try spend(properties.count * lineage.count)
     var met: Set<String> = []
     for (propertyName, stored) in properties {
@@ -249,36 +249,27 @@ struct ArchiveModelReader {
     return elements
   }
 
-  /// The entries of the dictionary in a field, without those whose key is not a text; empty if the field is absent.
+  /// The entries of the dictionary in a field, without those whose key is not a text; empty if the field is absent. Of
+  /// a field that every archive has, `isNeeded`, throws if it is absent, or if a key is not a text.
   mutating func named(
-    _ key: String, _ value: PropertyList?
+    _ key: String, _ value: PropertyList?, isNeeded: Bool = false
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {
     let field = archive.field(key, of: value)
     guard let entries = archive.entries(field) else {
-      guard archive.isNull(field) else {
-        throw malformed("\(key) of \(place(of: value)) is not a dictionary.")
+      guard !isNeeded, archive.isNull(field) else {
+        let problem = isNeeded ? "missing or not a dictionary" : "not a dictionary"
+        throw malformed("\(key) of \(place(of: value)) is \(problem).")
       }
       return []
     }
     try spend(entries.count * Cost.name)
     var named: [(name: String, value: PropertyList)] = []
     for entry in entries {
-      if let name = try string(entry.key) { named.append((name, entry.value)) }
-    }
-    return named
-  }
-
-  /// The entries of the dictionary in a field that every archive has. Throws if the field is absent, or if a key is
-  /// not a text.
-  mutating func allNamed(
-    _ key: String, _ value: PropertyList?
-  ) throws(ModelError) -> [(name: String, value: PropertyList)] {
-    guard let entries = archive.entries(archive.field(key, of: value)) else {
-      throw malformed("\(key) of \(place(of: value)) is missing or not a dictionary.")
-    }
-    let named = try named(key, value)
-    guard named.count == entries.count else {
-      throw malformed("\(key) of \(place(of: value)) has a key that is not text.")
+      if let name = try string(entry.key) {
+        named.append((name, entry.value))
+      } else if isNeeded {
+        throw malformed("\(key) of \(place(of: value)) has a key that is not text.")
+      }
     }
     return named
   }

@@ -40,7 +40,7 @@ package struct RollbackJournal: Sendable, Equatable {
       findings.append(
         Finding(
           .journalHot,
-          "a transaction was interrupted; \(pageCount) page\(pageCount == 1 ? " is read as it was" : "s are read as they were") before the transaction",
+          "a transaction was interrupted; \(counted(pageCount, "page is read as it was", "pages are read as they were")) before the transaction",
           severity: .note, member: .journal))
     case .unreadable where defect == nil:
       findings.append(

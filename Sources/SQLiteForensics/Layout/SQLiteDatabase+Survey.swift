@@ -20,10 +20,8 @@ extension SQLiteDatabase {
       else { throw error }
       return voted
     }
-    guard try plain.isLayoutDoubtful(), let voted = try voted(path, logView),
-      voted.header.pageSize != plain.header.pageSize
-        || voted.header.reservedBytes != plain.header.reservedBytes
-        || voted.header.textEncoding != plain.header.textEncoding
+    guard try plain.isLayoutDoubtful(),
+      let voted = try voted(path, logView, unlikeThatOf: plain.header)
     else { return plain }
     return voted
   }
@@ -68,10 +66,11 @@ extension SQLiteDatabase {
     ((try? voted(path, .committed)) ?? nil) != nil
   }
 
-  /// Opens the database as a vote of its pages describes it. Nil if nothing proves that the file is a database.
-  private static func voted(_ path: String, _ logView: LogView) throws(SQLiteFileError)
-    -> SQLiteDatabase?
-  {
+  /// Opens the database as a vote of its pages describes it. Returns nil if nothing proves that the file is a database,
+  /// or if the vote confirms `header`. Then the file is not opened again, because repairing its schema takes long.
+  private static func voted(
+    _ path: String, _ logView: LogView, unlikeThatOf header: DatabaseHeader? = nil
+  ) throws(SQLiteFileError) -> SQLiteDatabase? {
     let main = try ByteFile(path)
     guard main.size > 0, let survey = try FileSurvey(main, logView), try survey.isProven() else {
       return nil
@@ -85,12 +84,17 @@ extension SQLiteDatabase {
     {
       layout.textEncoding = encoding
     }
+    let voted = DatabaseHeader(layout, remains: bytes.rawSpan)
+    if let header, voted.pageSize == header.pageSize,
+      voted.reservedBytes == header.reservedBytes, voted.textEncoding == header.textEncoding
+    {
+      return nil
+    }
     var findings = FindingList()
     for finding in survey.findings { findings.add(finding) }
     if let sides = survey.sides { findings.add(sides.findings) }
     return try SQLiteDatabase(
-      path: path, logView: logView, main: main,
-      header: DatabaseHeader(layout, remains: bytes.rawSpan),
+      path: path, logView: logView, main: main, header: voted,
       overlays: survey.sides?.overlays ?? [],
       pageCount: survey.sides?.databasePageCount ?? survey.pageCount, findings: findings,
       origin: layout.origin, votedLayout: layout, isHeaderLost: remains == nil)

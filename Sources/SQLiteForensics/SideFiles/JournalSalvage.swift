@@ -1,4 +1,5 @@
 import SQLiteFile
+import SafeText
 
 /// All page images in a rollback journal, whether or not its headers are intact.
 ///
@@ -86,7 +87,7 @@ struct JournalSalvage {
       findings.append(
         Finding(
           .journalHeaderLost,
-          "the journal's header is lost and its transaction was not finished; \(offsets.count) page\(offsets.count == 1 ? " is read as it was" : "s are read as they were") before the transaction",
+          "the journal's header is lost and its transaction was not finished; \(counted(offsets.count, "page is read as it was", "pages are read as they were")) before the transaction",
           member: .journal, offset: 0))
     } else if verdict == .undecided {
       findings.append(

@@ -50,16 +50,16 @@ package struct Analyser: Sendable, Equatable, Decodable {
       case fact, equals = "is", isNot, atLeast, atMost, versionFrom, versionBefore, includes, exists
     }
 
-    /// Whether the condition has at least one test.
-    var tests: Bool {
+    /// Whether the condition has at least one test of the fact's value.
+    var testsValue: Bool {
       equals != nil || isNot != nil || atLeast != nil || atMost != nil || versionFrom != nil
-        || versionBefore != nil || includes != nil || exists != nil
+        || versionBefore != nil || includes != nil
     }
 
     func holds(_ facts: AnalyserFacts) -> Bool {
       let value = facts[fact]
       if let exists, exists != (value != nil) { return false }
-      guard let value else { return exists == false }
+      guard let value else { return exists == false && !testsValue }
       if let equals, value != equals { return false }
       if let isNot, value == isNot { return false }
       if let atLeast, !(value.number.map { $0 >= atLeast } ?? false) { return false }
@@ -120,7 +120,14 @@ package struct Analyser: Sendable, Equatable, Decodable {
         element.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue),
         Condition.CodingKeys.allCases.map(\.rawValue), "a condition")
       let condition = try Condition(from: element)
-      guard condition.tests else { throw wrong("the condition on \(condition.fact) has no test") }
+      guard condition.testsValue || condition.exists != nil else {
+        throw wrong("the condition on \(condition.fact) has no test")
+      }
+      guard condition.exists != false || !condition.testsValue else {
+        throw wrong(
+          "the condition on \(condition.fact) never holds: it tests the value of a fact that must not be known"
+        )
+      }
       for version in [condition.versionFrom, condition.versionBefore].compactMap({ $0 })
       where SystemVersion(version) == nil {
         throw wrong("\(version) is not a version number such as 3.51.2")

@@ -69,7 +69,7 @@ public final class DamagedStore {
     companions = database.schemaEntries.filter { $0.type != "table" || $0.rootPage == 0 }
     sources = database.tables.map { named.contains(SQLName($0.name)) ? .schema : .model }
 
-    let isWhole = Self.isSchemaWhole(path, logView)
+    let isWhole = Self.isSchemaWhole(database, logView)
     // Stores are used before models. A store has the actual statements, but a model only implies what the statements
     // must have been.
     var contents: [Example.Content] = []
@@ -139,10 +139,11 @@ public final class DamagedStore {
   }
 
   /// Whether an undamaged schema can be read from the file in the ordinary way. If so, nothing needs to be added.
-  private static func isSchemaWhole(_ path: String, _ logView: SQLiteDatabase.LogView) -> Bool {
-    guard let healthy = try? SQLiteDatabase(path: path, logView: logView),
-      !healthy.schema.tables.isEmpty
-    else { return false }
+  private static func isSchemaWhole(
+    _ damaged: DamagedDatabase, _ logView: SQLiteDatabase.LogView
+  ) -> Bool {
+    let plain = damaged.plain ?? (try? SQLiteDatabase(path: damaged.path, logView: logView))
+    guard let healthy = plain, !healthy.schema.tables.isEmpty else { return false }
     return !healthy.findings.kept.contains {
       $0.severity == .damage && ($0.table == "sqlite_schema" || $0.id == .fileTruncated)
     }

@@ -43,7 +43,9 @@ package struct RecoveredRowOutput {
   /// The names of the tables whose rows belong to no entity. Core Data's own tables are left out.
   package var plainTableNames: [String] {
     store.database.tables.enumerated().filter { place, table in
-      naming.fields(of: place, nil) == nil && !CoreDataStore.isOwn(table: table.name)
+      naming.fields(of: place, nil) == nil
+        && !CoreDataStore.isOwn(
+          table: table.name, columns: table.definition.columns.map(\.name))
     }.map(\.element.name)
   }
 

@@ -63,6 +63,12 @@ package struct StoreState: Sendable, Codable {
     package var changedKeys: [Int64]
     /// The row ids of the first removed rows. At most ``CommittedChange/keyLimit`` row ids are listed.
     package var removedKeys: [Int64]
+    /// Whether Core Data or SQLite makes the table for itself. This is not written to JSON.
+    package var isOwn = false
+
+    private enum CodingKeys: String, CodingKey {
+      case table, entity, tableChange, added, changed, removed, addedKeys, changedKeys, removedKeys
+    }
   }
 
   /// The name of the state: the number of a commit, `before` or `interrupted`.

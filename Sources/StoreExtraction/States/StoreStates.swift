@@ -296,7 +296,10 @@ package final class StoreStates {
       tableChange: change.tableChange == .none ? nil : change.tableChange.rawValue,
       added: change.added, changed: change.changed, removed: change.removed,
       addedKeys: change.addedKeys, changedKeys: change.changedKeys,
-      removedKeys: change.removedKeys)
+      removedKeys: change.removedKeys,
+      isOwn: CoreDataStore.isOwn(
+        table: change.table,
+        columns: store.database.schema.table(named: change.table)?.columnNames ?? []))
   }
 
   /// The name of the root entity of each table with entities, by table name.

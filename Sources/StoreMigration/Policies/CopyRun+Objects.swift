@@ -2,6 +2,7 @@ import CoreDataStore
 import ManagedObjects
 import ObjectModel
 import SQLiteWriter
+import SafeText
 import StoreExtraction
 
 // Runs the app's code on the new store, and checks the objects afterwards.
@@ -26,7 +27,7 @@ extension CopyRun {
         guard let entity = plan.destination.numbering.name(of: number) else { continue }
         countRejected(count, of: entity)
         broken.append(
-          "\(count) \(count == 1 ? "object" : "objects") of \(entity) \(count == 1 ? "lacks" : "lack") a value that the model requires"
+          "\(counted(count, "object")) of \(entity) \(count == 1 ? "lacks" : "lack") a value that the model requires"
         )
       }
     }

@@ -8,15 +8,20 @@ import StoreFiles
 
 /// Unpacks from one archive, and from archives nested in it, the entries that may hold stores and models.
 ///
-/// A nested archive becomes a folder with the archive's name. The limits apply to the total over all these archives.
+/// A nested archive becomes a folder with the archive's name. The limits apply to the totals over all these archives:
+/// to the stores and models, and, by the same number of bytes, to what is unpacked only in order to look into it.
 struct ArchiveUnpacking {
   /// Parts that were not unpacked, for example nested archives that cannot be opened. The paths are those in the
   /// outermost archive.
   private(set) var passedOver: [StoreFinder.PassedOver] = []
   private let making: OutputTree.Making
+  private let secrets: AgeSecrets
   private var folder: PrivateFolder?
   private let sizeLimit: UInt64
   private var total: UInt64 = 0
+  /// The number of bytes of inner archives, and of the contents of gzip and encrypted files, that may still be unpacked.
+  /// They are in files without names, which are removed when they have been looked into.
+  private var innerLeft: UInt64
   private var fileCount = 0
   /// The number of entries whose first bytes may be read from now on. The number is limited because each such entry
   /// costs a read.
@@ -28,12 +33,17 @@ struct ArchiveUnpacking {
   /// least 18 (RFC 1952).
   private static let minArchiveBytes: UInt64 = 18
 
-  /// The size of `file`, the outermost archive, limits how many bytes may be unpacked.
-  init(of file: InputFile, _ making: @escaping OutputTree.Making) {
+  /// - Parameters:
+  ///   - file: the outermost archive. Its size limits how many bytes may be unpacked.
+  ///   - secrets: the keys and the passphrase to try on encrypted files in the archives.
+  ///   - making: called for each file and folder, as in ``OutputTree``.
+  init(of file: InputFile, _ secrets: AgeSecrets, _ making: @escaping OutputTree.Making) {
     self.making = making
+    self.secrets = secrets
     let (grown, overflow) = file.size.multipliedReportingOverflow(by: UnpackedArchive.growthLimit)
     sizeLimit = min(
       UnpackedArchive.byteLimit, overflow ? .max : max(grown, UnpackedArchive.freeBytes))
+    innerLeft = sizeLimit
   }
 
   /// Returns the folder with the unpacked files. The first call makes the folder, which is empty if nothing was
@@ -50,7 +60,7 @@ struct ArchiveUnpacking {
   ///
   /// - Parameters:
   ///   - file: the archive.
-  ///   - store: the path of the only store that is wanted; nil for all stores.
+  ///   - store: the path of the only store, model or folder that is wanted; nil for all.
   ///   - isDecrypted: whether `file` is the decrypted content of an encrypted file. If so, `file` may be a store itself
   ///     instead of an archive.
   ///   - place: the path of this archive in the outermost archive; empty for the outermost archive itself.
@@ -69,7 +79,7 @@ struct ArchiveUnpacking {
     }
     let isGzip = GunzippedFile.isGzip(lead)
     if isGzip {
-      input = try GunzippedFile.open(input, limit: sizeLimit - total)
+      input = try GunzippedFile.open(input, left: &innerLeft)
       lead = try UnpackedArchive.lead(of: input)
     }
     if TarReader.isTar(lead) {
@@ -117,7 +127,9 @@ struct ArchiveUnpacking {
     }
     let wanted = reader.entries.filter { entry in
       guard !entry.isFolder else { return false }
-      if let store { return leads.archives.isEmpty && Self.isMember(entry.name, of: store) }
+      if let store, !Self.isBelow(entry.name, store) {
+        return leads.archives.isEmpty && Self.isMember(entry.name, of: store)
+      }
       return UnpackedArchive.isWanted(entry.name) || leads.stores.contains(Array(entry.name.utf8))
     }
     // A link's bytes are not those of its target. The target is not read, because it may be outside of the archive.
@@ -160,16 +172,17 @@ struct ArchiveUnpacking {
 
   // MARK: - Archives in archives
 
-  /// Unpacks a nested archive. A nested archive that cannot be unpacked is passed over with a reason. Throws an error
-  /// instead if only one store is wanted, or if some of the nested archive's files were made already.
+  /// Unpacks a nested archive or encrypted file. If it cannot be unpacked, it is passed over with a reason. Throws an
+  /// error instead if the only store that is wanted is in it, or if some of its files were made already.
   private mutating func unpack<Reader: ArchiveReader>(
     _ entry: Reader.Entry, _ isEncrypted: Bool, in reader: Reader, only store: String?,
     at place: [String], depth: Int
   ) throws {
-    guard !isEncrypted else {
+    let isOneOfAll = store.map { Self.isBelow(entry.name, $0) } ?? true
+    guard !isEncrypted || !secrets.isEmpty || !isOneOfAll else {
       return passOver(
         place, BundleError.Code.encrypted.rawValue,
-        "it is encrypted; unpack the outer archive, and open the inner archive with its key")
+        "it is encrypted; give its key (-i) or the file of its passphrase (--passphrase-file)")
     }
     guard depth <= Self.deepest else {
       return passOver(
@@ -178,15 +191,18 @@ struct ArchiveUnpacking {
     }
     let made = fileCount
     do {
-      try count(0, [entry.size], of: reader.path)
+      try takeInner(entry.size, of: reader.path, entry.name)
       let output = try ExclusiveOutput(unnamed: "archive")
       try reader.unpack(entry) { try output.append($0) }
+      var input = try output.input(named: PathText.joined(reader.path, entry.name))
+      if isEncrypted {
+        try takeInner(input.size, of: reader.path, entry.name)
+        input = try BundleFile.decrypted(input, secrets)
+      }
       let inner = store.flatMap { PathText.dropping(prefix: entry.name + "/", from: $0) }
       // A gzip file with other content, such as a text, is passed over without a message.
-      _ = try unpack(
-        output.input(named: PathText.joined(reader.path, entry.name)), only: inner, at: place,
-        depth: depth)
-    } catch let error as BundleError where fileCount == made && store == nil {
+      _ = try unpack(input, only: inner, isDecrypted: isEncrypted, at: place, depth: depth)
+    } catch let error as BundleError where fileCount == made && isOneOfAll {
       passOver(place, error.code.rawValue, error.message)
     }
   }
@@ -229,6 +245,20 @@ struct ArchiveUnpacking {
     fileCount += files
   }
 
+  /// Subtracts the announced size of an inner archive from what may still be unpacked. Throws if it is larger. Called
+  /// before the archive is unpacked.
+  private mutating func takeInner(
+    _ size: UInt64, of path: String, _ entry: String
+  ) throws(BundleError) {
+    guard size <= innerLeft else {
+      throw BundleError(
+        .tooLarge,
+        "the archives in the archive would unpack to more than \(sizeLimit) bytes in all",
+        path: path, entry: entry)
+    }
+    innerLeft -= size
+  }
+
   // MARK: - What entries are
 
   /// Whether the file `name` is the main file `store`, or a file that belongs to the same store, for example its log.
@@ -241,6 +271,11 @@ struct ArchiveUnpacking {
     return inner.flatMap { StoreSet.role(ofMember: $0, mainName: parts[parts.count - 1]) } != nil
   }
 
+  /// Whether an entry is in the folder `folder` of the archive, at any depth.
+  private static func isBelow(_ name: String, _ folder: String) -> Bool {
+    PathText.starts(name, with: folder + "/")
+  }
+
   /// The stores and archives among the entries, recognized by their first bytes, whatever their names are.
   private struct Leads<Reader: ArchiveReader> {
     /// The names of stores, and of the logs and journals beside them.
@@ -251,14 +286,21 @@ struct ArchiveUnpacking {
     /// Whether the first bytes of some entries were not read because the limit was reached.
     private(set) var isCut = false
 
-    /// `store` is the path of the only store that is wanted, or of an archive that holds this store; nil for all
-    /// stores. The first bytes of at most `limit` entries are read.
+    /// - Parameters:
+    ///   - reader: the archive.
+    ///   - store: the path of the only store that is wanted, or of an archive or folder that holds this store; nil for
+    ///     all stores.
+    ///   - limit: the maximum number of entries whose first bytes are read.
     init(of reader: Reader, only store: String?, limit: Int) {
       for entry in reader.entries
       where !entry.isFolder && !entry.isLink && entry.size >= minArchiveBytes
         && !UnpackedArchive.isWanted(entry.name)
       {
-        if let store, !PathText.starts(store + "/", with: entry.name + "/") { continue }
+        if let store, !isBelow(entry.name, store),
+          !PathText.starts(store + "/", with: entry.name + "/")
+        {
+          continue
+        }
         guard count < limit else {
           isCut = true
           return

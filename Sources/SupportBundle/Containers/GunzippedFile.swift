@@ -10,15 +10,16 @@ struct GunzippedFile {
     lead.starts(with: [0x1f, 0x8b, 0x08])
   }
 
-  /// Decompresses all members of a gzip file.
+  /// Decompresses all members of a gzip file. The number of decompressed bytes is subtracted from `left`, also when an
+  /// error is thrown.
   ///
-  /// - Throws: `bundle.tooLarge` for more than `limit` decompressed bytes; `bundle.badData` and `bundle.truncated` for
+  /// - Throws: `bundle.tooLarge` for more than `left` decompressed bytes; `bundle.badData` and `bundle.truncated` for
   ///   a damaged file.
-  static func open(_ file: InputFile, limit: UInt64) throws(BundleError) -> InputFile {
+  static func open(_ file: InputFile, left: inout UInt64) throws(BundleError) -> InputFile {
     let output = try ExclusiveOutput(unnamed: "archive")
     var gunzipped = GunzippedFile(file: file)
     do {
-      try gunzipped.unpack(into: output, limit: limit)
+      try gunzipped.unpack(into: output, left: &left)
     } catch {
       throw error.inside(path: file.path)
     }
@@ -28,10 +29,10 @@ struct GunzippedFile {
   private init(file: InputFile) { self.file = file }
 
   private mutating func unpack(
-    into output: ExclusiveOutput, limit: UInt64
+    into output: ExclusiveOutput, left: inout UInt64
   ) throws(BundleError) {
     var buffer = [UInt8](repeating: 0, count: ZipFormat.window)
-    var left = limit
+    let limit = left
     // Bytes after the last member are ignored, as gzip ignores them.
     while Self.isGzip(try lead()) {
       let stream = try ZlibStream(.decompressGzip)

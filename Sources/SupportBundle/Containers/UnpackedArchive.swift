@@ -36,8 +36,8 @@ package final class UnpackedArchive {
       || ForeignArchive(lead: lead) != nil
   }
 
-  /// The number of bytes at the start of a file that are enough to recognize an archive.
-  package static let leadBytes = TarReader.blockLength
+  /// The number of bytes at the start of a file that are enough to recognize an archive or an encrypted file.
+  package static let leadBytes = max(TarReader.blockLength, AgeFile.leadBytes)
 
   /// The name that an entry of an archive has in ``folder``: bytes that are not allowed in a name are escaped.
   package static func escaped(_ name: String) -> String {
@@ -56,7 +56,7 @@ package final class UnpackedArchive {
   }
 
   /// Splits a path that leads into an archive, for example `Crew.zip/Documents/Notes.sqlite`. Returns the archive's
-  /// path and the name of a store in the archive. Returns nil for any other path.
+  /// path and the name of a store, model or folder in the archive. Returns nil for any other path.
   package static func split(_ path: String) -> (archive: String, name: String)? {
     let whole = PathText.withoutTrailingSlashes(path)
     guard ((try? FileStatus.of(whole)) ?? nil) == nil else { return nil }
@@ -107,16 +107,17 @@ package final class UnpackedArchive {
   /// archive.
   package let passedOver: [StoreFinder.PassedOver]
 
-  /// Unpacks the entries that may hold a store or a model, or only the files of the store `name`. A nested archive
-  /// becomes a folder with the archive's name. `making` is called with the path of each folder and file to create, and
-  /// with a closure that creates it and returns whether it exists afterwards.
+  /// Unpacks the entries that may hold a store or a model. If `name` is not nil, unpacks only the model of this name,
+  /// the files of the store whose main file has this name, or what is in the folder of this name. A nested archive
+  /// becomes a folder with the archive's name. For each folder and file to create, `making` is called with its path and
+  /// a closure. The closure creates the folder or file, and returns whether it exists afterwards.
   ///
   /// - Throws: ``BundleError`` about the archive or the private folder.
   package init(
     _ file: BundleFile, only name: String? = nil,
     making: @escaping (String, () -> Bool) -> Void = { _ = $1() }
   ) throws {
-    var unpacking = ArchiveUnpacking(of: file.file, making)
+    var unpacking = ArchiveUnpacking(of: file.file, file.secrets, making)
     let escaped = name.map(Self.escaped)
     guard try unpacking.unpack(file.file, only: escaped, isDecrypted: file.isEncrypted) else {
       throw BundleError(

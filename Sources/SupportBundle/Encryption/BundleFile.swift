@@ -5,6 +5,8 @@ package final class BundleFile: Sendable {
   package let path: String
   package let isEncrypted: Bool
   let file: InputFile
+  /// The keys and the passphrase that also open encrypted files in an archive.
+  let secrets: AgeSecrets
 
   /// Whether a file begins like an age file; false when the file cannot be read.
   package static func isEncrypted(_ path: String) -> Bool {
@@ -17,8 +19,7 @@ package final class BundleFile: Sendable {
   /// The first bytes of a file, enough to recognize an archive or an encrypted file.
   package static func lead(of path: String) throws(BundleError) -> [UInt8] {
     let file = try InputFile(path: path, followsLink: true)
-    let count = max(AgeFile.leadBytes, UnpackedArchive.leadBytes)
-    return try file.bytes(at: 0, count: Int(min(file.size, UInt64(count))))
+    return try file.bytes(at: 0, count: Int(min(file.size, UInt64(UnpackedArchive.leadBytes))))
   }
 
   /// Opens a bundle. `secrets` are tried on an encrypted bundle.
@@ -26,19 +27,23 @@ package final class BundleFile: Sendable {
   /// - Throws: the errors of reading; an error with a code that begins with `age.` when the bundle cannot be decrypted.
   package init(_ path: String, _ secrets: AgeSecrets = AgeSecrets()) throws(BundleError) {
     self.path = path
+    self.secrets = secrets
     let opened = try InputFile(path: path, followsLink: true)
     let lead = min(opened.size, UInt64(AgeFile.leadBytes))
     isEncrypted = AgeFile.isEncrypted(try opened.bytes(at: 0, count: Int(lead)))
-    guard isEncrypted else {
-      file = opened
-      return
-    }
+    file = try isEncrypted ? Self.decrypted(opened, secrets) : opened
+  }
+
+  /// Decrypts a file into a file without a name.
+  static func decrypted(
+    _ file: InputFile, _ secrets: AgeSecrets
+  ) throws(BundleError) -> InputFile {
     let output = try ExclusiveOutput(unnamed: "bundle")
-    let source = SequentialInput(opened)
-    try BundleError.catching(path) {
+    let source = SequentialInput(file)
+    try BundleError.catching(file.path) {
       try AgeFile.decrypt(secrets, read: source.next) { try output.append($0[...]) }
     }
-    file = try output.input(named: path)
+    return try output.input(named: file.path)
   }
 }
 

@@ -15,6 +15,9 @@ package struct RowLines {
     .badRecord, "the rows of the bundle are not in the form that this version reads",
     entry: StoreBundle.rowsName)
   private static let maxLineBytes = 64 << 20
+  private static let tooLong = BundleError(
+    .badRecord, "a row of the bundle has more than 64 MiB of JSON, and no more are read for one row",
+    entry: StoreBundle.rowsName)
 
   private let tokens = ValueTokens()
   private let allowed: AllowList
@@ -69,7 +72,7 @@ package struct RowLines {
         start = end + 1
       }
       rest += bytes[start...]
-      guard rest.count <= maxLineBytes else { throw unreadable }
+      guard rest.count <= maxLineBytes else { throw tooLong }
       if bytes.isEmpty { break }
     }
     if !rest.isEmpty { _ = try body(rest[...]) }

@@ -43,6 +43,16 @@ struct PropertyListTests {
     }
   }
 
+  /// Integers in XML, as Foundation reads them.
+  @Test(arguments: ["5", "-5", "0x1f", "0X1F", "-0x5", "+0x5", "0x-5", "0x+5", "0x", "10x5", "0x5g"])
+  func integersInXML(_ text: String) throws {
+    let bytes = Array("<plist version=\"1.0\"><integer>\(text)</integer></plist>".utf8)
+    let theirs = try? unsafe PropertyListSerialization.propertyList(
+      from: Data(bytes), options: [], format: nil)
+    let number = theirs.flatMap { Int64("\($0)") }
+    #expect((try? PropertyList(bytes: bytes)) == number.map { PropertyList.integer($0) })
+  }
+
   /// Integers of 16 bytes as Foundation writes them for unsigned numbers beyond `Int64`.
   @Test func wideIntegers() throws {
     func read(_ object: [UInt8]) throws -> PropertyList {

@@ -1,0 +1,37 @@
+import SafeText
+import SupportBundle
+
+/// The archive that a command has opened last in order to list its stores. The stores are then read without opening,
+/// decrypting or unpacking it again. Only one archive is kept, because an unpacked archive takes space on the disk.
+final class KeptArchive {
+  /// What is kept of the archive that a path leads into.
+  struct Opened {
+    /// The path of the archive.
+    let path: String
+    let file: BundleFile
+    /// The unpacked stores; nil for a support bundle, which is unpacked when it is read.
+    let archive: UnpackedArchive?
+    /// The name of the store in the archive; nil when the path is that of the archive.
+    var name: String?
+  }
+
+  private var last: Opened?
+  /// Makes sure that the private folders are removed when a signal ends the process.
+  private(set) lazy var interruption = Interruption()
+
+  /// Keeps an archive instead of the one that was kept before.
+  func keep(_ path: String, _ file: BundleFile, _ archive: UnpackedArchive? = nil) {
+    last = Opened(path: path, file: file, archive: archive)
+  }
+
+  /// The kept archive, if a path is that of the archive or names a store in it.
+  func opened(for path: String) -> Opened? {
+    guard var opened = last else { return nil }
+    if PathText.isSame(opened.path, path) { return opened }
+    guard opened.archive != nil,
+      let name = PathText.dropping(prefix: opened.path + "/", from: path)
+    else { return nil }
+    opened.name = name
+    return opened
+  }
+}
