@@ -73,5 +73,9 @@ struct CSVRowSink: RawRowSink, ~Copyable {
     rowCount &+= 1
   }
 
+  /// Writes the rows that are still in the buffer. Does not throw, unlike ``finish()``.
+  mutating func flush() { output.flush() }
+
+  /// Writes the bytes that are still in the buffer.
   mutating func finish() throws(SQLiteFileError) { try output.finish() }
 }

@@ -127,6 +127,9 @@ struct JSONRowSink: RawRowSink, ~Copyable {
     invalid.removeAll()
   }
 
+  /// Writes the rows that are still in the buffer. Does not throw, unlike ``finish()``.
+  mutating func flush() { output.flush() }
+
   /// Writes the text after the last row, and then all bytes that are still in the buffer.
   mutating func finish() throws(SQLiteFileError) {
     if form == .object { output.append(form.closing) }

@@ -21,6 +21,8 @@ extension SQLiteDatabase {
     let rows = RawRows(
       JSONRowSink(output: OutputBuffer(descriptor: descriptor), form: form, limit: limit),
       takesBlocks: form == .lines && limit == nil)
+    // If the device fails, the rows that were read before are written.
+    defer { rows.sink.flush() }
     var counts: [Int] = []
     rows.sink.start()
     for table in tables where rows.wantsMore {
@@ -51,6 +53,7 @@ extension SQLiteDatabase {
     let rows = RawRows(
       CSVRowSink(output: OutputBuffer(descriptor: descriptor), limit: limit, form),
       takesBlocks: limit == nil)
+    defer { rows.sink.flush() }
     rows.sink.begin(columns: try layout(of: table).0.names)
     if rows.wantsMore { try read(table, by: watch(rows)) }
     try rows.sink.finish()

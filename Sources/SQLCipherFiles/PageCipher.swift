@@ -12,7 +12,8 @@ package struct PageCipher: Sendable {
     package let isAuthentic: Bool
   }
 
-  package let format: CipherFormat
+  /// How the file is encrypted.
+  package private(set) var format: CipherFormat
   private let key: SymmetricKey
   private let codeKey: SymmetricKey
 
@@ -44,8 +45,13 @@ package struct PageCipher: Sendable {
       let codeKey = try Self.codeKey(derived, salt, known)
       for var format in known.inAllPageSizes {
         format.clearLength = isClear ? 32 : 16
-        let cipher = PageCipher(format: format, key: derived, codeKey: codeKey)
-        if try cipher.fits(file) {
+        var cipher = PageCipher(format: format, key: derived, codeKey: codeKey)
+        var fits = try cipher.fits(file)
+        // Of a database of one page, only page 1 can show that the key is right.
+        if isClear, fits || file.size < 2 * Int64(format.pageSize) {
+          fits = try cipher.findClearLength(in: file) || fits
+        }
+        if fits {
           self = cipher
           return
         }
@@ -113,6 +119,22 @@ package struct PageCipher: Sendable {
     return false
   }
 
+  /// Finds out from the authentication code of page 1 how many bytes at the start of the file are not encrypted: any
+  /// multiple of the length of an AES block (`cipher_plaintext_header_size`). Returns false, and changes nothing, if
+  /// page 1 matches its code with none of these lengths.
+  private mutating func findClearLength(in file: ByteFile) throws(SQLiteFileError) -> Bool {
+    let page = try file.bytes(at: 0, count: format.pageSize)
+    guard page.count == format.pageSize else { return false }
+    let usual = format.clearLength
+    for length in [usual] + stride(from: 16, to: usableLength, by: 16) {
+      format.clearLength = length
+      if isAuthentic(page[...], number: 1) { return true }
+    }
+    format.clearLength = usual
+    return false
+  }
+
+  /// The bytes of a page before its reserved area.
   private var usableLength: Int { format.pageSize - format.reservedLength }
 
   /// The offset in a page at which its encrypted part begins.

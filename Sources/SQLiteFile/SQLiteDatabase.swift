@@ -143,14 +143,15 @@ public final class SQLiteDatabase {
       pageCount: mainPages, spare: (reader.storedPageCount + 1) * header.pageSize * 4)
     self.findings = findings
     schema = Schema(rows: [], encoding: header.textEncoding)
+    reader.cutPage = (main.size - origin) % Int64(header.pageSize) == 0 ? 0 : mainPages
     var rows: [StoredRow] = []
-    try readRows(
-      of: Table(name: "sqlite_schema", rootPage: 1, definition: nil, sql: nil), true,
-      RowLayout(Schema.definition)
-    ) { row in
+    var sink = ValueSink(receive: { row in
       rows.append(row)
       return true
-    }
+    })
+    try scan(
+      Table(name: "sqlite_schema", rootPage: 1, definition: nil, sql: nil), true,
+      RowLayout(Schema.definition), &sink)
     schema = Schema(rows: rows, encoding: header.textEncoding)
     var repair = SchemaRepair()
     for table in schema.tables {
@@ -212,7 +213,8 @@ public final class SQLiteDatabase {
   public func forEachRow(of table: Table, _ receive: (StoredRow) -> Bool) throws(SQLiteFileError) {
     let (layout, isRowIDTable) = try layout(of: table)
     try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
-      try readRows(of: table, isRowIDTable, layout, receive)
+      var sink = ValueSink(receive: receive)
+      try scan(table, isRowIDTable, layout, &sink)
     }
   }
 
@@ -314,8 +316,9 @@ public final class SQLiteDatabase {
   /// Findings about sectors that may be lost are added only if the table does not pad its BLOBs with zeros.
   private func take(_ scan: borrowing BTreeScan, of table: Table) {
     findings.add(scan.findings)
-    guard scan.possibleLosses.count > 0, !padsBlobs(of: table, reader.another()) else { return }
-    findings.add(scan.possibleLosses)
+    if scan.possibleLosses.count > 0, !padsBlobs(of: table, reader.another(), claims) {
+      findings.add(scan.possibleLosses)
+    }
   }
 
   package func newScan(of table: Table, _ isRowIDTable: Bool) -> BTreeScan {
@@ -330,24 +333,14 @@ public final class SQLiteDatabase {
   /// Adds findings that were made elsewhere, for example by another reader of the same pages.
   package func add(_ other: FindingList) { findings.add(other) }
 
-  private func readRows(
-    of table: Table, _ isRowIDTable: Bool, _ layout: RowLayout,
-    _ receive: @escaping (StoredRow) -> Bool
-  ) throws(SQLiteFileError) {
-    var sink = ValueSink(receive: receive)
-    try scan(table, isRowIDTable, layout, &sink)
-  }
-
-  /// Without a readable CREATE statement, the root page shows whether the table has row ids, and all fields are
-  /// returned as stored.
+  /// The layout of a table's rows, and whether the table has row ids. Without a readable CREATE statement, the root
+  /// page shows whether the table has row ids, and all fields are returned as stored.
   package func layout(of table: Table) throws(SQLiteFileError) -> (RowLayout, isRowIDTable: Bool) {
     if let definition = table.definition {
       return (RowLayout(definition), !definition.isWithoutRowID)
     }
     return (RowLayout(), try reader.kind(of: table.rootPage)?.isTable ?? true)
   }
-
-  // MARK: - Opening
 
   private static func log(
     beside path: String, _ mainSize: Int64, _ view: LogView, _ findings: inout FindingList

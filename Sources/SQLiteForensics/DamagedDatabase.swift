@@ -317,6 +317,8 @@ public final class DamagedDatabase {
   ) throws(SQLiteFileError) {
     var sink = RecoveredJSONSink(
       output: OutputBuffer(descriptor: descriptor), tables: tables, form: form, limit: limit)
+    // If the device fails, the rows that were read before are written.
+    defer { sink.flush() }
     let wanted = places(names)
     if selection != .deleted {
       if sink.isUnlimited, pageCount >= ParallelRecovery.minPageCount {

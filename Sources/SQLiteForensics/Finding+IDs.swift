@@ -70,6 +70,8 @@ extension Finding.ID {
   package static let pageUnreadable = Self(rawValue: "page.unreadable")
 
   package static let treeUnevenDepth = Self(rawValue: "tree.unevenDepth")
+  /// Note: so many leaves may belong to a table that they are not compared with each other.
+  package static let treeNotCompared = Self(rawValue: "tree.notCompared")
 
   package static let cellOverlap = Self(rawValue: "cell.overlap")
 

@@ -40,10 +40,8 @@ package struct DamagePlaces: Sendable, Equatable {
       let place = Self.place(of: finding)
       if words.count < TriageSignature.mostPlaces { words.insert("\(id) in \(place)") }
       let table = kind == .sqlite ? nil : finding.table.map { ExactText(ShortText.name($0)) }
-      let key = Key(id: id, place: place, table: table)
-      // The number of places is limited, because a damaged store may have any number of tables.
-      guard counts[key] != nil || counts.count < 1000 else { continue }
-      counts[key, default: 0] += 1
+      // There are no more places than findings, and a list keeps only so many of these.
+      counts[Key(id: id, place: place, table: table), default: 0] += 1
     }
     self.words = words.sorted()
     func order(_ place: Place) -> [ExactText] {

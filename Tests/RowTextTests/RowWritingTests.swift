@@ -1,3 +1,4 @@
+import CLibrary
 import Fixtures
 import Foundation
 import RowText
@@ -135,6 +136,43 @@ import Testing
 
   // MARK: - Comparing
 
+  /// Where the device fails, the rows that were read before are written, and then the error is thrown.
+  @Test(arguments: [true, false]) func rowsBeforeAFailedReadAreWritten(_ isJSON: Bool) throws {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("store.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      """
+      CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)
+        INSERT INTO t SELECT i, printf('row %020d', i) FROM n;
+      """)
+    connection.close()
+    let database = try SQLiteDatabase(path: store.path)
+    let table = try #require(database.schema.table(named: "t"))
+    let url = folder.url.appendingPathComponent("rows")
+    try Data().write(to: url)
+    let file = try FileHandle(forWritingTo: url)
+    let target = file.fileDescriptor
+    let error = #expect(throws: SQLiteFileError.self) {
+      if isJSON {
+        try database.writeJSON(of: [table], to: target) { FailingDevice($0, store, file) }
+      } else {
+        try database.writeCSV(of: table, to: target) { FailingDevice($0, store, file) }
+      }
+    }
+    #expect(error?.code == .io)
+    try file.close()
+    let written = try bytes(of: url)
+    #expect(written.last == 0x0a)
+    let lines = written.split(separator: 0x0a).dropFirst(isJSON ? 0 : 1)
+    #expect(lines.count >= FailingDevice.after && lines.count < 9000, "\(lines.count)")
+    for (row, line) in zip(1..., lines) {
+      let lead = isJSON ? "{\"table\":\"t\",\"rowid\":\(row)," : "\(row),row"
+      #expect(line.starts(with: lead.utf8), "\(row)")
+    }
+  }
+
   private static func written<Result>(to folder: TemporaryFolder, _ write: (Int32) throws -> Result)
     throws -> ([UInt8], Result)
   {
@@ -196,6 +234,46 @@ import Testing
         bytes: bytes.flatMap { byte in
           Array((byte < 16 ? "0" : "").utf8) + Array(String(byte, radix: 16).utf8)
         }, isQuoted: false)
+    }
+  }
+}
+
+/// Passes records on and, after some of them, makes all further reads of the store fail.
+private final class FailingDevice: RecordReceiver {
+  static let after = 500
+  private let receiver: any RecordReceiver
+  private let store: URL
+  private let writable: FileHandle
+  private var count = 0
+
+  init(_ receiver: any RecordReceiver, _ store: URL, _ writable: FileHandle) {
+    self.receiver = receiver
+    self.store = store
+    self.writable = writable
+  }
+
+  var wantsMore: Bool { receiver.wantsMore }
+
+  func take(
+    _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
+    _ decoder: inout RecordDecoder
+  ) -> RecordDecoder.Defect? {
+    count += 1
+    if count == Self.after { fail() }
+    return receiver.take(record, rowID: rowID, layout, &decoder)
+  }
+
+  /// Puts a descriptor that cannot be read from in the place of each descriptor of the store.
+  private func fail() {
+    let facts = try? FileManager.default.attributesOfItem(atPath: store.path)
+    let number = (facts?[.systemFileNumber] as? NSNumber)?.uint64Value
+    for descriptor in 3..<1024 as Range<Int32> {
+      var status = stat()
+      if unsafe fstat(descriptor, &status) == 0, UInt64(status.st_ino) == number,
+        status.st_size == (facts?[.size] as? NSNumber)?.int64Value ?? -1
+      {
+        _ = dup2(writable.fileDescriptor, descriptor)
+      }
     }
   }
 }

@@ -81,6 +81,22 @@ import Testing
     #expect(error?.code == (clearLength == 32 ? .badKey : .noKeyFits))
   }
 
+  /// SQLCipher takes any multiple of 16 bytes below the usable size of a page, also in a database of one page.
+  @Test(arguments: [16, 32, 48, 112, 4000], [0, 500])
+  func headersOfAnyLengthAreInTheClear(clearLength: Int, rows: Int) throws {
+    let place = try TemporaryFolder()
+    var plain = try Self.plain(in: place.url, rows: max(1, rows))
+    if rows == 0 { plain = Array(plain.prefix(4096)) }
+    let secret = try EncryptedFile(clearLength: clearLength)
+    var hidden = try secret.database(plain)
+    // In the tests' own form, a length of 16 stands for the salt.
+    if clearLength == 16 { hidden.replaceSubrange(0..<16, with: plain.prefix(16)) }
+    let result = try Self.decrypted(hidden, secret.rawKey, in: place.url)
+    #expect(result.format.clearLength == clearLength)
+    #expect(result.findings.count == 0)
+    #expect(Self.content(result.bytes, 4096, 80) == Self.content(plain, 4096, 80))
+  }
+
   @Test func keysInOtherForms() throws {
     let digits = String(repeating: "ab", count: 32)
     #expect(

@@ -105,6 +105,40 @@ import Testing
     #expect(try SQLiteDatabase(path: url.path).rows(of: table) == truth)
   }
 
+  /// A file that ends in the middle of its last page: a leaf of small rows, one of a table without row ids, or the end
+  /// of an overflow chain. SQLite reads the rest of the page as zeros.
+  @Test(
+    arguments: [
+      "CREATE TABLE t(a INTEGER PRIMARY KEY, b BLOB)",
+      "CREATE TABLE t(a INTEGER PRIMARY KEY, b BLOB) WITHOUT ROWID",
+    ], [60, 1])
+  func theRowsOfACutPageAreThoseOfSQLite(_ definition: String, _ count: Int) throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("cut.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec("PRAGMA page_size = 1024; \(definition)")
+    try connection.insert(
+      "INSERT INTO t VALUES (?, ?)",
+      (1...count).map { number -> [FixtureValue] in
+        let length = count == 1 ? 5000 : 40
+        return [.integer(Int64(number)), .blob([UInt8](repeating: UInt8(number), count: length))]
+      })
+    connection.close()
+    let content = try bytes(of: url)
+    var most = 0
+    for kept in [100, 512, 700, 1000] {
+      try Data(content.dropLast(1024 - kept)).write(to: url)
+      let database = try SQLiteDatabase(path: url.path)
+      let rows = try database.rows(of: try #require(database.schema.table(named: "t")))
+      // Where the cell pointers lead into the zeros, SQLite makes rows of NULL of them.
+      let truth = try SQLiteConnection(url).rows("SELECT a, b FROM t WHERE b IS NOT NULL")
+      #expect(rows.map { $0.values.map { FixtureValue($0) } } == truth, "\(kept)")
+      #expect(database.findings.kept.contains { $0.id.rawValue == "page.missing" })
+      most = max(most, rows.count)
+    }
+    #expect(most > (count == 1 ? 0 : 50), "\(most)")
+  }
+
   /// Files that others have damaged, or made by fuzzing.
   @Test(.enabled(if: Shared.isThere))
   func filesOfOtherCollectionsAreReadToTheirEnd() throws {

@@ -70,6 +70,32 @@ import Testing
     #expect(rows >= 1 && rows < 10, "\(rows)")
   }
 
+  /// The test for BLOBs that end in zeros reads an overflow chain for one table, however many lead to it.
+  @Test func tablesThatShareOverflowChainsDoNotEachReadThem() throws {
+    var file = EvilFile(tables: [("t", 2), ("u", 3)], pageCount: 11)
+    let length = 1055
+    let record = [3] + EvilFile.varint(UInt64(12 + 2 * (length - 3)))
+    let local = EvilFile.localLength(length)
+    try #require(length - local == 2 * 508)
+    let cells = (0..<4).map { row -> [UInt8] in
+      EvilFile.varint(UInt64(length)) + [UInt8(row + 1)] + record
+        + [UInt8](repeating: 0x61, count: local - record.count) + EvilFile.word(UInt32(4 + 2 * row))
+    }
+    let content = [UInt8](repeating: 0x61, count: 508)
+    for row in 0..<4 {
+      file.setBytes(4 + 2 * row, EvilFile.word(UInt32(5 + 2 * row)) + content)
+      file.setBytes(
+        5 + 2 * row, EvilFile.word(0) + content.dropLast(16) + [UInt8](repeating: 0, count: 16))
+    }
+    for root in [2, 3] { file.setPage(root, type: 13, cells: cells) }
+    let database = try file.open()
+    let claims = PageClaims(pageCount: 11, spare: 11 * 512)
+    let pads = database.schema.tables.map {
+      database.padsBlobs(of: $0, database.anotherReader(), claims)
+    }
+    #expect(pads == [true, false])
+  }
+
   @Test(arguments: [[3], [3, 4], [3, 4, 5], [3, 4, 5, 6, 7, 8, 9]])
   func anOverflowChainInACircleEnds(_ pages: [Int]) throws {
     var file = EvilFile(tables: [("t", 2)], pageCount: 12)

@@ -185,6 +185,18 @@ import Testing
     #expect(line.failed?.code == "other")
   }
 
+  /// The place with the most findings is listed, however many places come before it.
+  @Test func theWorstPlaceIsListedAfterManyOthers() {
+    let tables = (0..<2000).map { "T\($0)" } + ["ZLAST", "ZLAST"]
+    let places = DamagePlaces(
+      tables.enumerated().map {
+        Finding(.init(rawValue: "page.x"), "\($0.offset)", table: $0.element)
+      }, .coreData
+    ).places
+    #expect(places.count == DamagePlaces.shown)
+    #expect(places.first?.table == "ZLAST" && places.first?.count == 2)
+  }
+
   /// SQLite tells two tables apart whose names differ only in how a letter is composed.
   @Test func tablesAreToldApartByTheBytesOfTheirNames() {
     let names = ["ZE\u{301}T\u{c9}", "Z\u{c9}T\u{c9}"]

@@ -63,21 +63,27 @@ struct ChosenRows {
         // Rows beyond the limit are counted, but they are not shown.
         var text = RowText(
           source.name, [source.isEntity ? "pk" : "rowid"] + chosen.names(source), limit: .max)
-        let count = try chosen.forEachRow(of: source, in: store) { row in
-          text.add {
-            [row.key.map { String($0) } ?? ""]
-              + row.properties.map { options.cell($0.value) }
+        let reading = Result {
+          try chosen.forEachRow(of: source, in: store) { row in
+            text.add {
+              [row.key.map { String($0) } ?? ""]
+                + row.properties.map { options.cell($0.value) }
+            }
+            return true
           }
-          return true
         }
-        text.count = count
-        if count > 0 { try display.write(text.text(display)) }
+        // If the device fails, the rows that were read before are shown.
+        if let count = try? reading.get() { text.count = count }
+        if text.count > 0 { try display.write(text.text(display)) }
+        _ = try reading.get()
       }
     case .json, .ndjson:
       var target = OutputBuffer(descriptor: 1)
       let form: JSONForm = format == .json ? .object : .lines
       if form == .object { target.append(form.opening) }
       var isFirst = true
+      // A condition that cannot be evaluated is refused before anything is written.
+      defer { if !isFirst { target.flush() } }
       for source in sources where !target.isBroken {
         let count = try chosen.forEachRow(of: source, in: store) { row in
           if !isFirst, form == .object { target.append(",\n") }
@@ -105,7 +111,10 @@ struct ChosenRows {
       target.append(
         csvLine: [source.isEntity ? "_pk" : "_rowid"] + chosen.names(source),
         safeForSpreadsheets: isSafe)
+      var isFirst = true
+      defer { if !isFirst { target.flush() } }
       _ = try chosen.forEachRow(of: source, in: store) { row in
+        isFirst = false
         target.append(csv: row, safeForSpreadsheets: isSafe)
         return !target.isBroken
       }

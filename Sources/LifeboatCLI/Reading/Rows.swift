@@ -266,26 +266,34 @@ struct Rows: StoreReader {
   private func writeText(_ described: DescribedEntity, of coreData: CoreDataStore) throws {
     var text = RowText(
       described.name, ["pk"] + described.properties.map(\.name), limit: rows.limit ?? 50)
-    try coreData.forEachRow(of: [described.name]) { row in
-      if row.entityNumber == described.number {
-        text.add { [String(row.primaryKey)] + row.properties.map { rows.cell($0.value) } }
+    let reading = Result {
+      try coreData.forEachRow(of: [described.name]) { row in
+        if row.entityNumber == described.number {
+          text.add { [String(row.primaryKey)] + row.properties.map { rows.cell($0.value) } }
+        }
+        return true
       }
-      return true
     }
+    // If the device fails, the rows that were read before are shown.
     if text.count > 0 { try display.write(text.text(display)) }
+    try reading.get()
   }
 
   private func writeText(_ table: Table, of database: SQLiteDatabase) throws {
     let names = table.columnNames
     var text = RowText(table.name, ["rowid"] + names, limit: rows.limit ?? 50)
-    try database.forEachRow(of: table) { row in
-      text.add {
-        [row.rowID.map { String($0) } ?? ""]
-          + row.values.prefix(names.count).map { rows.cell(PropertyValue($0, isDate: false)) }
+    let reading = Result {
+      try database.forEachRow(of: table) { row in
+        text.add {
+          [row.rowID.map { String($0) } ?? ""]
+            + row.values.prefix(names.count).map { rows.cell(PropertyValue($0, isDate: false)) }
+        }
+        return true
       }
-      return true
     }
+    if text.count == 0 { try reading.get() }
     try display.write(text.text(display))
+    try reading.get()
   }
 }
 

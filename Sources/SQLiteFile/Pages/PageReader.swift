@@ -44,13 +44,15 @@ package struct PageReader: ~Copyable {
   package let storedPageCount: Int
   /// In the main file, in bytes; positive if other bytes precede page 1, negative if the start of the file is cut off.
   package let origin: Int64
-  /// Usually nil.
+  /// The page in the middle of which the main file ends, if its missing part is read as zeros, as SQLite does; or 0.
+  package var cutPage: UInt32 = 0
+  /// The position in the middle of the main file at which bytes were lost or inserted; usually nil.
   private let shift: PageShift?
   /// The lowest page number whose position in the file a shift may have changed.
   private let firstDoubtful: UInt32
   private let overlays: [Overlay]
-  private var windows: WindowCache
-  /// In bytes. A shorter hole is read like other bytes.
+  private var windows = WindowCache()
+  /// The minimum length of a hole that is skipped, in bytes. Shorter holes are read like other bytes.
   private static let minHole = 1 << 20
   /// The page at which the next hole will be looked for.
   private var nextLook: UInt32 = 0
@@ -69,14 +71,15 @@ package struct PageReader: ~Copyable {
     self.overlays = overlays
     let mainPageCount = (main.size + Int64(pageSize) - 1) / Int64(pageSize)
     storedPageCount = overlays.reduce(Int(mainPageCount)) { $0 + $1.count }
-    windows = WindowCache()
   }
 
   /// Makes a reader for another thread.
   package func another() -> PageReader {
-    PageReader(
+    var other = PageReader(
       main: main, pageSize: pageSize, usableSize: usableSize, pageLimit: pageLimit,
       origin: origin, shift: shift, overlays: overlays)
+    other.cutPage = cutPage
+    return other
   }
 
   /// The pages are read next. Reading ahead stops at the end of the range, because another reader reads the pages after
@@ -96,10 +99,9 @@ package struct PageReader: ~Copyable {
     }
     let offset = origin + (Int64(page) - 1) * Int64(pageSize)
     switch shift?.reading(of: page, at: offset) {
-    case nil: return (.main, offset)
+    case nil, .lost: return (.main, offset)
     case .inFile(let offset): return (.main, offset)
     case .torn(let leaf): return (.main, leaf.offset)
-    case .lost: return (.main, offset)
     }
   }
 
@@ -125,7 +127,10 @@ package struct PageReader: ~Copyable {
     }
     guard offset >= 0 else { return nil }
     let bytes = unsafe try windows.bytes(of: main, source: 0, at: offset, count: pageSize)
-    return unsafe span(bytes)
+    guard number == cutPage else { return unsafe span(bytes) }
+    let rest = repeatElement(UInt8(0), count: pageSize - bytes.count)
+    let held = unsafe windows.hold(ContiguousArray(bytes) + rest)
+    return unsafe span(held)
   }
 
   /// Copies a page into `buffer`, so that other pages can be read while this page is examined.
@@ -137,7 +142,7 @@ package struct PageReader: ~Copyable {
     buffer.removeAll(keepingCapacity: true)
     let size = pageSize
     do {
-      if let page = try page(number) {
+      if number != cutPage || location(of: number).member != .main, let page = try page(number) {
         unsafe page.withUnsafeBytes { unsafe buffer.append(contentsOf: $0) }
         return size
       }

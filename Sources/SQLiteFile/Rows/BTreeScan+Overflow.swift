@@ -16,6 +16,7 @@ extension BTreeScan {
     _ reader: inout PageReader, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     let piece = reader.usableSize - 4
+    let place = reader.location(of: number)
     var next = spill.firstPage
     // Brent's method detects a cycle: the page at each step that is a power of two is remembered.
     var landmark: UInt32 = 0
@@ -28,7 +29,6 @@ extension BTreeScan {
         guard next != landmark, !claims.isOthers(next, than: owner),
           let page = try reader.page(next)
         else {
-          let place = reader.location(of: number)
           return lose(
             .overflowBroken, Finding.brokenChain(at: next, after: payload.count, of: spill.length),
             number, place.member, place.offset + Int64(spill.cellOffset))
@@ -41,6 +41,7 @@ extension BTreeScan {
         }
         append(page.part(4, wanted))
       }
+      reportCut(next, reader)
       if visited.insert(next) { allowance &+= reader.pageSize }
       allowance &-= wanted
       if allowance <= 0 { return }
@@ -51,12 +52,10 @@ extension BTreeScan {
     // A chain that ends has no cycle. A chain that continues past the end of the payload may have a cycle that was not
     // detected.
     if next != 0, try goesRound(from: spill.firstPage, count: steps, &reader) {
-      let place = reader.location(of: number)
       return lose(
         .overflowBroken, "an overflow chain leads back to itself", number, place.member,
         place.offset + Int64(spill.cellOffset))
     }
-    let place = reader.location(of: number)
     if next != 0 {
       findings.add(
         .chainTooLong(number, (place.member, place.offset + Int64(spill.cellOffset)), table))
@@ -66,8 +65,7 @@ extension BTreeScan {
       leaf.add(
         ZeroSectors.areContent(from: firstLost, of: record.rawSpan) ? .possible : .certain)
     }
-    let defect = sink.take(record.rawSpan, rowID: spill.rowID, layout, &decoder)
-    if let defect {
+    if let defect = sink.take(record.rawSpan, rowID: spill.rowID, layout, &decoder) {
       lose(
         defect.finding.id, defect.finding.message, number, place.member,
         place.offset + Int64(spill.cellOffset))

@@ -11,7 +11,7 @@ package struct BTreeScan: ~Copyable {
   package let isRowIDTable: Bool
   package var findings = FindingList()
   /// The findings about sectors that may be lost. They are dropped if the table pads its BLOBs with zeros; see
-  /// ``SQLiteDatabase/padsBlobs(of:_:)``.
+  /// ``SQLiteDatabase/padsBlobs(of:_:_:)``.
   package var possibleLosses = FindingList()
   package private(set) var lostRowCount = 0
   /// The pages above the leaves that ``leaves(below:reader:)`` has returned.
@@ -177,10 +177,8 @@ package struct BTreeScan: ~Copyable {
     }
   }
 
-  // MARK: - Leaf by leaf
-
-  /// In key order. The leaves themselves are not read: all leaves of a b-tree have the same depth, so the interior
-  /// pages show which pages are leaves.
+  /// The leaves of a table's b-tree in key order. The leaves themselves are not read: all leaves of a b-tree have the
+  /// same depth, so the interior pages show which pages are leaves.
   package mutating func leaves(below root: UInt32, reader: inout PageReader) throws(SQLiteFileError)
     -> LeafList
   {
@@ -334,6 +332,7 @@ package struct BTreeScan: ~Copyable {
   private mutating func header(of number: UInt32, _ reader: inout PageReader)
     throws(SQLiteFileError) -> BTreePage?
   {
+    reportCut(number, reader)
     let usableSize = reader.usableSize
     let defect: BTreePage.Defect
     do {
@@ -538,10 +537,16 @@ package struct BTreeScan: ~Copyable {
     return nil
   }
 
-  // MARK: - Findings
-
   private mutating func report(_ id: Finding.ID, _ message: String) {
     findings.add(Finding(id, message, table: table))
+  }
+
+  /// Adds a finding if the main file ends in the middle of the page.
+  mutating func reportCut(_ page: UInt32, _ reader: borrowing PageReader) {
+    guard page == reader.cutPage, page > 0, reader.location(of: page).member == .main else {
+      return
+    }
+    report(.pageMissing, "the file ends within this page; its rest is read as zeros", page, reader)
   }
 
   @inline(never)

@@ -34,17 +34,16 @@ extension SQLiteDatabase {
   /// BLOB are content, even if they begin at a sector boundary like the zeros of a lost sector.
   ///
   /// The test adds no findings, so it can be used while the table is being read. `reader`: a reader that only this test
-  /// uses.
-  package func padsBlobs(of table: Table, _ reader: consuming PageReader) -> Bool {
+  /// uses. `claims`: the pages that such tests have read. Tables that share an overflow chain do not read it once each.
+  package func padsBlobs(of table: Table, _ reader: consuming PageReader, _ claims: PageClaims)
+    -> Bool
+  {
     guard let definition = table.definition else { return false }
-    let layout = RowLayout(definition)
     var scan = BTreeScan(
       of: table, isRowIDTable: !definition.isWithoutRowID, encoding: header.textEncoding,
-      mainPageCount: mainPageCount,
-      claims: PageClaims(
-        pageCount: mainPageCount, spare: reader.storedPageCount * reader.pageSize))
+      mainPageCount: mainPageCount, claims: claims)
     var sink = PaddingSink()
-    try? scan.run(root: table.rootPage, layout: layout, reader: &reader, sink: &sink)
+    try? scan.run(root: table.rootPage, layout: RowLayout(definition), reader: &reader, sink: &sink)
     return sink.isPadding
   }
 }

@@ -29,14 +29,14 @@ extension DamagedDatabase {
     private var span: UInt64 { UInt64(bitPattern: inner.upperBound &- inner.lowerBound) }
   }
 
-  /// The maximum number of leaves of one table that are compared with each other.
-  private static let maxCompared = 1 << 19
-
-  /// Marks leaves that no walk of a b-tree has reached as stale, if their table's b-tree is complete or if other pages
-  /// have their row ids. ``WalkedTree`` describes which evidence outweighs which.
+  /// Marks leaves that no walk of a b-tree has reached as stale, if the b-tree of their table is complete or if other
+  /// pages have their row ids. ``WalkedTree`` describes which evidence outweighs which.
   ///
-  /// `unmatched`: the topmost pages of the b-trees whose rows match no table.
-  func judgeOrphans(unmatched: Set<UInt32>) throws(SQLiteFileError) {
+  /// `unmatched`: the topmost pages of the b-trees whose rows match no table. `maxCompared`: the maximum number of
+  /// leaves of one table that are compared with each other. If a table has more, a finding says so.
+  func judgeOrphans(
+    unmatched: Set<UInt32>, maxCompared: Int = 1 << 19
+  ) throws(SQLiteFileError) {
     let schema = Set(schemaLeaves)
     // The root page of each table's b-tree: either the root page that the schema names, or a root page of a b-tree with
     // rows of the table.
@@ -102,13 +102,22 @@ extension DamagedDatabase {
         doubtful[table, default: []].append(page)
       }
     }
-    // Leaves that `misplacedCounts` counts come from another store. If `led` has at most the same number of leaves of
-    // this form, then these leaves come from that store too, and so do the orphans of this form.
+    // Leaves that `misplacedCounts` counts come from another store. If there are at most as many other leaves of this
+    // form, then these leaves come from that store too. If there are more, they may be a table that the schema lacks,
+    // and a stray pointer to one of its leaves says nothing about the others.
     for (form, count) in misplacedCounts where form != 0 {
-      let others = led[form] ?? []
-      if count >= others.count { stale += others + (alone[form] ?? []) }
+      let others = (led[form] ?? []) + (alone[form] ?? [])
+      if count >= others.count { stale += others }
     }
-    for (table, pages) in doubtful where pages.count <= Self.maxCompared {
+    for (table, pages) in doubtful {
+      guard pages.count <= maxCompared else {
+        findings.add(
+          Finding(
+            .treeNotCompared,
+            "\(pages.count) leaves that no b-tree leads to are too many to be compared; rows of earlier states may be among the live rows",
+            severity: .note, table: tables[table].name))
+        continue
+      }
       guard let root = trees[table], let tree = walks[root] else { continue }
       var candidates: [UInt32] = []
       // Whether misplaced leaves may belong to this b-tree. A misplaced leaf that does not fill a hole shows that pages

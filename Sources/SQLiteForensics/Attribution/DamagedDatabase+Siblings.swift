@@ -1,10 +1,7 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// The maximum number of leaves that are compared by their row ids.
-  private static let maxRanges = 1 << 19
-
-  /// Assigns b-trees whose rows fit several tables, or their remains, by row ids.
+  /// Assigns b-trees, or the remains of b-trees, to tables by their row ids, if their rows fit several tables.
   ///
   /// The leaves of a table have ranges of row ids that do not overlap. So a leaf cannot belong to a table that has
   /// another leaf in the same range. If several tables have room for the leaf, it belongs to the one with a leaf whose
@@ -12,9 +9,11 @@ extension DamagedDatabase {
   ///
   /// `undecided`: the topmost page of each undecided b-tree, with the tables that its rows fit.
   /// `owners`: the topmost page of each b-tree with a known table, with that table.
+  /// `maxRanges`: the maximum number of leaves that are compared. If there are more, a finding says so.
   /// - Returns: by topmost page, the table of each undecided b-tree that row ids decide.
   func siblings(
-    of undecided: [UInt32: [Int]], _ roots: [UInt32: Int], _ owners: [UInt32: Int]
+    of undecided: [UInt32: [Int]], _ roots: [UInt32: Int], _ owners: [UInt32: Int],
+    maxRanges: Int = 1 << 19
   ) throws(SQLiteFileError) -> [UInt32: Int] {
     guard !undecided.isEmpty else { return [:] }
     let candidates = Set(undecided.values.joined())
@@ -29,7 +28,14 @@ extension DamagedDatabase {
       // Row ids that are in doubt prove nothing.
       guard let own = try rowIDs(of: page) else { continue }
       count += 1
-      guard count <= Self.maxRanges else { return [:] }
+      guard count <= maxRanges else {
+        findings.add(
+          Finding(
+            .treeNotCompared,
+            "more than \(maxRanges) leaves would have to be compared by their row ids, so rows that fit several tables are assigned to none of them",
+            severity: .note))
+        return [:]
+      }
       if let table {
         settled[table, default: []].append(own)
       } else {

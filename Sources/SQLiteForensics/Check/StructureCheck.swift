@@ -47,7 +47,10 @@ struct StructureCheck: ~Copyable {
     self.database = database
     self.depth = depth
     self.demands = demands
-    reader = database.anotherReader()
+    var pages = database.anotherReader()
+    // The page in the middle of which the file ends is reported as missing, not judged by zeros.
+    pages.cutPage = 0
+    reader = pages
     pageLimit = min(database.pageCount, reader.pageLimit)
     isSchemaLost =
       database.schema.entries.isEmpty

@@ -27,7 +27,7 @@ struct FileSurvey {
       ? nil
       : try SideFiles(
         beside: main.path, main: main, pageSize: voted.pageSize,
-        includeUncommitted: logView == .all)
+        includeUncommitted: logView == .all, origin: voted.origin, shift: voted.shift)
     self.main = main
     self.sides = sides
     let overlays = sides?.overlays ?? []

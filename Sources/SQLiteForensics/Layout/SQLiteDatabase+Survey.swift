@@ -30,6 +30,8 @@ extension SQLiteDatabase {
   /// file; a vote must read pages from all over the file.
   private func isLayoutDoubtful() throws(SQLiteFileError) -> Bool {
     var reader = anotherReader()
+    // If the header states too large a page size, the file may end within page 1.
+    reader.cutPage = 0
     guard try reader.kind(of: 1) != nil, header.reservedBytes == 0, try !hasOddEncoding(&reader)
     else { return true }
     if header.isPageCountValid, !hasOverlays,

@@ -22,8 +22,12 @@ struct ShiftWitnesses {
   private(set) var leaves: [Leaf] = []
   /// The pages that should have a last row id, according to interior pages, by that row id.
   private var pages: [Int64: [UInt32]] = [:]
+  /// The number of blocks whose first byte was read, as a measure of the work done.
+  private(set) var blockCount = 0
   private let size: Int64
 
+  /// The number of bytes after which a hole of the file is looked for again. The blocks of shorter holes may be read.
+  private static let minHole: Int64 = 1 << 20
   private static let maxLinks = 1 << 20
   /// The maximum number of pages that are stored for one last row id.
   private static let maxAlike = 16
@@ -34,8 +38,16 @@ struct ShiftWitnesses {
     var buffer = ContiguousArray<UInt8>(repeating: 0, count: layout.pageSize)
     for start in starts {
       var offset = start
+      var nextLook = start
       while offset + size <= file.size {
+        if offset >= nextLook {
+          // A block in a hole of a sparse file is no table page.
+          offset += (file.nextData(from: offset) - offset) / size * size
+          nextLook = offset + Self.minHole
+          continue
+        }
         defer { offset += size }
+        blockCount += 1
         // Most blocks that are not table pages can be ruled out by their first byte.
         guard try file.read(at: offset, into: &buffer, 0..<1) == 1,
           buffer[0] == BTreePage.Kind.leafTable.rawValue

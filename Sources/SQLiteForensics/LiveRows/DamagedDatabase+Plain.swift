@@ -105,6 +105,7 @@ extension DamagedDatabase {
       origin.attribution = .root
       var pageOffset: Int64 = 0
       var content = ContiguousArray<UInt8>()
+      var available = 0
       var earlier: ClosedRange<Int64>?
       var isOthers = false
       func take(_ row: borrowing RecoveredRowBuffer, _ start: Int) -> Bool {
@@ -118,7 +119,7 @@ extension DamagedDatabase {
         if !given.take(row, at: origin.offset) {
           let lost =
             layout.shift == nil
-            ? Self.lostValues(content.rawSpan, at: start, layout, layouts[number])
+            ? Self.lostValues(content.rawSpan, available, at: start, layout, layouts[number])
             : Self.strayValues(row, at: origin.offset, layout)
           isDone = !give(row, origin, lost)
         }
@@ -149,7 +150,7 @@ extension DamagedDatabase {
             isOthers =
               isForFreshFile && (here != page || exchanged.contains(here))
               && census.owner(here).map { names[$0.table] != names[number] } ?? false
-            if isSameLayout { _ = try reader.copy(here, into: &content) }
+            if isSameLayout { available = try reader.copy(here, into: &content) }
             earlier = narrowed[here]
             if earlier != nil, try rowIDs(of: here) == nil { earlier = nil }
             if !census.isLiveLeaf(here) { _ = contradicted.insert(here) }
@@ -215,11 +216,12 @@ extension DamagedDatabase {
     }
   }
 
-  /// The values of a cell that are in doubt, because bytes of them or of the record header are in a lost sector.
+  /// The values of a cell that are in doubt because some of their bytes, or some bytes of the record header, are in a
+  /// lost sector, or after the end of the file.
   ///
-  /// `rowLayout`: the layout of the table's rows.
+  /// `available`: the number of the page's bytes that exist. `rowLayout`: the layout of the table's rows.
   private static func lostValues(
-    _ page: RawSpan, at start: Int, _ layout: FileLayout, _ rowLayout: RowLayout
+    _ page: RawSpan, _ available: Int, at start: Int, _ layout: FileLayout, _ rowLayout: RowLayout
   ) -> [PartialValue] {
     let usable = min(layout.usableSize, page.byteCount)
     guard start < usable else { return [] }
@@ -237,7 +239,7 @@ extension DamagedDatabase {
     let local = BTreePage.localLength(
       payload: Int(clamping: payload.value), usableSize: layout.usableSize, isTableLeaf: !isIndex)
     let (end, isLonger) = record.addingReportingOverflow(local)
-    guard !isLonger, end <= usable, ZeroSectors.touch(start..<end, of: page),
+    guard !isLonger, end <= usable, isLost(start..<end, of: page, available),
       let header = Varint.read(page, at: record, end: end),
       header.value <= UInt64(local), header.value >= UInt64(header.length)
     else { return [] }
@@ -250,8 +252,8 @@ extension DamagedDatabase {
       let type = Varint.read(page, at: offset, end: headerEnd)
     {
       let length = min(RecordDecoder.length(ofType: type.value), max(0, end - body))
-      let isTypeLost = ZeroSectors.touch(offset..<offset + type.length, of: page)
-      if isTypeLost || ZeroSectors.touch(body..<body + length, of: page) {
+      let isTypeLost = isLost(offset..<offset + type.length, of: page, available)
+      if isTypeLost || isLost(body..<body + length, of: page, available) {
         lost.append(
           PartialValue(
             column: rowLayout.rules.firstIndex { Int($0.field) == field } ?? field, have: 0,
@@ -262,5 +264,10 @@ extension DamagedDatabase {
       field += 1
     }
     return lost
+  }
+
+  /// Whether any of these bytes of a page is in a lost sector or after the end of the file.
+  private static func isLost(_ bytes: Range<Int>, of page: RawSpan, _ available: Int) -> Bool {
+    !bytes.isEmpty && bytes.upperBound > available || ZeroSectors.touch(bytes, of: page)
   }
 }

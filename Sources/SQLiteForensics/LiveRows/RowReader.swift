@@ -21,6 +21,7 @@ struct RowReader: ~Copyable {
   private let plain: SQLiteDatabase?
   /// Whether BLOBs usually end in zeros, by table index. Computed when first needed.
   private var padsBlobs: [Int: Bool] = [:]
+  private let paddingClaims: PageClaims
   private var reader: PageReader
   private(set) var gatherer: PayloadGatherer
   private var reading: LeafReading
@@ -46,6 +47,7 @@ struct RowReader: ~Copyable {
     trees = database.namedTrees
     roots = Set(database.roots.keys)
     plain = database.plainInPlace
+    paddingClaims = PageClaims(pageCount: database.pageCount, spare: database.maxPayload)
     lastPage = plain?.pageCount ?? .max
     narrowed = database.narrowed
     reader = database.reader.another()
@@ -109,8 +111,7 @@ struct RowReader: ~Copyable {
     if owner == nil, schemaLeaves.contains(page) { return }
     let own = narrowed[page]
     if let owner, own == nil, kind == .tableLeaf, page <= lastPage,
-      sink.takesLeaves(of: owner.table),
-      layout.textEncoding == .utf8,
+      sink.takesLeaves(of: owner.table), layout.textEncoding == .utf8,
       layouts[owner.table].isInOrder, !layouts[owner.table].takesAllFields
     {
       let done = try Self.take(page, layouts[owner.table], owner, &reader, &leaf, &sink)
@@ -352,10 +353,9 @@ struct RowReader: ~Copyable {
   private mutating func padsBlobs(_ table: Int?) -> Bool {
     guard let table, let plain else { return false }
     if let known = padsBlobs[table] { return known }
-    let name = SQLName(names[table])
     let pads =
-      plain.schema.tables.first { SQLName($0.name) == name }
-      .map { plain.padsBlobs(of: $0, reader.another()) } ?? false
+      plain.schema.table(named: names[table])
+      .map { plain.padsBlobs(of: $0, reader.another(), paddingClaims) } ?? false
     padsBlobs[table] = pads
     return pads
   }

@@ -49,8 +49,11 @@ struct JournalSalvage {
   ///   - file: the journal.
   ///   - main: the database, whose page 1 shows whether the last transaction was finished.
   ///   - expected: the page size of the database.
+  ///   - origin: the offset of page 1 in the database file, in bytes.
   /// - Throws: ``SQLiteFileError`` when a device fails.
-  init(_ file: ByteFile, main: ByteFile, pageSize expected: Int) throws(SQLiteFileError) {
+  init(
+    _ file: ByteFile, main: ByteFile, pageSize expected: Int, origin: Int64
+  ) throws(SQLiteFileError) {
     let plain = try RollbackJournal(parsing: file, mainSize: main.size)
     let scanned = try JournalScan.scan(
       file, expected: plain.state == .hot ? plain.pageSize : expected,
@@ -72,7 +75,7 @@ struct JournalSalvage {
       findings = plain.findings
       return
     }
-    let judge = JournalJudge(file, main, scanned)
+    let judge = JournalJudge(file, main, origin, scanned)
     let verdict = try judge.verdict()
     self.verdict = verdict
     let count = try judge.databasePageCount()
@@ -110,12 +113,20 @@ struct JournalSalvage {
 struct JournalJudge {
   private let file: ByteFile
   private let main: ByteFile
+  /// The offset of page 1 in ``main``.
+  private let origin: Int64
   private let scanned: JournalScan.Result
 
-  init(_ file: ByteFile, _ main: ByteFile, _ scanned: JournalScan.Result) {
+  init(_ file: ByteFile, _ main: ByteFile, _ origin: Int64, _ scanned: JournalScan.Result) {
     self.file = file
     self.main = main
+    self.origin = origin
     self.scanned = scanned
+  }
+
+  /// The offset of a page in ``main``.
+  private func offset(of page: UInt32) -> Int64 {
+    origin + (Int64(page) - 1) * Int64(scanned.pageSize)
   }
 
   private func header(_ file: ByteFile, at offset: Int64) throws(SQLiteFileError)
@@ -134,7 +145,7 @@ struct JournalJudge {
     guard scanned.images.contains(where: { $0.age == 0 && $0.isVerified }) else {
       return .finished
     }
-    guard let now = try header(main, at: 0), now.pageSize == scanned.pageSize else {
+    guard let now = try header(main, at: origin), now.pageSize == scanned.pageSize else {
       return .undecided
     }
     if let pageOne {
@@ -146,7 +157,7 @@ struct JournalJudge {
     if scanned.endsUnsynced { return .headerLost }
     let size = scanned.pageSize
     for image in scanned.images.reversed() where image.age == 0 && image.isVerified {
-      let there = try main.bytes(at: (Int64(image.page) - 1) * Int64(size), count: size)
+      let there = try main.bytes(at: offset(of: image.page), count: size)
       if try there == file.bytes(at: image.offset, count: size) { return .headerLost }
     }
     return .undecided
@@ -156,12 +167,12 @@ struct JournalJudge {
   /// written the pages back and zeroed the header, and nothing remains to be undone.
   private func isUndone() throws(SQLiteFileError) -> Bool {
     let size = scanned.pageSize
-    guard let count = try databasePageCount(), main.size == Int64(count) * Int64(size) else {
-      return false
-    }
+    guard let count = try databasePageCount(),
+      main.size - origin == Int64(count) * Int64(size)
+    else { return false }
     for image in scanned.images where image.age == 0 {
       guard image.isVerified, image.page <= count else { return false }
-      let there = try main.bytes(at: (Int64(image.page) - 1) * Int64(size), count: size)
+      let there = try main.bytes(at: offset(of: image.page), count: size)
       guard try there == file.bytes(at: image.offset, count: size) else { return false }
     }
     return true
@@ -172,7 +183,7 @@ struct JournalJudge {
   /// size.
   func databasePageCount() throws(SQLiteFileError) -> UInt32? {
     if let count = scanned.databasePageCount { return count }
-    let before = try header(pageOne == nil ? main : file, at: pageOne?.offset ?? 0)
+    let before = try header(pageOne == nil ? main : file, at: pageOne?.offset ?? origin)
     guard let before, before.isPageCountValid else { return nil }
     return before.pageCount
   }

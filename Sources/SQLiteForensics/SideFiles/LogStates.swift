@@ -40,9 +40,8 @@ package final class LogStates {
 
   /// The commits, the oldest first.
   package let commits: [Commit]
-  /// The frames that belong to no state, in the order of the file; neighbours of the same kind and generation form one
-  /// entry. After 1,000 entries, further frames are added to the last entry if they are of the same kind, and are
-  /// dropped otherwise.
+  /// The frames that belong to no state, in the order of the file. Neighbouring frames of the same kind and generation
+  /// form one entry. When there are 1,000 entries, each further frame is added to the last entry of its kind.
   package let remainders: [Remainder]
   package let findings: FindingList
 
@@ -112,28 +111,28 @@ package final class LogStates {
   /// Joins neighbouring frames of the same kind and generation into one ``Remainder``.
   private struct RemainderList {
     private(set) var all: [Remainder] = []
-    private var pages: Set<UInt32> = []
+    /// For each kind, the index of its last entry in ``all``, and the pages in that entry.
+    private var last: [Remainder.Kind: (place: Int, pages: Set<UInt32>)] = [:]
 
     private static let limit = 1000
 
     mutating func add(_ frame: LogSalvage.Frame, _ kind: Remainder.Kind) {
       var before: Remainder?
-      if let last = all.last, last.kind == kind,
-        last.salts == frame.salts || all.count >= Self.limit
+      if let place = last[kind]?.place,
+        all.count >= Self.limit || place + 1 == all.count && all[place].salts == frame.salts
       {
-        before = last
-        all.removeLast()
+        before = all[place]
+      } else {
+        last[kind] = (all.count, [])
       }
-      guard before != nil || all.count < Self.limit else { return }
-      if before == nil { pages.removeAll() }
-      pages.insert(frame.page)
-      all.append(
-        Remainder(
-          kind: kind, salts: before?.salts ?? frame.salts,
-          frameCount: (before?.frameCount ?? 0) + 1,
-          commitCount: (before?.commitCount ?? 0) + (frame.commitPageCount > 0 ? 1 : 0),
-          verifiedCount: (before?.verifiedCount ?? 0) + (frame.isVerified ? 1 : 0),
-          pageCount: pages.count))
+      last[kind]?.pages.insert(frame.page)
+      let sum = Remainder(
+        kind: kind, salts: before?.salts ?? frame.salts,
+        frameCount: (before?.frameCount ?? 0) + 1,
+        commitCount: (before?.commitCount ?? 0) + (frame.commitPageCount > 0 ? 1 : 0),
+        verifiedCount: (before?.verifiedCount ?? 0) + (frame.isVerified ? 1 : 0),
+        pageCount: last[kind]?.pages.count ?? 0)
+      if before == nil { all.append(sum) } else if let last = last[kind] { all[last.place] = sum }
     }
   }
 

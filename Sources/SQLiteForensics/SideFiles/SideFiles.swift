@@ -27,18 +27,21 @@ struct SideFiles {
   ///   - path: the path of the main file.
   ///   - main: the main file.
   ///   - pageSize: the page size of the database, a power of two from 512 to 65,536.
-  ///   - includeUncommitted: whether the log's overlay also contains frames after the last commit, even after one that
-  ///     does not match its checksum.
-  /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read. Rows could otherwise be wrong without
-  ///   any sign of it.
+  ///   - includeUncommitted: whether the log's overlay also contains frames after the log's last commit, even if these
+  ///     frames come after a frame that does not match its checksum.
+  ///   - origin: the offset of page 1 in the main file, in bytes.
+  ///   - shift: the position in the main file at which bytes were lost or inserted; usually nil.
+  /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read. Without it, rows could be wrong without
+  ///   any sign of this.
   init(
-    beside path: String, main: ByteFile, pageSize: Int, includeUncommitted: Bool = false
+    beside path: String, main: ByteFile, pageSize: Int, includeUncommitted: Bool = false,
+    origin: Int64 = 0, shift: PageShift? = nil
   ) throws(SQLiteFileError) {
     guard pageSize >= 512, pageSize <= 65_536, pageSize & (pageSize - 1) == 0 else {
       throw SQLiteFileError(
         .badHeader, "the page size of \(pageSize) bytes is impossible", path: path)
     }
-    var build = Build(main: main, pageSize: pageSize)
+    var build = Build(main: main, pageSize: pageSize, origin: origin, shift: shift)
     if let file = try SQLiteDatabase.companion(path + "-journal") { try build.addJournal(file) }
     if let file = try SQLiteDatabase.companion(path + "-wal") {
       try build.addLog(file, includeUncommitted)
@@ -77,6 +80,8 @@ struct SideFiles {
   private struct Build {
     let main: ByteFile
     let pageSize: Int
+    let origin: Int64
+    let shift: PageShift?
     var overlays: [PageReader.Overlay] = []
     var versions = PageVersions()
     var databasePageCount: UInt32?
@@ -85,13 +90,15 @@ struct SideFiles {
     var journal: JournalSalvage?
     var files: [Finding.Member: ByteFile] = [:]
 
-    init(main: ByteFile, pageSize: Int) {
+    init(main: ByteFile, pageSize: Int, origin: Int64, shift: PageShift?) {
       self.main = main
       self.pageSize = pageSize
+      self.origin = origin
+      self.shift = shift
     }
 
     mutating func addJournal(_ file: ByteFile) throws(SQLiteFileError) {
-      let journal = try JournalSalvage(file, main: main, pageSize: pageSize)
+      let journal = try JournalSalvage(file, main: main, pageSize: pageSize, origin: origin)
       self.journal = journal
       files[.journal] = file
       for finding in journal.findings { findings.add(finding) }
@@ -193,7 +200,7 @@ struct SideFiles {
     {
       guard let offset = log.pageOffsets[1] else { return false }
       let inLog = ContiguousArray(try file.bytes(at: offset, count: DatabaseHeader.length))
-      let inMain = ContiguousArray(try main.bytes(at: 0, count: DatabaseHeader.length))
+      let inMain = ContiguousArray(try main.bytes(at: origin, count: DatabaseHeader.length))
       guard let newest = try? DatabaseHeader(parsing: inLog.rawSpan),
         let here = try? DatabaseHeader(parsing: inMain.rawSpan)
       else { return false }
@@ -203,16 +210,21 @@ struct SideFiles {
 
     func shadowed() -> PageVersions {
       var shadowed = PageVersions()
-      let mainPageCount = (main.size + Int64(pageSize) - 1) / Int64(pageSize)
+      // This reader only tells where pages are.
+      let places = PageReader(
+        main: main, pageSize: pageSize, usableSize: pageSize, pageLimit: .max - 1, origin: origin,
+        shift: shift, overlays: [])
       var pages = Set<UInt32>()
       for overlay in overlays { pages.formUnion(overlay.offsets.keys) }
-      for page in pages.sorted() where Int64(page) <= mainPageCount {
+      for page in pages.sorted() {
+        let offset = places.location(of: page).offset
+        guard offset >= 0, offset < main.size else { continue }
         let isUnfinished = overlays.contains {
           $0.member == .journal && $0.offsets[page] != nil
         }
         shadowed.append(
           PageVersion(
-            page: page, member: .main, offset: (Int64(page) - 1) * Int64(pageSize),
+            page: page, member: .main, offset: offset,
             origin: isUnfinished ? .uncommitted : .superseded(commit: 0), isVerified: false))
       }
       return shadowed

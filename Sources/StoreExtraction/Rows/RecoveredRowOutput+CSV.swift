@@ -25,6 +25,7 @@ extension RecoveredRowOutput {
     let expected = database.tables[place]
     let names = try columnNames(of: expected, selection)
     var output = OutputBuffer(descriptor: descriptor)
+    defer { output.flush() }
     output.append(
       csvLine: names + ["_rowid"] + Self.originColumns, safeForSpreadsheets: isSafeForSpreadsheets)
     var outcome = Outcome()
@@ -70,6 +71,7 @@ extension RecoveredRowOutput {
     _ selection: DamagedDatabase.Selection, of entity: String, to descriptor: Int32
   ) throws -> Outcome {
     var output = OutputBuffer(descriptor: descriptor)
+    defer { output.flush() }
     var only = self
     only.names = [entity]
     only.limit = nil
@@ -123,6 +125,7 @@ extension RecoveredRowOutput {
     }
     all.limit = limit
     var output = OutputBuffer(descriptor: descriptor)
+    defer { output.flush() }
     output.append(
       csvLine: ["_entity", "_pk"] + shared.names + Self.originColumns,
       safeForSpreadsheets: isSafeForSpreadsheets)

@@ -243,6 +243,8 @@ package struct RecoveredRowOutput {
     _ selection: DamagedDatabase.Selection, as form: JSONForm = .lines, to descriptor: Int32
   ) throws -> Outcome {
     var output = OutputBuffer(descriptor: descriptor)
+    // If the device fails, the rows that were read before are written.
+    defer { output.flush() }
     var isFirst = true
     if form == .object { output.append(form.opening) }
     let renderings = RecoveredRenderings(naming, store, wanted())

@@ -55,6 +55,8 @@ public struct RowOutput: Sendable {
     to descriptor: Int32
   ) throws -> Int {
     let target = RowTarget(OutputBuffer(descriptor: descriptor))
+    // If the device fails, the rows that were read before are written.
+    defer { target.output.flush() }
     if form == .object { target.output.append(form.opening) }
     let wanted = options.entityNames.map(store.numbers(ofEntities:))
     for table in store.entityTables {
@@ -76,6 +78,7 @@ public struct RowOutput: Sendable {
     throws -> Int
   {
     let target = RowTarget(OutputBuffer(descriptor: descriptor))
+    defer { target.output.flush() }
     target.output.append(csvHeader: entity, safeForSpreadsheets: options.isSafeForSpreadsheets)
     for table in store.entityTables where options.limit ?? 1 > 0 {
       guard let plan = try store.plan(for: table, wanted: [entity.number]) else { continue }
@@ -96,6 +99,7 @@ extension RowOutput {
     of entities: [DescribedEntity], in store: CoreDataStore, to descriptor: Int32
   ) throws -> Int {
     let target = RowTarget(OutputBuffer(descriptor: descriptor))
+    defer { target.output.flush() }
     let shared = SharedColumns(entities)
     target.output.append(
       csvLine: ["_entity", "_pk"] + shared.names, safeForSpreadsheets: options.isSafeForSpreadsheets

@@ -249,4 +249,86 @@ import Testing
     }
     #expect(counts == [0: 200, 1: 200])
   }
+
+  /// Leaves that are too many to be compared with each other are told of.
+  @Test func leavesThatAreNotComparedAreTold() throws {
+    let store = try DamageCase { connection in
+      try connection.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, label TEXT)")
+      try connection.insert(
+        "INSERT INTO t VALUES(?, ?)",
+        (1...2000).map { [.integer(Int64($0)), .string("row \($0) of the table")] })
+    }
+    // Six leaves to which the root does not lead.
+    var content = store.bytes
+    let root = store.range(2).lowerBound
+    try #require(content[root] == 5)
+    for index in 0..<6 {
+      let pointer = root + 12 + 2 * index
+      let cell = root + (Int(content[pointer]) << 8 | Int(content[pointer + 1]))
+      content.replaceSubrange(cell..<cell + 4, with: [0, 0, 0xff, 0xff])
+    }
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("t.sqlite")
+    try Data(content).write(to: url)
+    let database = try DamagedDatabase(path: url.path)
+    func told() -> [String?] {
+      database.findings.kept.filter { $0.id.rawValue == "tree.notCompared" }.map(\.table)
+    }
+    #expect(told() == [])
+    try database.judgeOrphans(unmatched: [], maxCompared: 6)
+    #expect(told() == [])
+    try database.judgeOrphans(unmatched: [], maxCompared: 5)
+    #expect(told() == ["t"])
+    #expect(try database.siblings(of: [2: [0]], [2: 0], [:], maxRanges: 5).isEmpty)
+    #expect(told() == ["t", nil])
+  }
+
+  /// A free page leads to a leaf of a table that the schema has lost. The other leaves of that table stay live.
+  @Test func aStrayPointerDoesNotMakeALostTableStale() throws {
+    var root = 0
+    let store = try DamageCase { connection in
+      try connection.exec(
+        """
+        CREATE TABLE known(id INTEGER PRIMARY KEY, label TEXT);
+        CREATE TABLE big(b BLOB);
+        CREATE TABLE lost(x INTEGER PRIMARY KEY, a REAL, b BLOB, c INTEGER);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+          INSERT INTO known SELECT i, 'known row ' || i FROM n;
+        INSERT INTO big VALUES (zeroblob(80000));
+        DELETE FROM big;
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 800)
+          INSERT INTO lost SELECT i, i / 7.0, x'5a5b5c5d', i * 1000 FROM n;
+        """)
+      root = Int(
+        try connection.integer("SELECT rootpage FROM sqlite_schema WHERE name = 'lost'") ?? 0)
+    }
+    var content = store.bytes
+    for text in ["CREATE TABLE lost", "tablelostlost"] {
+      let place = try #require(content.firstRange(of: Array(text.utf8)))
+      content.replaceSubrange(place, with: repeatElement(0xfe, count: place.count))
+    }
+    content.replaceSubrange(store.range(root), with: repeatElement(0xee, count: store.pageSize))
+    let leaves = (2...store.pageCount).filter {
+      let page = content[store.range($0)]
+      return page.first == 13 && page.firstRange(of: [0x5a, 0x5b, 0x5c, 0x5d]) != nil
+    }
+    try #require(leaves.count > 10)
+    func number(_ offset: Int) -> Int {
+      store.bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+    }
+    let trunk = number(32)
+    let free = number(store.range(trunk).lowerBound + 8)
+    content.replaceSubrange(
+      store.range(free),
+      with: UInt32(leaves[5]).bigEndianBytes + [UInt8](repeating: 0x99, count: store.pageSize - 4))
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("t.sqlite")
+    try Data(content).write(to: url)
+    var found = 0
+    try DamagedDatabase(path: url.path).forEachRow(.live) { row in
+      if row.origin.table == nil { found += 1 }
+      return true
+    }
+    #expect(found * leaves.count >= 800 * (leaves.count - 2), "\(found)")
+  }
 }

@@ -222,4 +222,23 @@ import Testing
     #expect(rows.count == 3)
     for row in rows { #expect(row.partial.contains { $0.column == 1 }, "\(row.values)") }
   }
+
+  /// The search reads what is stored of a sparse file, not its holes, and goes on behind them.
+  @Test func holesAreNotSearched() throws {
+    let store = try Self.store("")
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("sparse.sqlite")
+    try Data(store.bytes).write(to: url)
+    let plain = try ByteFile(url.path)
+    let layout = try #require(try FileSurvey(plain, .ignore)).layout
+    let leaves = try ShiftWitnesses(plain, layout, starts: [0]).leaves.map(\.offset)
+    // A leaf at the end of a file of 1 GiB that has no other bytes.
+    let leaf = try #require(leaves.last)
+    let end = 1 << 30
+    try overwrite(
+      url, at: end - 1024, bytes: Array(store.bytes[Int(leaf)..<Int(leaf) + 1024]))
+    let witnesses = try ShiftWitnesses(try ByteFile(url.path), layout, starts: [0])
+    #expect(witnesses.leaves.map(\.offset) == leaves + [Int64(end - 1024)])
+    #expect(witnesses.blockCount < 10_000, "\(witnesses.blockCount)")
+  }
 }

@@ -157,4 +157,26 @@ import Testing
     #expect(report.findings.kept.map(\.id.rawValue) == ["wal.none"])
     #expect(report.findings.damageCount == 0)
   }
+
+  /// A log of more generations than are listed one by one: no frame is left out of the sums.
+  @Test func framesOfManyGenerationsAreAllCounted() throws {
+    let folder = try TemporaryFolder()
+    let (url, _) = try Self.store(folder)
+    let log = URL(fileURLWithPath: url.path + "-wal")
+    var content = try bytes(of: log)
+    let salts = Array(content[16..<24])
+    func frame(_ page: UInt32, _ salts: [UInt8]) -> [UInt8] {
+      page.bigEndianBytes + [0, 0, 0, 0] + salts + [UInt8](repeating: 7, count: 8 + 1024)
+    }
+    for number in 0..<1100 {
+      content += frame(2, [UInt8](repeating: UInt8(number % 2 + 1), count: 8))
+    }
+    for page in [2, 2, 3] as [UInt32] { content += frame(page, salts) }
+    try Data(content).write(to: log)
+    let states = try LogStates(path: url.path, pageSize: 1024)
+    #expect(states.remainders.count <= 1003)
+    #expect(states.remainders.map(\.frameCount).reduce(0, +) == 1103)
+    let unfinished = states.remainders.filter { $0.kind == .uncommitted }
+    #expect(unfinished.map(\.frameCount) == [3] && unfinished.map(\.pageCount) == [2])
+  }
 }

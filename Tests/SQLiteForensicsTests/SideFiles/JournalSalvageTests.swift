@@ -83,6 +83,54 @@ import Testing
     #expect(sides.databasePageCount == whole.databasePageCount)
   }
 
+  /// Bytes before page 1 change nothing but the offsets in the main file.
+  @Test(arguments: hot)
+  func theJournalOfAMovedDatabaseIsJudgedAlike(_ fixture: StoreFixture) throws {
+    let folder = try TemporaryFolder()
+    let store = try fixture.make(folder.url)
+    let pageSize = try Self.pageSize(store)
+    try Self.zeroHeader(store)
+    let plain = try FlatFile.sides(store, pageSize: pageSize)
+    try Data([UInt8](repeating: 0x5a, count: 1000) + bytes(of: store)).write(to: store)
+    let moved = try SideFiles(
+      beside: store.path, main: try ByteFile(store.path), pageSize: pageSize, origin: 1000)
+    #expect(moved.journal?.verdict == .headerLost)
+    #expect(moved.journal?.pageOffsets == plain.journal?.pageOffsets)
+    #expect(moved.databasePageCount == plain.databasePageCount)
+    #expect(!plain.shadowed.isEmpty)
+    #expect(moved.shadowed.map(\.offset) == plain.shadowed.map { $0.offset + 1000 })
+  }
+
+  /// What the log replaced is found also in a main file whose first bytes are not the database's.
+  @Test func replacedPagesOfAMovedDatabaseAreFound() throws {
+    let folder = try TemporaryFolder()
+    let work = folder.url.appendingPathComponent("w.sqlite")
+    let connection = try SQLiteConnection(work)
+    defer { connection.close() }
+    try connection.exec(
+      """
+      PRAGMA page_size = 1024; PRAGMA journal_mode = WAL;
+      CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+        INSERT INTO t SELECT i, 'old value ' || i FROM n;
+      PRAGMA wal_checkpoint(TRUNCATE);
+      UPDATE t SET b = 'new ' || a WHERE a BETWEEN 50 AND 90; DELETE FROM t WHERE a > 180;
+      """)
+    let rows = try [0, 1000].map { count -> Set<String> in
+      let copy = folder.url.appendingPathComponent("copy-\(count).sqlite")
+      try Data([UInt8](repeating: 0x5a, count: count) + bytes(of: work)).write(to: copy)
+      try FileManager.default.copyItem(atPath: work.path + "-wal", toPath: copy.path + "-wal")
+      var rows: Set<String> = []
+      try DamagedDatabase(path: copy.path).forEachRow(.deleted) { row in
+        rows.insert("\(row.rowID ?? 0): \(row.values)")
+        return true
+      }
+      return rows
+    }
+    #expect(rows[0].count >= 61)
+    #expect(rows[1] == rows[0])
+  }
+
   /// Several segments: the cache spills with synchronous = FULL, so that each has a header of its own.
   @Test func theJournalOfASpillingCacheHasSeveralSegments() throws {
     let folder = try TemporaryFolder()

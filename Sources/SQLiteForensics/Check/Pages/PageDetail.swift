@@ -64,6 +64,8 @@ extension SQLiteDatabase {
     throws(SQLiteFileError) -> PageDetail?
   {
     var reader = anotherReader()
+    // Only the bytes that the file has are shown.
+    reader.cutPage = 0
     guard number >= 1, number <= reader.pageLimit else { return nil }
     var bytes: [UInt8]?
     do {
