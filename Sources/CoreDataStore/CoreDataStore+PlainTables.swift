@@ -15,11 +15,8 @@ extension CoreDataStore {
   }
 
   /// Whether a table is one that Core Data or SQLite makes for itself, for example a table for metadata, persistent
-  /// history, a many-to-many relationship or CloudKit mirroring, or a table `sqlite_…`. Case is ignored.
-  ///
-  /// - Parameters:
-  ///   - name: the name of the table.
-  ///   - columns: the names of the table's columns; empty when they are not known.
+  /// history, a many-to-many relationship or CloudKit mirroring, or a table `sqlite_…`. Case is ignored. `columns`: the
+  /// names of the table's columns; empty when they are not known.
   package static func isOwn(table name: String, columns: [String]) -> Bool {
     let folded = name.uppercased()
     return ownNames.contains(folded) || isJoinTable(folded, columns)

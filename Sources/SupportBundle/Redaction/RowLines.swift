@@ -16,7 +16,8 @@ package struct RowLines {
     entry: StoreBundle.rowsName)
   private static let maxLineBytes = 64 << 20
   private static let tooLong = BundleError(
-    .badRecord, "a row of the bundle has more than 64 MiB of JSON, and no more are read for one row",
+    .badRecord,
+    "a row of the bundle has more than 64 MiB of JSON, and no more are read for one row",
     entry: StoreBundle.rowsName)
 
   private let tokens = ValueTokens()

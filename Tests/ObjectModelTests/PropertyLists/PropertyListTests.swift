@@ -44,7 +44,9 @@ struct PropertyListTests {
   }
 
   /// Integers in XML, as Foundation reads them.
-  @Test(arguments: ["5", "-5", "0x1f", "0X1F", "-0x5", "+0x5", "0x-5", "0x+5", "0x", "10x5", "0x5g"])
+  @Test(arguments: [
+    "5", "-5", "0x1f", "0X1F", "-0x5", "+0x5", "0x-5", "0x+5", "0x", "10x5", "0x5g",
+  ])
   func integersInXML(_ text: String) throws {
     let bytes = Array("<plist version=\"1.0\"><integer>\(text)</integer></plist>".utf8)
     let theirs = try? unsafe PropertyListSerialization.propertyList(
