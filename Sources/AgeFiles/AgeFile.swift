@@ -1,9 +1,9 @@
 /// Encrypts files in the format of age, version 1 (<https://age-encryption.org/v1>), and opens files that `age` wrote.
 /// A few chunks of 64 KiB are in memory at a time, whatever the size of the file.
 package enum AgeFile {
-  /// Returns the next `count` bytes of a source; fewer only at the end of the source.
+  /// A function that returns the next `count` bytes of a source; fewer only at the end of the source.
   package typealias Read = (_ count: Int) throws -> [UInt8]
-  /// Receives the next bytes of a result.
+  /// A function that receives the next bytes of a result.
   package typealias Write = (_ bytes: [UInt8]) throws -> Void
 
   /// The number of bytes at the start of a file that tell whether the file is encrypted.

@@ -72,12 +72,16 @@ package enum AgeKeyFile {
   /// The maximum size in bytes of a file of keys that callers read: 1 MiB.
   package static let maxBytes = 1 << 20
 
-  /// - Throws: `age.badKey` for a line that is not a key, with its number, and for a file without a key.
+  /// Reads the public keys in the bytes of a file.
+  ///
+  /// - Throws: `age.badKey` for a line that is not a key, with the number of the line, and for a file without a key.
   package static func recipients(_ bytes: [UInt8]) throws(AgeError) -> [AgeRecipient] {
     try keys(bytes) { text throws(AgeError) in try AgeRecipient(text) }
   }
 
-  /// - Throws: `age.badKey` for a line that is not a key, with its number, and for a file without a key.
+  /// Reads the secret keys in the bytes of a file.
+  ///
+  /// - Throws: `age.badKey` for a line that is not a key, with the number of the line, and for a file without a key.
   package static func identities(_ bytes: [UInt8]) throws(AgeError) -> [AgeIdentity] {
     try keys(bytes) { text throws(AgeError) in try AgeIdentity(text) }
   }

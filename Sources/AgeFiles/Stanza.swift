@@ -21,7 +21,7 @@ struct FileKey: Sendable, Equatable {
 }
 
 enum RandomBytes {
-  /// The system's generator is fit for keys.
+  /// Returns random bytes from the system's generator, which is fit for keys.
   static func make(_ count: Int) -> [UInt8] {
     var random = SystemRandomNumberGenerator()
     return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
@@ -30,7 +30,7 @@ enum RandomBytes {
 
 /// A part of the header that holds the file key for one recipient (age-encryption.org/v1, "Header").
 struct Stanza: Sendable, Equatable {
-  /// The type and its arguments, printable ASCII.
+  /// The type of the stanza, such as `X25519`, and the arguments of this type, in printable ASCII.
   let arguments: [[UInt8]]
   let body: [UInt8]
 

@@ -27,8 +27,8 @@ extension CoreDataStore {
     "Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE", "ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING",
   ]
 
-  /// `SQLITE_` for SQLite's own tables, and `ANSCK` for the tables of NSPersistentCloudKitContainer, which mirrors rows
-  /// to CloudKit.
+  /// The prefixes of reserved table names: `SQLITE_` for SQLite's own tables, and `ANSCK` for the tables of
+  /// NSPersistentCloudKitContainer, which mirrors rows to CloudKit.
   private static let ownPrefixes = ["SQLITE_", "ANSCK"]
 
   /// Whether a table has the form of a join table, which holds the pairs of a many-to-many relationship. The table and

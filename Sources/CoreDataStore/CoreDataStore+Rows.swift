@@ -33,7 +33,8 @@ extension CoreDataStore {
     }
   }
 
-  /// Nil as for ``plan(for:)``, and also when none of the table's entities has a number in `wanted`.
+  /// Returns the plan that turns a table's columns into properties. Returns nil in the same cases as ``plan(for:)``,
+  /// and also when `wanted` is given and none of the table's entities has a number in `wanted`.
   package func plan(
     for table: Table, wanted: Set<Int64>?
   ) throws(SQLiteFileError) -> RowPlan? {
@@ -42,8 +43,9 @@ extension CoreDataStore {
     return plan.entities.keys.contains { wanted.contains($0) } ? plan : nil
   }
 
-  /// Adds at most 100 findings. Each key is an entity number that belongs to none of the table's entities; nil stands
-  /// for rows without an entity number. Each value is the number of rows.
+  /// Adds a finding for each key of `unknownNumbers`, but at most 100 findings. Each key is an entity number that
+  /// occurs in rows of the table but belongs to none of the table's entities; the key nil stands for rows without an
+  /// entity number. Each value is the number of these rows.
   package func note(_ unknownNumbers: [Int64?: Int], in table: Table) {
     let sorted = unknownNumbers.sorted { ($0.key ?? .min) < ($1.key ?? .min) }
     for (number, count) in sorted.prefix(100) {
@@ -57,7 +59,8 @@ extension CoreDataStore {
     }
   }
 
-  /// Nil when the table's definition cannot be read, or has no column Z_PK.
+  /// Returns the plan that turns a table's columns into properties. Returns nil when the table's definition cannot be
+  /// read, or has no column Z_PK.
   package func plan(for table: Table) throws(SQLiteFileError) -> RowPlan? {
     guard let definition = table.definition else { return nil }
     let columns = Dictionary(
@@ -142,7 +145,8 @@ extension CoreDataStore {
     owner: Int, destination: Int, ownerOrder: Int?, destinationOrder: Int?
   )
 
-  /// Nil when the store has no table with an expected name and at least two key columns.
+  /// Returns the join table of a many-to-many relationship, and the indexes of its columns. Returns nil when the store
+  /// has no table with an expected name and at least two key columns.
   package func joinTable(_ join: TableLayout.JoinTable)
     -> (Table, JoinColumns)?
   {
@@ -154,8 +158,9 @@ extension CoreDataStore {
     return (table, found.columns)
   }
 
-  /// `table` looks up a table by its name. The name can be that of the relationship or, if the relationship leads from
-  /// an entity to the same entity, that of its inverse. Nil when no table has such a name and at least two key columns.
+  /// Finds the join table of a many-to-many relationship. The closure `table` looks up a table by its name. The name
+  /// can be that of the relationship or, if the relationship leads from an entity to the same entity, that of its
+  /// inverse. Returns nil when no table has such a name and at least two key columns.
   package static func joinTable(
     _ join: TableLayout.JoinTable,
     among table: (_ name: String) -> (name: String, definition: TableDefinition)?
@@ -180,7 +185,8 @@ extension CoreDataStore {
     return nil
   }
 
-  /// The primary key is the integer in Z_PK; otherwise the row id; without a row id, 0.
+  /// Turns a stored row into a row of its entity, according to the plan of the row's table. The primary key is the
+  /// integer in Z_PK; otherwise the row id; without a row id, 0.
   package func managedRow(_ row: StoredRow, _ plan: RowPlan) -> ManagedRow {
     func integer(_ column: Int?) -> Int64? {
       guard let column, column < row.values.count, case .integer(let value) = row.values[column]

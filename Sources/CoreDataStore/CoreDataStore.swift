@@ -26,9 +26,9 @@ public final class CoreDataStore {
   public let metadata: StoreMetadata?
   /// The rows of Z_PRIMARYKEY, sorted by entity number. They include the entities of the persistent history.
   public let entities: [EntityRecord]
-  /// Nil when the store has no cached model, or none that can be read.
+  /// The model in Z_MODELCACHE; nil when the store has no cached model, or none that can be read.
   package let cachedModel: ManagedObjectModel?
-  /// Nil when the cached model can be read, or when the store has none.
+  /// The reason why the cached model cannot be read; nil when it can be read, or when the store has no cached model.
   package let cachedModelProblem: String?
   /// The model that defines the entities and properties of rows: the model given to the initializer, else the cached
   /// model; nil if there is neither.
@@ -40,11 +40,12 @@ public final class CoreDataStore {
     return all
   }
 
-  /// Whether a property is read; nil to read all. `lineage` holds the names of the row's entity and of its ancestors.
-  /// If this is set, rows of unknown entities have no properties.
+  /// A closure that returns whether a property is read; nil to read all properties. The closure's arguments are the
+  /// property's name, and the names of the row's entity and of this entity's ancestors. If a closure is set, rows of
+  /// unknown entities have no properties.
   package var shows: ((_ property: String, _ lineage: [String]) -> Bool)?
 
-  /// Reading rows adds more findings.
+  /// The findings about Core Data's content. Reading rows adds more findings.
   package var coreDataFindings = FindingList()
   /// The links of join tables that were read so far. The key is the name of the join table, followed by `>` for links
   /// sorted by owner or by `<` for links sorted by destination.
@@ -130,7 +131,8 @@ public final class CoreDataStore {
     }
   }
 
-  /// Bounds the work that a hostile file can cause. Numbers from 16,001 on belong to the persistent history.
+  /// The maximum number of entities in a model. The limit bounds the work that a hostile file can cause. Entity numbers
+  /// from 16,001 on belong to the persistent history.
   private static let entityLimit = 16_000
 
   private static func hasShape(_ table: Table) -> Bool {
@@ -169,9 +171,9 @@ public final class CoreDataStore {
   /// The tables and columns that Core Data makes for the model; nil without a model.
   package private(set) lazy var layout: TableLayout? = model.map { TableLayout($0) }
 
-  /// Descendants are included. A name stands for the entity whose name has the same bytes. If there is no such entity,
-  /// the name stands for each entity whose name is equal by Swift's `==`, because the user's keyboard may compose
-  /// accents differently from the model.
+  /// Returns the numbers of the entities with these names and of all their descendants. A name stands for the entity
+  /// whose name has the same bytes. If there is no such entity, the name stands for each entity whose name is equal by
+  /// Swift's `==`, because the user's keyboard may compose accents differently from the model.
   package func numbers(ofEntities names: [String]) -> Set<Int64> {
     let children = Dictionary(grouping: entities.filter { $0.superNumber != 0 }, by: \.superNumber)
     let known = Dictionary(grouping: entities) { entityName(ofNumber: $0.number) ?? $0.name }
@@ -189,7 +191,7 @@ public final class CoreDataStore {
     return numbers
   }
 
-  /// The entities whose rows are in the table. Empty for a table of no entity.
+  /// Returns the Z_PRIMARYKEY records of the entities whose rows are in the table. Empty for a table of no entity.
   package func records(in table: Table) -> [EntityRecord] {
     recordsByTable[SQLName(table.name.uppercased())] ?? []
   }
@@ -223,7 +225,8 @@ public final class CoreDataStore {
     return rootTables.map { $0.table }
   }
 
-  /// The persistent history's tables are left out.
+  /// The table of each root entity in Z_PRIMARYKEY, with the entity's record. The persistent history's tables are left
+  /// out.
   package var rootTables: [(record: EntityRecord, table: Table)] {
     var met: Set<SQLName> = []
     return entities.filter { $0.superNumber == 0 && !$0.isHistory }.compactMap { record in
@@ -233,7 +236,8 @@ public final class CoreDataStore {
     }
   }
 
-  /// The properties are in the order of ``ManagedRow/properties``. Empty if the table does not belong to entities.
+  /// Returns the entities whose rows are in the table, with their properties in the order of ``ManagedRow/properties``.
+  /// Empty if the table does not belong to entities.
   package func describedEntities(of table: Table) throws(SQLiteFileError) -> [DescribedEntity] {
     try plan(for: table)?.describedEntities ?? []
   }

@@ -3,11 +3,11 @@ package import ObjectModel
 /// The numbers that Core Data gives the entities of a model: 1 to n, in a depth-first walk of the inheritance tree. A
 /// parent comes before its children, and siblings are sorted by name without regard to case.
 package struct EntityNumbering: Sendable, Equatable {
-  /// In the order of their numbers; the first has the number 1.
+  /// The names of the entities in the order of their numbers; the first has the number 1.
   package let names: [String]
   private let numbers: [String: Int64]
 
-  /// Entities that are their own ancestors (in an invalid model) come last.
+  /// Numbers the entities of a model. Entities that are their own ancestors (in an invalid model) come last.
   package init(_ model: ManagedObjectModel) {
     var children: [String: [String]] = [:]
     var roots: [String] = []
@@ -31,10 +31,10 @@ package struct EntityNumbering: Sendable, Equatable {
     numbers = Dictionary(uniqueKeysWithValues: zip(names, 1...))
   }
 
-  /// Nil when the model has no entity with the name.
+  /// The number of an entity; nil when the model has no entity with that name.
   package func number(of name: String) -> Int64? { numbers[name] }
 
-  /// Nil when no entity has the number.
+  /// The name of the entity with this number; nil when no entity has this number.
   package func name(of number: Int64) -> String? {
     Int(exactly: number).flatMap { names.indices.contains($0 - 1) ? names[$0 - 1] : nil }
   }

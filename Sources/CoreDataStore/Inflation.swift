@@ -3,14 +3,14 @@ import CZlib
 /// Decompresses whole DEFLATE streams in memory, with zlib.
 package enum Inflation {
   package enum Form: String {
-    /// A raw DEFLATE stream (RFC 1951).
+    /// No wrapper: a raw DEFLATE stream (RFC 1951).
     case deflate
-    /// A header of two bytes and a checksum (RFC 1950).
+    /// zlib's wrapper: a header of two bytes and a checksum (RFC 1950).
     case zlib
-    /// A header of ten bytes or more, a checksum and a length (RFC 1952).
+    /// gzip's wrapper: a header of ten bytes or more, a checksum and a length (RFC 1952).
     case gzip
 
-    /// zlib's parameter `windowBits`.
+    /// The wrapper as zlib's parameter `windowBits`.
     fileprivate var windowBits: Int32 {
       switch self {
       case .deflate: -15
@@ -20,7 +20,8 @@ package enum Inflation {
     }
   }
 
-  /// Nil for any beginning but zlib's or gzip's. A raw DEFLATE stream cannot be recognized, because it has no header.
+  /// The wrapper that `bytes` begin with, zlib's or gzip's; nil for any other beginning. A raw DEFLATE stream cannot be
+  /// recognized, because it has no header.
   package static func form(of bytes: [UInt8]) -> Form? {
     if bytes.starts(with: [0x1f, 0x8b, 0x08]) { return .gzip }
     // RFC 1950, 2.2: the first byte 0x78 stands for DEFLATE with a window of 32 KiB. The first two bytes, read as one

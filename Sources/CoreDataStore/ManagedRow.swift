@@ -38,7 +38,7 @@ public struct ManagedRow: Sendable {
     self.properties = properties
   }
 
-  /// `key` was inferred from the rows that point to this row.
+  /// Returns a copy of the row whose primary key is `key`, inferred from the rows that point to this row.
   package func with(inferredKey key: Int64) -> ManagedRow {
     var row = ManagedRow(
       entityName: entityName, entityNumber: entityNumber, primaryKey: key, saveCount: saveCount,
@@ -59,7 +59,7 @@ package struct DescribedEntity: Sendable, Hashable {
       case column
     }
 
-    /// The name in the model; without a model, the column's name.
+    /// The property's name in the model; without a model, the column's name.
     package let name: String
     package let kind: Kind
     /// The attribute's type, or the entity that the relationship leads to. For a column that the model does not
@@ -74,8 +74,8 @@ package struct DescribedEntity: Sendable, Hashable {
   }
 
   package let name: String
-  /// `Z_ENT` in each of the entity's rows.
+  /// The entity's number, which `Z_ENT` holds in each of the entity's rows.
   package let number: Int64
-  /// In the order in which rows list them.
+  /// The properties in the order in which rows list them.
   package let properties: [Property]
 }

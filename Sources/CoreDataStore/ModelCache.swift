@@ -4,15 +4,15 @@ package import ObjectModel
 /// The model that a store caches in `Z_MODELCACHE.Z_CONTENT`. The column holds a keyed archive that is compressed into
 /// a raw DEFLATE stream (RFC 1951, no header, no checksum).
 package enum ModelCache {
-  /// In bytes, decompressed. Archives of real stores have 2 to 127 KB.
+  /// The maximum size of a decompressed archive, in bytes. Archives of real stores have 2 to 127 KB.
   package static let maximumSize = 64 << 20
 
   package struct Failure: Error, Sendable, Equatable {
-    /// A sentence without a full stop.
+    /// What is wrong, in a sentence without a full stop.
     package let message: String
   }
 
-  /// `content` is that of `Z_MODELCACHE.Z_CONTENT`.
+  /// Reads a cached model from the bytes of `Z_MODELCACHE.Z_CONTENT`.
   package static func model(from content: [UInt8]) throws(Failure) -> ManagedObjectModel {
     let archive = try inflate(content)
     do {
@@ -22,7 +22,8 @@ package enum ModelCache {
     }
   }
 
-  /// A raw DEFLATE stream. Throws when the compressed or the decompressed bytes are more than ``maximumSize``.
+  /// Decompresses a raw DEFLATE stream. Throws when the compressed or the decompressed bytes are more than
+  /// ``maximumSize``.
   static func inflate(_ content: [UInt8]) throws(Failure) -> [UInt8] {
     guard content.count <= maximumSize else {
       throw Failure(message: "the content is too large for a model")

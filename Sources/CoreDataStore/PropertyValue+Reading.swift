@@ -15,9 +15,9 @@ extension PropertyValue {
     }
   }
 
-  /// The value gets the attribute's type. If the storage class of the stored value does not fit the type, the value is
-  /// kept unchanged: SQLite allows any class in any column, and a conversion would hide the mismatch. External files
-  /// are found next to the main file, `storePath`.
+  /// Makes the value of an attribute, in the attribute's type. If the storage class of the stored value does not fit
+  /// the type, the value is kept unchanged: SQLite allows any class in any column, and a conversion would hide the
+  /// mismatch. `storePath` is the path of the store's main file, next to which external files are found.
   package init(_ stored: StoredValue, _ attribute: Attribute, storePath: String) {
     switch (attribute.type, stored) {
     case (.boolean, .integer(0)): self = .boolean(false)

@@ -26,7 +26,7 @@ package struct RowPlan {
     }
   }
 
-  /// A many-to-many relationship, with the destinations of each owner.
+  /// A many-to-many relationship, and the keys of the destinations of each owner.
   package struct Links {
     package let name: String
     package let destinations: LinkTable
@@ -43,7 +43,7 @@ package struct RowPlan {
   package let keyColumn: Int
   package let entityColumn: Int?
   package let saveCountColumn: Int?
-  /// By entity number.
+  /// The plan for the rows of each entity, keyed by entity number.
   package let entities: [Int64: EntityPlan]
   /// The properties of rows whose entity number is unknown: the columns as declared. Empty when a closure chooses the
   /// properties to read.
@@ -119,7 +119,7 @@ package struct LinkTable {
     }
   }
 
-  /// In the relationship's order if it is ordered, else ascending.
+  /// The keys of an owner's destinations, in the relationship's order if it is ordered, else ascending.
   package func destinations(of owner: Int64) -> [Int64] {
     var low = 0
     var high = links.count

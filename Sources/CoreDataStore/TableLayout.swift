@@ -4,9 +4,9 @@ package import ObjectModel
 package struct TableLayout: Sendable, Equatable {
   package enum Role: Sendable, Hashable {
     case attribute(Attribute)
-    /// The destination's primary key.
+    /// The primary key of the object that a to-one relationship leads to.
     case toOne(Relationship)
-    /// The destination's entity number, when the destination can belong to several entities.
+    /// The entity number of the object that a to-one relationship leads to, when it can belong to several entities.
     case destinationEntity(Relationship)
     /// The row's position among the destinations of an ordered to-many relationship. The associated value is the to-one
     /// relationship that is the inverse of the ordered one.
@@ -19,7 +19,7 @@ package struct TableLayout: Sendable, Equatable {
 
   /// A column other than `Z_PK`, `Z_ENT` and `Z_OPT`.
   package struct Column: Sendable, Hashable {
-    /// `Z` and the property's name in capitals. If the table has such a column already, a digit is appended.
+    /// The name: `Z` and the property's name in capitals. If the table has such a column already, a digit is appended.
     package let name: String
     /// The entity that declares the property. The entity's descendants use the column too.
     package let entityName: String
@@ -28,43 +28,45 @@ package struct TableLayout: Sendable, Equatable {
 
   /// The table of a root entity and all its descendants.
   package struct Table: Sendable, Hashable {
-    /// `Z` and the root entity's name in capitals.
+    /// The name: `Z` and the root entity's name in capitals.
     package let name: String
     package let rootEntityName: String
-    /// Ascending by entity number, so the root entity comes first.
+    /// The names of all entities whose rows are in the table, ascending by entity number. The root entity comes first.
     package let entityNames: [String]
-    /// Grouped by entity. In each group, attributes come before relationships.
+    /// The columns of the properties, grouped by entity. In each group, attributes come before relationships.
     package let columns: [Column]
-    /// The three columns that every table has come first.
+    /// The names of all columns: the three that every table has, and those of the properties.
     package var columnNames: [String] { ["Z_PK", "Z_ENT", "Z_OPT"] + columns.map(\.name) }
   }
 
   /// The table of a many-to-many relationship.
   package struct JoinTable: Sendable, Hashable {
-    /// `Z_`, the number of the owning entity and the relationship's name in capitals.
+    /// The name: `Z_`, the number of the owning entity and the relationship's name in capitals.
     package let name: String
     /// The name that the table has if it is named after the inverse relationship. Nil without an inverse. A store may
     /// use this name if the relationship leads from an entity to the same entity.
     package let otherName: String?
     /// The entity that declares ``relationship``.
     package let ownerName: String
-    /// The table is named after this relationship.
+    /// The relationship after which the table is named.
     package let relationship: Relationship
-    /// Holds the owner's key.
+    /// The name of the column that holds the owner's key.
     package let ownerColumn: String
-    /// Holds the destination's key.
+    /// The name of the column that holds the destination's key.
     package let destinationColumn: String
-    /// Holds the owner's position among the owners of the destination; nil when the inverse is not ordered.
+    /// The name of the column that holds the owner's position among the owners of the destination; nil when the inverse
+    /// is not ordered.
     package let ownerOrderColumn: String?
-    /// Holds the destination's position among the destinations of the owner; nil when the relationship is not ordered.
+    /// The name of the column that holds the destination's position among the destinations of the owner; nil when the
+    /// relationship is not ordered.
     package let destinationOrderColumn: String?
   }
 
   package let model: ManagedObjectModel
   package let numbering: EntityNumbering
-  /// One for each root entity, sorted by its number.
+  /// A table for each root entity, sorted by the number of the root entity.
   package let tables: [Table]
-  /// One for each many-to-many relationship.
+  /// A table for each many-to-many relationship.
   package let joinTables: [JoinTable]
 
   /// Computes the tables and columns for a model.
@@ -139,12 +141,12 @@ package struct TableLayout: Sendable, Equatable {
     joinTables = Self.joinTables(of: model, numbering, sides)
   }
 
-  /// Nil when the model has no such entity.
+  /// The table that holds an entity's rows; nil when the model has no such entity.
   package func table(of entityName: String) -> Table? {
     tables.first { $0.entityNames.contains(entityName) }
   }
 
-  /// Descendants are included, ascending.
+  /// The numbers of an entity and of all entities that inherit from this entity, ascending.
   package func numbers(of entityName: String) -> [Int64] {
     numbering.names.filter { name in
       name == entityName || model.ancestors(of: name).contains { $0.name == entityName }
@@ -156,7 +158,7 @@ package struct TableLayout: Sendable, Equatable {
     numbers(of: entityName).map(String.init).joined(separator: ", ")
   }
 
-  /// Nil unless the entity declares or inherits `property`, as an attribute or to-one relationship.
+  /// The column of an attribute or to-one relationship that an entity declares or inherits. Nil for any other property.
   package func column(of property: String, in entityName: String) -> Column? {
     let lineage = Set([entityName] + model.ancestors(of: entityName).map(\.name))
     return table(of: entityName)?.columns.first { column in
@@ -169,9 +171,10 @@ package struct TableLayout: Sendable, Equatable {
     }
   }
 
-  /// The columns of an attribute: one for each leaf of a composite attribute, one for any other. `name` is what the
-  /// column's name is made from: the leaf's own name, as in all 14 composites of two real stores. The attribute of a
-  /// leaf is named by its key path.
+  /// The columns of an attribute, each as the text that the column's name is made from, and the attribute that the
+  /// column stores. A composite attribute has a column for each of its leaves, any other attribute has one column. The
+  /// attribute of a leaf is named by its key path, but the column's name is made from the leaf's own name, as in all 14
+  /// composites of two real stores.
   private static func kept(_ attribute: Attribute) -> [(name: String, attribute: Attribute)] {
     guard attribute.type == .composite, !attribute.elements.isEmpty else {
       return [(attribute.name, attribute)]
@@ -281,7 +284,8 @@ package struct TableLayout: Sendable, Equatable {
     }.reversed()
   }
 
-  /// Looked up among the relationships that the destination entity declares or inherits. Nil without an inverse.
+  /// The inverse of a relationship, looked up among the relationships that the destination entity declares or inherits.
+  /// Nil without an inverse.
   package static func inverse(
     of relationship: Relationship, in model: ManagedObjectModel
   ) -> Relationship? {
@@ -290,7 +294,7 @@ package struct TableLayout: Sendable, Equatable {
       .first { $0.name == name }
   }
 
-  /// The topmost of `entityName` and its ancestors; nil if none declares the relationship.
+  /// The topmost of `entityName` and its ancestors that declares the relationship `property`; nil if no entity does.
   private static func declaringEntity(
     of property: String, from entityName: String, in model: ManagedObjectModel
   ) -> String? {
@@ -313,8 +317,9 @@ package struct TableLayout: Sendable, Equatable {
 }
 
 extension ManagedObjectModel {
-  /// The table is named after this entity: the topmost ancestor that the model has, or the entity itself when it has no
-  /// parent. Nil when the model does not have the entity, or when the entity's ancestors form a cycle.
+  /// The root of the entity's inheritance tree, which the table is named after. This is the topmost ancestor that the
+  /// model has, or the entity itself when it has no parent. Nil when the model does not have the entity, or when the
+  /// entity's ancestors form a cycle.
   package func rootEntity(of entityName: String) -> Entity? {
     guard let entity = entities[entityName] else { return nil }
     let root = ancestors(of: entityName).last ?? entity

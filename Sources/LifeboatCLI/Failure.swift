@@ -33,7 +33,7 @@ struct Failure: Error {
     self.hint = hint
   }
 
-  /// `members` are the names of the files that changed.
+  /// The failure for a store that changed while it was read. `members` are the names of the files that changed.
   static func changedDuringRead(_ members: [String]) -> Failure {
     Failure(
       75, "evidence.changedDuringRead",

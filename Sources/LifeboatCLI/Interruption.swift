@@ -36,7 +36,7 @@ final class Interruption {
     private let lock = NSLock()
     private var all: [Response] = []
 
-    /// Returns whether the response is now the only one.
+    /// Adds a response. Returns whether it is now the only one.
     func add(_ response: Response) -> Bool {
       lock.withLock {
         all.append(response)
@@ -62,7 +62,7 @@ final class Interruption {
     private var hasRequest = false
     private var isOver = false
 
-    /// Returns whether this is the first signal.
+    /// Records that a signal has come. Returns whether it is the first one.
     func request() -> Bool {
       lock.withLock {
         defer { hasRequest = true }

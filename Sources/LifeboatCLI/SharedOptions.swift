@@ -181,7 +181,7 @@ struct StoreOptions: ParsableArguments {
   var wal: SQLiteDatabase.LogView = .committed
 }
 
-/// The option that says how long work shows its progress on standard error.
+/// The option that says how progress is shown on standard error during long work.
 struct ProgressOptions: ParsableArguments {
   @Option(
     name: .long, help: "How progress is shown: auto, plain, json or none.")

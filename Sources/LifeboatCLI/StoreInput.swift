@@ -33,9 +33,9 @@ extension StoreReader {
 final class StoreInput {
   /// The path as the user gave it. Messages show this path, because commands accept it as an argument.
   let given: String
-  /// Nil when no options were given.
+  /// The options that open an encrypted bundle; nil when no options were given.
   private let secrets: BundleSecretOptions?
-  /// Nil for a store that is not in an incident.
+  /// The incident that the store is in; nil for a store that is not in an incident.
   private(set) var incident: Incident?
   /// Entries of the bundle that were not unpacked because they differ from the bundle's manifest.
   var leftOut: [BundleExtraction.Skipped] { bundle?.skipped ?? [] }
@@ -541,7 +541,7 @@ final class StoreInput {
 }
 
 extension StoreFinder.Wanted {
-  /// Takes archives and encrypted files in addition to stores.
+  /// The files to find: archives and encrypted files, in addition to stores.
   static let archives = Self(file: UnpackedArchive.mayHoldStore)
 }
 
@@ -549,6 +549,8 @@ extension StoreFinder.Wanted {
 enum RecordFile {
   static let maxBytes = 16 << 20
 
+  /// Reads the record at a path.
+  ///
   /// - Throws: a failure when the file is too large, or `DecodingError` when it is not a record of this type.
   static func read<Record: Decodable>(_ path: String, as type: Record.Type) throws -> Record {
     let file = try ByteFile(path)
@@ -558,6 +560,8 @@ enum RecordFile {
     return try decode(file.bytes(at: 0, count: Int(file.size)), as: type)
   }
 
+  /// Decodes a record from JSON.
+  ///
   /// - Throws: `DecodingError` when the bytes are not a record of this type.
   static func decode<Record: Decodable>(_ bytes: [UInt8], as type: Record.Type) throws -> Record {
     let decoder = JSONDecoder()

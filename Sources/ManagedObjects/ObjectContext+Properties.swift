@@ -12,7 +12,8 @@ extension ObjectContext {
     return (column.name, attribute)
   }
 
-  /// Throws `object.noSuchProperty` when the entity has no to-one relationship with this name.
+  /// The column that stores a to-one relationship, and the relationship. Throws `object.noSuchProperty` when the entity
+  /// has no to-one relationship with this name.
   func toOne(_ name: String, of entity: String) throws(ObjectError)
     -> (TableLayout.Column, Relationship)
   {
@@ -24,7 +25,8 @@ extension ObjectContext {
     return (column, relationship)
   }
 
-  /// Throws `object.noSuchProperty` when the entity has no stored to-many relationship with this name.
+  /// The to-many relationship with this name. Throws `object.noSuchProperty` when the entity has no stored to-many
+  /// relationship with this name.
   func toMany(_ name: String, of entity: String) throws(ObjectError) -> Relationship {
     guard
       let relationship = layout.model.allRelationships(of: entity).first(where: {

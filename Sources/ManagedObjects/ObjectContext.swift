@@ -430,7 +430,8 @@ public final class ObjectContext {
 
   private func sql(_ table: String) -> String { quoted(schema) + "." + quoted(table) }
 
-  /// Names from the layout never contain a NUL, so they can always be written in SQL.
+  /// A name from the layout as a quoted SQL identifier. Names from the layout never contain a NUL, so they can always
+  /// be written in SQL.
   private func quoted(_ name: String) -> String {
     (try? SQLIdentifier.quoted(name)) ?? "\"\""
   }

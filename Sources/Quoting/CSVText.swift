@@ -1,6 +1,7 @@
 /// Predicts how programs that import CSV read a field, judging the text by its bytes.
 package enum CSVText {
-  /// A program that does not separate fields by commas may end a field at such a byte.
+  /// Whether the byte is a semicolon, a tab or a line end. A program that does not separate fields by commas may end a
+  /// field at such a byte.
   package static func isOtherSeparator(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: ";") || byte == 0x09 || byte == 0x0a || byte == 0x0d
   }
@@ -67,7 +68,8 @@ package enum CSVText {
     }
   }
 
-  /// Nil, with length 1, if the bytes at `place` are not UTF-8.
+  /// The scalar that starts with the non-ASCII byte at `place`, and its length in bytes. If the bytes are not UTF-8,
+  /// nil and length 1.
   private static func scalar(at place: Int, count: Int, byte: (Int) -> UInt8) -> (
     scalar: Unicode.Scalar?, length: Int
   ) {

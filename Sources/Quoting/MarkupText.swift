@@ -1,4 +1,4 @@
-/// Escapes characters that have a meaning in the format. Each Unicode scalar is judged alone.
+/// Escapes text for HTML and XML, for DOT, and for Mermaid. Each Unicode scalar is judged alone.
 package enum MarkupText {
   /// Escapes text for element content, and for attribute values in either kind of quotation marks, in HTML and XML.
   package static func html(_ text: String) -> String {

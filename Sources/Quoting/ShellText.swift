@@ -2,9 +2,9 @@ import SafeText
 
 /// Quotes words for a POSIX shell, in commands that a person copies from the screen.
 package enum ShellText {
-  /// One word of a shell. Quotes are found by bytes, because a `'` ends a quotation even if a combining mark follows.
-  /// If a terminal cannot show the text unchanged, the word has the form `$'…'` with escaped bytes, so that the user
-  /// sees what is run.
+  /// Quotes a text as one word of a shell. Quotes are found by bytes, because a `'` ends a quotation even if a
+  /// combining mark follows. If a terminal cannot show the text unchanged, the word has the form `$'…'` with escaped
+  /// bytes, so that the user sees what is run.
   package static func quoted(_ text: String) -> String {
     if text.utf8.isEmpty { return "''" }
     if text.utf8.allSatisfy(isPlain) { return text }
@@ -20,7 +20,7 @@ package enum ShellText {
     PathText.isSame(VisibleText.visible(word), word)
   }
 
-  /// A path as one word that no command takes for an option: `-x` becomes `./-x`.
+  /// Quotes a path as one word that no command takes for an option: `-x` becomes `./-x`.
   package static func path(_ path: String) -> String {
     quoted(path.utf8.first == UInt8(ascii: "-") ? "./" + path : path)
   }
@@ -42,8 +42,8 @@ package enum ShellText {
     return result + "'"
   }
 
-  /// The form `$'…'` (POSIX.1-2024, 2.2.4), which bash, zsh and ksh have long supported. Escaped bytes have three octal
-  /// digits, because `\x` would take hexadecimal digits that follow as part of the escape.
+  /// Quotes a text in the form `$'…'` (POSIX.1-2024, 2.2.4), which bash, zsh and ksh have long supported. Escaped bytes
+  /// have three octal digits, because `\x` would take hexadecimal digits that follow as part of the escape.
   private static func escaped(
     _ text: String, _ isEscaped: (Unicode.Scalar) -> Bool
   ) -> String {

@@ -5,13 +5,14 @@ import SafeText
 /// Scalars for which ``VisibleText/isHidden(_:)`` is true become escapes such as `\u202E`, which mean the same text in
 /// JSON and are readable in CSV. Line ends and tabs stay. Bytes that are not UTF-8 become escapes such as `\xFF`.
 package struct TerminalText {
-  /// The first bytes of an incomplete character, or a CR that an LF may follow.
+  /// The bytes that are held back until more bytes arrive: the first bytes of an incomplete character, or a CR that an
+  /// LF may follow.
   private var held: [UInt8] = []
 
   package init() {}
 
-  /// A character that is incomplete at the end of `bytes` is held back until the next call. `isEnd` is true for the
-  /// last bytes.
+  /// Returns `bytes` in a form that is safe for a terminal. If `bytes` ends within a character, the incomplete
+  /// character is held back and returned by the next call. `isEnd` is true for the last bytes.
   package mutating func escaped(_ bytes: some Sequence<UInt8>, isEnd: Bool) -> [UInt8] {
     var input = held
     held = []
@@ -71,7 +72,7 @@ package struct TerminalText {
     return String(decoding: terminal.escaped(text.utf8, isEnd: true), as: UTF8.self)
   }
 
-  /// 1 for a byte that cannot start a character.
+  /// The number of bytes of a character with this first byte; 1 for a byte that cannot start a character.
   private static func length(_ first: UInt8) -> Int {
     switch first {
     case 0xc2...0xdf: 2

@@ -2,7 +2,8 @@ import Quoting
 import SQLiteFile
 
 extension OutputBuffer {
-  /// The field is quoted if the text is empty or contains a comma, a quote or a line end (RFC 4180, section 2).
+  /// Appends text as a CSV field. The field is quoted if the text is empty or contains a comma, a quote or a line end
+  /// (RFC 4180, section 2).
   ///
   /// All text in CSV is written by this function. If `isSafe` is true, an apostrophe is put before text that a
   /// spreadsheet could take for a formula. Text with semicolons or tabs is then quoted too, because some spreadsheets
@@ -44,22 +45,22 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends a string as a CSV field, in UTF-8. Quotes and apostrophes are added as for a field in a `RawSpan`.
+  /// Appends a string as a CSV field, in UTF-8. Quotes and apostrophes are added as in the function for a `RawSpan`.
   package mutating func append(csvField text: String, safeForSpreadsheets isSafe: Bool) {
     append(csvField: Array(text.utf8), safeForSpreadsheets: isSafe)
   }
 
-  /// Appends the bytes of a text as a CSV field. Quotes and apostrophes are added as for a field in a `RawSpan`.
+  /// Appends the bytes of a text as a CSV field. Quotes and apostrophes are added as in the function for a `RawSpan`.
   package mutating func append(csvField text: [UInt8], safeForSpreadsheets isSafe: Bool) {
     let bytes = ContiguousArray(text)
     append(csvField: bytes.rawSpan, safeForSpreadsheets: isSafe)
   }
 }
 
-/// Finds the bytes that matter in CSV, 32 bytes at a time.
+/// Finds the bytes of a text that matter in CSV, 32 bytes at a time.
 private enum CSVSpecialBytes {
-  /// Sets the top bits of the wanted bytes of a block. In each word only the lowest mark is certain. Bytes after the
-  /// lowest mark may be marked by mistake.
+  /// A function that marks the wanted bytes of a block: it sets their top bits. In each word only the lowest mark is
+  /// certain. Bytes after the lowest mark may be marked by mistake.
   typealias Marks = (SIMD4<UInt64>) -> SIMD4<UInt64>
 
   /// Marks control characters and semicolons.

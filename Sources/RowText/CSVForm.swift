@@ -2,12 +2,12 @@ import SQLiteFile
 
 /// How CSV is written: in the form of RFC 4180, or in the form that spreadsheet programs expect.
 package struct CSVForm: Sendable {
-  /// A comma, or a semicolon where numbers have a decimal comma.
+  /// The byte between two fields: a comma, or a semicolon where numbers have a decimal comma.
   package var separator = UInt8(ascii: ",")
   package var hasDecimalComma = false
-  /// An apostrophe is put before text that a spreadsheet would take for a formula.
+  /// Whether an apostrophe is put before text that a spreadsheet would take for a formula.
   package var isSafeForSpreadsheets = false
-  /// Excel recognises UTF-8 by the byte order mark.
+  /// Whether the output begins with a byte order mark, by which Excel recognises UTF-8.
   package var hasByteOrderMark = false
 
   /// The form of RFC 4180: commas, decimal points, no byte order mark.
@@ -26,12 +26,13 @@ package struct CSVForm: Sendable {
     hasByteOrderMark = true
   }
 
-  /// U+FEFF in UTF-8.
+  /// The byte order mark, U+FEFF, in UTF-8.
   package static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 }
 
 extension OutputBuffer {
-  /// The shortest form that reads back as the same number, as Swift prints it.
+  /// Appends a real number as Swift prints it: in the shortest form that reads back as the same number. If the form
+  /// asks for a decimal comma, the comma replaces the decimal point.
   package mutating func append(csvReal value: Double, _ form: CSVForm) {
     let text = value.description
     guard form.hasDecimalComma else { return append(text) }

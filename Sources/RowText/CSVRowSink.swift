@@ -12,7 +12,7 @@ struct CSVRowSink: RawRowSink, ~Copyable {
   private let limit: Int
   private let form: CSVForm
 
-  /// Nil for all rows.
+  /// Makes a sink that writes at most `limit` rows; nil for all rows.
   init(output: consuming OutputBuffer, limit: Int?, _ form: CSVForm) {
     self.output = output
     self.limit = limit ?? .max
@@ -32,7 +32,7 @@ struct CSVRowSink: RawRowSink, ~Copyable {
     other.rowCount = 0
   }
 
-  /// Writes the byte order mark, if the form asks for one, and the line with the column names.
+  /// Begins a table. Writes the byte order mark, if the form asks for one, and the line with the column names.
   mutating func begin(columns: [String]) {
     rowCount = 0
     column = 0

@@ -24,7 +24,7 @@ struct JSONRowSink: RawRowSink, ~Copyable {
 
   var wantsMore: Bool { left > 0 && !output.isBroken }
 
-  /// Writes nothing if the form is ``JSONForm/lines``.
+  /// Writes the text before the first row of the first table. Writes nothing if the form is ``JSONForm/lines``.
   mutating func start() {
     if form == .object {
       output.append(form.opening)
@@ -45,7 +45,7 @@ struct JSONRowSink: RawRowSink, ~Copyable {
 
   var isBroken: Bool { output.isBroken }
 
-  /// ``rowCount`` starts again from 0.
+  /// Begins a table: the rows that follow belong to this table. ``rowCount`` starts again from 0.
   mutating func begin(table: String, columns: [String]) {
     begin("{\"table\":\(JSONLiteral.string(table)),\"rowid\":", columns)
   }

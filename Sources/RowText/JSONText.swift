@@ -1,7 +1,7 @@
 public import SQLiteFile
 
 extension OutputBuffer {
-  /// If the text is not valid UTF-8, appends nothing and returns false.
+  /// Appends text as a JSON string if the text is valid UTF-8. Otherwise appends nothing and returns false.
   package mutating func appendIfValid(jsonString bytes: RawSpan) -> Bool {
     guard let start = mark(for: bytes.byteCount &* 6 &+ 64) else {
       guard UTF8Scan.isValid(bytes) else { return false }
@@ -96,8 +96,8 @@ extension OutputBuffer {
     return isValid
   }
 
-  /// Writes `length` bytes from `start` on, in quotes, and returns the position after them. The caller provides room
-  /// for six times the length and 64 bytes more.
+  /// Writes the `length` bytes of `bytes` from `start` on as a JSON string in quotes at `position`, where six times
+  /// `length` and 64 more bytes must be free. Returns the position after the string.
   ///
   /// Returns nil when the text is not valid UTF-8. Also returns nil when the buffer has too little room for the longest
   /// escapes, and the text is long or needs escapes.
@@ -183,8 +183,8 @@ extension OutputBuffer {
     return ((controlOrQuote | backslash) & ~block | block & ~SIMD4(repeating: passes)) & tops
   }
 
-  /// An ASCII character's escape, as a word with the first byte lowest, and its length in bytes. A character that needs
-  /// no escape is returned unchanged.
+  /// The JSON escape of an ASCII character, as a word with the first byte lowest, and the length of the escape in
+  /// bytes. A character that needs no escape is returned unchanged.
   private static func escape(_ byte: UInt8) -> (text: UInt64, length: Int) {
     switch byte {
     case 0x22, 0x5c: return (UInt64(byte) << 8 | 0x5c, 2)

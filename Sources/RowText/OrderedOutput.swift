@@ -7,7 +7,7 @@ package final class BlockOutput: @unchecked Sendable {
   package var findings = FindingList()
   package var failure: SQLiteFileError?
 
-  /// `output` gathers the bytes of the block.
+  /// Makes a block without output. `output` is the empty buffer that gathers the bytes of the block.
   package init(output: consuming OutputBuffer) { self.output = output }
 }
 
@@ -20,7 +20,7 @@ package final class BlockOutput: @unchecked Sendable {
 package final class OrderedOutput: @unchecked Sendable {
   private let gate = DispatchQueue(label: "blocks")
   private let blockCount: Int
-  /// The block that is taken next. `current` is the block that has the turn.
+  /// The number of the block that is taken next. `current` is the number of the block that has the turn.
   private var next = 0
   private var current = 0
   private var hasStopped = false
@@ -28,14 +28,15 @@ package final class OrderedOutput: @unchecked Sendable {
   private var left: [Int: BlockOutput] = [:]
   private var sleepers: [Int: DispatchSemaphore] = [:]
 
-  /// `spares` hold the output of finished blocks that wait for their turn, one buffer for each such block.
+  /// Makes an object for `blockCount` blocks. `spares` are the buffers in which the output of finished blocks waits for
+  /// its turn: one buffer for each such block.
   package init(blockCount: Int, spares: [BlockOutput]) {
     self.blockCount = blockCount
     self.spares = spares
   }
 
-  /// The number of the block, from 0; nil when no block is left, or the work was stopped. The thread that takes a block
-  /// must later leave the output of the block here, or pass on the turn.
+  /// Takes the next block and returns its number, from 0; nil when no block is left, or the work was stopped. The
+  /// thread that takes a block must later leave the output of the block here, or pass on the turn.
   fileprivate func take() -> Int? {
     gate.sync {
       guard next < blockCount, !hasStopped else { return nil }
@@ -71,8 +72,9 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Passes the turn to the next block. Returns the output of that block if a thread has left it here; the caller must
-  /// write it. `written` is a spare buffer that is free again, because its output was written; otherwise nil.
+  /// Passes the turn from `block` to the next block. If a thread has left the output of the next block here, returns
+  /// that output, which the caller must write. `written` is a spare buffer whose output was written, so that the buffer
+  /// is free again; nil when there is no such buffer.
   fileprivate func pass(_ block: Int, _ written: BlockOutput?) -> BlockOutput? {
     gate.sync {
       if let written { spares.append(written) }
@@ -82,7 +84,7 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// No output is written after the block that has the turn, and no further block is taken.
+  /// Stops the work: no output is written after the block that has the turn, and no further block is taken.
   fileprivate func stop() { gate.sync { hasStopped = true } }
 
   fileprivate var isStopped: Bool { gate.sync { hasStopped } }
@@ -96,8 +98,8 @@ package final class OutputTurn: @unchecked Sendable {
 
   package init(_ turns: OrderedOutput) { self.turns = turns }
 
-  /// The number of the block, from 0; nil when no block is left, or the work was stopped. Each block that was taken
-  /// must be ended with ``end(_:_:_:settle:)``.
+  /// Takes the next block and returns its number, from 0; nil when no block is left, or the work was stopped. Each
+  /// block that was taken must be ended with ``end(_:_:_:settle:)``.
   package func take() -> Int? {
     guard let next = turns.take() else { return nil }
     block = next
@@ -105,7 +107,7 @@ package final class OutputTurn: @unchecked Sendable {
     return next
   }
 
-  /// Waits for the turn of the block that this thread took last. False when output is no longer wanted.
+  /// Waits until the block that this thread took last has the turn. Returns false when output is no longer wanted.
   package func come() -> Bool {
     if !hasCome { turns.wait(for: block) }
     hasCome = true
@@ -148,7 +150,7 @@ package final class OutputTurn: @unchecked Sendable {
     }
   }
 
-  /// The block must have the turn. A failure stops all work.
+  /// Writes a block that has the turn, and passes its findings and failure to `settle`. A failure stops all work.
   private func write(
     _ output: inout OutputBuffer, _ findings: FindingList, _ failure: SQLiteFileError?,
     _ settle: (FindingList, SQLiteFileError?) -> Void
@@ -158,7 +160,8 @@ package final class OutputTurn: @unchecked Sendable {
     if failure != nil || output.isBroken { turns.stop() }
   }
 
-  /// Returns the output of the next block if another thread has left it. The caller must write it and pass on the turn.
+  /// Passes the turn to the next block. Returns the output of that block if another thread has left it; the caller must
+  /// write it and pass on the turn.
   private func pass(_ written: BlockOutput?) -> BlockOutput? {
     defer { block += 1 }
     return turns.pass(block, written)

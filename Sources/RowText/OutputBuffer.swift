@@ -9,36 +9,37 @@ import SafeText
 /// error of a failed write. ``isBroken`` tells a long loop to end early.
 @usableFromInline @safe package struct OutputBuffer: ~Copyable {
   private let descriptor: Int32?
-  /// In bytes.
+  /// The maximum number of bytes in the buffer.
   @usableFromInline package let capacity: Int
   @usableFromInline var memory: UnsafeMutableRawPointer
   @usableFromInline var template = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
   @usableFromInline var templateCount = 0
   @usableFromInline package private(set) var count = 0
   private var failure: Int32 = 0
-  /// The buffer writes nothing before this turn has come; nil for a buffer that need not wait.
+  /// The turn for which this buffer waits before it writes anything; nil for a buffer that need not wait.
   private let turn: OutputTurn?
-  /// Nil when the descriptor is not a terminal.
+  /// Escapes the characters that a terminal must not receive; nil when the descriptor is not a terminal.
   private var terminal: TerminalText?
-  /// The bytes handed to the system so far.
+  /// The number of bytes handed to the system so far.
   package private(set) var writtenCount: Int64 = 0
 
-  /// The descriptor must be open, and is not closed. If it is a terminal, characters that a terminal would obey or hide
-  /// are escaped. If `isTerminal` is nil, the system is asked.
+  /// Makes a buffer for an open descriptor, which the buffer does not close. If the descriptor is a terminal,
+  /// characters that a terminal would obey or hide are escaped. If `isTerminal` is nil, the system says whether the
+  /// descriptor is a terminal.
   package init(descriptor: Int32, isTerminal: Bool? = nil) {
     self.init(
       descriptor: descriptor, capacity: 256 * 1024, turn: nil,
       isTerminal: isTerminal ?? (isatty(descriptor) == 1))
   }
 
-  /// The buffer has no descriptor, and keeps its bytes until another buffer takes them. When more than `capacity` bytes
-  /// are appended, the buffer becomes broken (``isBroken``).
+  /// Makes a buffer without a descriptor, which keeps its bytes until another buffer takes them. When more than
+  /// `capacity` bytes are appended, the buffer becomes broken (``isBroken``).
   package init(capacity: Int) {
     self.init(descriptor: nil, capacity: capacity, turn: nil, isTerminal: false)
   }
 
-  /// A buffer for the same descriptor. If `turn` is not nil, the new buffer writes only after the turn has come, and
-  /// keeps appended bytes until then. When the buffer is full, the thread that appends waits for the turn.
+  /// Makes a buffer for the same descriptor. If `turn` is not nil, the new buffer writes only after the turn has come,
+  /// and keeps appended bytes until then. When the buffer is full, the thread that appends waits for the turn.
   package func another(capacity: Int, turn: OutputTurn?) -> OutputBuffer {
     OutputBuffer(
       descriptor: descriptor, capacity: capacity, turn: turn, isTerminal: terminal != nil)
@@ -48,7 +49,8 @@ import SafeText
   /// about twice the space that they take in a page.
   package static func ofBlock() -> OutputBuffer { OutputBuffer(capacity: 4 << 20) }
 
-  /// Does nothing when the two buffers differ in capacity.
+  /// Exchanges the bytes in this buffer with the bytes in `other`. Does nothing when the two buffers differ in
+  /// capacity.
   package mutating func exchange(with other: inout OutputBuffer) {
     guard capacity == other.capacity else { return }
     unsafe swap(&memory, &other.memory)
@@ -63,7 +65,7 @@ import SafeText
     unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
   }
 
-  /// `other` has no descriptor, and is empty afterwards.
+  /// Appends the bytes of `other`, which has no descriptor, and empties `other`.
   package mutating func append(movingFrom other: inout OutputBuffer) {
     unsafe append(buffer: UnsafeRawBufferPointer(start: other.memory, count: other.count))
     other.removeAll()
@@ -75,7 +77,7 @@ import SafeText
     try body(unsafe RawSpan(_unsafeStart: memory, byteCount: count))
   }
 
-  /// Also forgets a failed write.
+  /// Drops the buffered bytes, and forgets a failed write.
   package mutating func removeAll() {
     count = 0
     failure = 0
@@ -86,16 +88,17 @@ import SafeText
     unsafe template.deallocate()
   }
 
-  /// Bytes appended later are dropped.
+  /// Whether a write has failed. Bytes appended after that are dropped.
   package var isBroken: Bool { failure != 0 }
 
-  /// Writes what is buffered if there is no room for `bytes` more bytes, which is at most the capacity.
+  /// Makes room for `bytes` more bytes (at most the capacity), by writing the buffered bytes if necessary.
   @inlinable @inline(__always)
   mutating func reserve(_ bytes: Int) {
     if count &+ bytes > capacity { flush() }
   }
 
-  /// Makes room, and returns the position for ``takeBack(to:)``. Nil when `bytes` exceeds the capacity.
+  /// Makes room for `bytes` more bytes, and returns the current position for ``takeBack(to:)``; nil when `bytes`
+  /// exceeds the capacity.
   @inlinable @inline(__always)
   package mutating func mark(for bytes: Int) -> Int? {
     guard bytes <= capacity else { return nil }
@@ -103,14 +106,14 @@ import SafeText
     return count
   }
 
-  /// Drops all bytes appended since ``mark(for:)``.
+  /// Drops all bytes appended since ``mark(for:)`` returned `mark`.
   package mutating func takeBack(to mark: Int) { count = mark }
 
   // For many small pieces in a row, the position is kept in a local variable: `room` reserves space, `put` writes,
   // `advance` commits.
 
   /// Makes room for `bytes` more bytes, and for eight bytes beyond these, because the last `put` may write up to eight
-  /// bytes too many. Returns the position of the next byte.
+  /// bytes more than its result has. Returns the position of the next byte.
   @inlinable @inline(__always)
   package mutating func room(for bytes: Int) -> Int {
     reserve(bytes &+ 8)
@@ -133,7 +136,7 @@ import SafeText
     unsafe memory.storeBytes(of: ordered, toByteOffset: position, as: SIMD4<UInt64>.self)
   }
 
-  /// Ends a series of `put`: all bytes before `position` are now content.
+  /// Ends a series of `put`: all bytes before `position` now belong to the content of the buffer.
   @inlinable @inline(__always)
   package mutating func advance(to position: Int) {
     count = min(position, capacity)
@@ -146,7 +149,7 @@ import SafeText
     count &+= 1
   }
 
-  /// A literal of at most so many bytes is copied as one block.
+  /// The maximum length in bytes of a literal that is copied as one block.
   @inlinable package static var shortLiteral: Int { 32 }
 
   /// Appends the bytes in a range of `literals`. A range of at most ``shortLiteral`` bytes is copied as one block of
@@ -179,7 +182,7 @@ import SafeText
     unsafe bytes.withUnsafeBytes { unsafe append(buffer: $0) }
   }
 
-  /// The template is what ``appendTemplate()`` appends at the start of each row.
+  /// Sets the template: the bytes that ``appendTemplate()`` appends at the start of each row.
   package mutating func setTemplate(_ bytes: String) {
     let bytes = Array(bytes.utf8)
     unsafe template.deallocate()
@@ -208,7 +211,7 @@ import SafeText
   /// has 256 bytes or more, which ``putTemplate(at:)`` cannot write.
   package var templateLength: Int? { templateCount < 256 ? templateCount &+ 8 : nil }
 
-  /// Needs room for ``templateLength`` bytes. Returns the position after the template.
+  /// Writes the template at `cursor`, where ``templateLength`` bytes must be free. Returns the position after it.
   @inlinable @inline(__always)
   package mutating func putTemplate(at cursor: Int) -> Int {
     guard templateCount < 256, let source = unsafe template.baseAddress else { return cursor }
@@ -243,10 +246,11 @@ import SafeText
     advance(to: put(integer: value, at: room(for: Self.longestInteger)))
   }
 
-  /// The room that an integer needs, in bytes. Eight are for the last word, which may be longer than the digits in it.
+  /// The room that ``put(integer:at:)`` needs, in bytes. Eight are for the last word, which may be longer than the
+  /// digits in it.
   @inlinable package static var longestInteger: Int { 32 }
 
-  /// Needs room for ``longestInteger`` bytes. Returns the position after the integer.
+  /// Writes a decimal integer at `cursor`, where ``longestInteger`` bytes must be free. Returns the position after it.
   @inlinable @inline(__always)
   package mutating func put(integer value: Int64, at cursor: Int) -> Int {
     let number = UInt64(bitPattern: value)
@@ -276,7 +280,7 @@ import SafeText
     }
   }
 
-  /// Writes what ``put(integer:at:)`` would write, and returns the position after it.
+  /// Writes at `cursor` what ``put(integer:at:)`` would write for the integer, and returns the position after it.
   @inlinable @inline(__always)
   package mutating func put(_ digits: Digits, at cursor: Int) -> Int {
     guard digits.count > 0 else { return put(longInteger: digits.value, at: cursor) }
@@ -303,8 +307,8 @@ import SafeText
     return put(last: 8, of: low, at: cursor)
   }
 
-  /// Writes the last `count` of the eight decimal digits of `value`, leading zeros included. Returns the position after
-  /// these digits.
+  /// Writes the last `count` of the eight decimal digits of `value` at `cursor`, leading zeros included. Returns the
+  /// position after these digits.
   @inlinable @inline(__always)
   package mutating func put(last count: Int, of value: UInt64, at cursor: Int) -> Int {
     put(lastDigits: Self.digits(value), of: 8, count, at: cursor)
@@ -316,7 +320,7 @@ import SafeText
     advance(to: put(fraction: millionths, at: room(for: 8)))
   }
 
-  /// Writes what ``append(fraction:)`` would append, and returns the position after it.
+  /// Writes at `cursor` what ``append(fraction:)`` would append, and returns the position after it.
   @inlinable @inline(__always)
   package mutating func put(fraction millionths: UInt64, at cursor: Int) -> Int {
     // The first two of the eight digits are 0; the point replaces the second.
@@ -327,7 +331,7 @@ import SafeText
 
   @inlinable static var zeros: UInt64 { 0x3030_3030_3030_3030 }
 
-  /// Writes a number below 100,000,000 without leading zeros, and returns the position after the number.
+  /// Writes a number below 100,000,000 at `cursor` without leading zeros, and returns the position after the number.
   @inlinable @inline(__always)
   mutating func putLeading(_ value: UInt64, at cursor: Int) -> Int {
     put(lastDigits: Self.digits(value), of: 8, Self.count(eight: value), at: cursor)
@@ -349,8 +353,8 @@ import SafeText
     return count(four: value) &+ Int(truncatingIfNeeded: more &+ most)
   }
 
-  /// Writes the last `used` of `count` digits as ASCII, and returns the position after them. `digits` has one digit in
-  /// each byte, the first digit in the lowest byte.
+  /// Writes the last `used` of `count` digits at `cursor` as ASCII, and returns the position after them. `digits` has
+  /// one digit in each byte, the first digit in the lowest byte.
   @inlinable @inline(__always)
   mutating func put(
     lastDigits digits: UInt64, of count: Int, _ used: Int, at cursor: Int
@@ -375,8 +379,8 @@ import SafeText
     return (pairs &- tens &* 10) << 8 | tens
   }
 
-  /// Eight digits of a number below 100,000,000, one in each byte, the first digit in the lowest byte. The number is
-  /// split into halves by 10,000, then each half by 100, then each quarter by 10. Each step splits all parts at the
+  /// The eight digits of a number below 100,000,000, one in each byte, the first digit in the lowest byte. The number
+  /// is split into halves by 10,000, then each half by 100, then each quarter by 10. Each step splits all parts at the
   /// same time.
   @inlinable @inline(__always)
   static func digits(_ value: UInt64) -> UInt64 {
@@ -387,7 +391,8 @@ import SafeText
     return (pairs &- tens &* 10) << 8 | tens
   }
 
-  /// In lower case. Needs room for two digits for each byte and 32 bytes more. Returns the position after the digits.
+  /// Writes bytes as lower-case hexadecimal digits at `start`, where two bytes for each byte and 32 more must be free.
+  /// Returns the position after the digits.
   @inlinable @inline(__always)
   package mutating func put(hexadecimal bytes: RawSpan, at start: Int) -> Int {
     let end = bytes.byteCount
@@ -427,7 +432,7 @@ import SafeText
     return nibbles &+ 0x3030 &+ letters
   }
 
-  /// In lower case.
+  /// Appends bytes as lower-case hexadecimal digits.
   package mutating func append(hexadecimal bytes: RawSpan) {
     var offset = 0
     let end = bytes.byteCount
@@ -439,7 +444,8 @@ import SafeText
     }
   }
 
-  /// Without a descriptor, the bytes are dropped and the buffer is broken.
+  /// Writes the buffered bytes and empties the buffer. Without a descriptor, the bytes are dropped and the buffer is
+  /// broken.
   @inline(never)
   @usableFromInline package mutating func flush() {
     guard count > 0 else { return }

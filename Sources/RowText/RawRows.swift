@@ -66,13 +66,13 @@ extension SQLiteDatabase {
 protocol RawRowSink: RowSink, ~Copyable {
   /// Whether rows were lost because the output failed, or because there were too many to keep.
   var isBroken: Bool { get }
-  /// A new sink for rows of the same table, which keeps its rows until ``take(from:)`` takes them.
+  /// Makes a sink for rows of the same table, which keeps its rows until ``take(from:)`` takes them.
   func another() -> Self
   /// Appends the rows that `other` has kept, and empties it.
   mutating func take(from other: inout Self)
 }
 
-/// The sink writes values as SQLite stores them.
+/// Passes the records of a table to a sink that writes values as SQLite stores them.
 private final class RawRows<Sink: RawRowSink & ~Copyable>: RecordReceiver {
   var sink: Sink
   let takesBlocks: Bool

@@ -10,8 +10,8 @@ extension OutputBuffer {
   /// The room that ``put(jsonReal:at:)`` needs, in bytes.
   package static let longestReal = 32
 
-  /// Writes what ``append(jsonReal:)`` would append, with room for ``longestReal`` bytes, and returns the position
-  /// after it.
+  /// Writes at `cursor`, where ``longestReal`` bytes must be free, what ``append(jsonReal:)`` would append. Returns the
+  /// position after it.
   @inlinable @inline(__always)
   package mutating func put(jsonReal value: Double, at cursor: Int) -> Int {
     let size = value.magnitude
@@ -26,8 +26,8 @@ extension OutputBuffer {
     return put(longReal: size, at: cursor)
   }
 
-  /// Writes a number that has at most 15 digits, at most six of them after the point. Most dates and amounts are such
-  /// numbers. Returns the position after the number; nil for any other number.
+  /// Writes a number at `cursor` if it has at most 15 digits, at most six of them after the point, as most dates and
+  /// amounts have. Returns the position after the number; nil, without writing, for any other number.
   ///
   /// No two decimals of 15 digits read back as the same number. So a decimal of 15 digits that reads back as `size` is
   /// the shortest. The quotient that is compared with `size` is the number nearest to the decimal, because dividend and
@@ -41,9 +41,9 @@ extension OutputBuffer {
     return put(fraction: UInt64(part), at: put(integer: whole, at: cursor))
   }
 
-  /// Writes a number from 0.001 to 2^33 as the shortest decimal that reads back as the same number. Such a decimal lies
-  /// closer to the number than half the distance to the next double. If several decimals of that length read back as
-  /// the number, writes the nearest of them. Returns the position after the decimal.
+  /// Writes a number from 0.001 to 2^33 at `cursor` as the shortest decimal that reads back as the same number. Such a
+  /// decimal lies closer to the number than half the distance to the next double. If several decimals of that length
+  /// read back as the number, writes the nearest of them. Returns the position after the decimal.
   ///
   /// The number is `mantissa / 2^shift`. Its fraction and the distances to the neighbouring doubles are counted in
   /// units of the last decimal place that can be needed (`count`). Counted in this way, they have at most 118 bits, so
@@ -103,7 +103,8 @@ extension OutputBuffer {
     return put(nearest, digits: count, at: end)
   }
 
-  /// Writes the last `count` digits (1 to 19) of a number, leading zeros included, and returns the position after them.
+  /// Writes the last `count` digits (1 to 19) of a number at `cursor`, leading zeros included, and returns the position
+  /// after them.
   @inlinable @inline(__always)
   mutating func put(_ number: UInt64, digits count: Int, at cursor: Int) -> Int {
     var cursor = cursor
@@ -124,7 +125,7 @@ extension OutputBuffer {
     return put(last: left, of: number, at: cursor)
   }
 
-  /// `exponent` is 7 to 19.
+  /// 10 to the power of `exponent`, which is 7 to 19.
   private static func powerOfTen(_ exponent: Int) -> UInt64 {
     switch exponent {
     case 7: 10_000_000
@@ -143,8 +144,8 @@ extension OutputBuffer {
     }
   }
 
-  /// Writes any number as the standard library formats it, but infinity as 9e999 and NaN as null. Returns the position
-  /// after the number.
+  /// Writes any number at `cursor` as the standard library formats it, but infinity as 9e999 and NaN as null. Returns
+  /// the position after the number.
   @inline(never)
   @usableFromInline mutating func put(anyReal value: Double, at cursor: Int) -> Int {
     if value.isInfinite {
@@ -165,7 +166,8 @@ extension OutputBuffer {
   }
 }
 
-/// Collects at most 24 ASCII characters in three words, so that no string is allocated on the heap.
+/// Collects the text of a number, at most 24 ASCII characters, in three words, so that no string is allocated on the
+/// heap.
 private struct DigitStream: TextOutputStream {
   var low: UInt64 = 0
   var middle: UInt64 = 0

@@ -25,8 +25,8 @@ public import SQLiteFile
       && bytes.byte(at: end &- 3) < 0xf0
   }
 
-  /// A quick test for short texts: it is always false for more than 64 bytes. It may be false for fewer than eight
-  /// bytes at the end of `bytes`, even if they are ASCII.
+  /// Whether `count` bytes from `start` on are certainly ASCII. A quick test for short texts: it is always false for
+  /// more than 64 bytes. It may be false for fewer than eight bytes at the end of `bytes`, even if they are ASCII.
   @inlinable @inline(__always)
   package static func isASCII(_ bytes: RawSpan, _ start: Int, _ count: Int) -> Bool {
     if count >= 8 {
@@ -45,7 +45,7 @@ public import SQLiteFile
     return bytes.uint64(at: start) >> UInt64(64 &- 8 &* count) & tops == 0
   }
 
-  /// Checks texts of fewer than 35 bytes, word by word.
+  /// Whether a text of fewer than 35 bytes is well-formed UTF-8, checked word by word.
   private static func isValidShort(_ bytes: RawSpan) -> Bool {
     let end = bytes.byteCount
     var before: UInt64 = 0
@@ -155,7 +155,8 @@ public import SQLiteFile
     return (half.x | half.y) & tops == 0
   }
 
-  /// Whether each byte whose top bit is set in `marked` is allowed as the second byte, after its lead byte.
+  /// Whether each marked byte of the word at `offset` is allowed as the second byte after the lead byte before it.
+  /// `marked` is a word in which the top bit of each marked byte is set.
   @usableFromInline static func areSecondsValid(_ bytes: RawSpan, _ marked: UInt64, at offset: Int)
     -> Bool
   {

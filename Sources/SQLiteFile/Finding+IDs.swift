@@ -51,7 +51,7 @@ extension Finding.ID {
   /// A row has more values than its table has columns.
   package static let recordTooManyFields = Self(rawValue: "record.tooManyFields")
 
-  /// An overflow chain ends before the end of the payload.
+  /// An overflow chain ends before its payload is complete.
   package static let overflowBroken = Self(rawValue: "overflow.broken")
   /// An overflow chain continues after the end of the payload.
   package static let overflowTooLong = Self(rawValue: "overflow.tooLong")

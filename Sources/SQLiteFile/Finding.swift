@@ -44,7 +44,7 @@ public struct Finding: Sendable, Hashable, Codable {
   /// The name of the table that was being read; nil when the finding concerns no table.
   public var table: String?
 
-  /// A negative `offset` becomes nil.
+  /// Creates a finding. A negative `offset` becomes nil.
   package init(
     _ id: ID, _ message: String, severity: Severity = .damage, member: Member = .main,
     page: UInt32? = nil, offset: Int64? = nil, table: String? = nil
@@ -78,8 +78,8 @@ public struct FindingList: Sendable, Equatable {
 
   package init() {}
 
-  /// Adds a finding, unless ``kept`` contains an equal finding. From ``limit`` findings on, a new one is counted but
-  /// not stored.
+  /// Adds a finding, unless ``kept`` contains an equal finding. If ``kept`` already contains ``limit`` findings, the
+  /// new one is counted but not stored.
   package mutating func add(_ finding: Finding) {
     let table = Array((finding.table ?? "").utf8)
     guard seen[finding]?.contains(table) != true else { return }
@@ -91,7 +91,7 @@ public struct FindingList: Sendable, Equatable {
     if finding.severity == .damage { damageCount += 1 }
   }
 
-  /// Counts also the findings that the other list has not stored.
+  /// Adds the findings that another list has stored, and counts those that it has not stored.
   package mutating func add(_ other: FindingList) {
     for finding in other.kept { add(finding) }
     count += other.count - other.kept.count

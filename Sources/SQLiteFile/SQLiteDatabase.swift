@@ -23,11 +23,11 @@ public final class SQLiteDatabase {
   public let path: String
   /// The part of the write-ahead log that is read.
   public let logView: LogView
-  /// The header on the newest page 1, which may be in the log or the journal.
+  /// The database header on the newest page 1, which may be in the log or the journal.
   package let header: DatabaseHeader
-  /// Nil if the file is missing, if ``logView`` is `ignore`, or if ``votedLayout`` is not nil.
+  /// The write-ahead log; nil if the file is missing, if ``logView`` is `ignore`, or if ``votedLayout`` is not nil.
   package let writeAheadLog: WriteAheadLog?
-  /// Nil if the file is missing, or if ``votedLayout`` is not nil.
+  /// The rollback journal; nil if the file is missing, or if ``votedLayout`` is not nil.
   package let journal: RollbackJournal?
   /// The size of the main file in bytes.
   public let sizeBytes: Int64
@@ -112,7 +112,7 @@ public final class SQLiteDatabase {
       pageCount: pageCount, log: log?.value, journal: journal?.value, findings: findings)
   }
 
-  /// Reads the schema.
+  /// Creates a database from its opened files and reads its schema.
   ///
   /// `header`: the database header on the newest page 1. `overlays`: the pages that replace pages of the main file,
   /// with the newest overlay first. `origin`: the offset of page 1 in the main file.
@@ -204,7 +204,7 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// A reader of the same pages, with its own buffers.
+  /// Makes another reader of the same pages, with its own buffers.
   package func anotherReader() -> PageReader { reader.another() }
 
   // MARK: - Rows
@@ -237,9 +237,9 @@ public final class SQLiteDatabase {
     return (count, highestRowID)
   }
 
-  /// Counts readable rows: all, and by the integer in the column `column`. `byInteger` does not count rows with other
-  /// kinds of values, and is empty when `column` is nil. The row id is nil if there are no rows, or if the table is
-  /// WITHOUT ROWID.
+  /// Counts the readable rows of a table: all of them and, in `byInteger`, those with each integer in the column
+  /// `column`. `byInteger` does not count rows with other kinds of values, and is empty when `column` is nil.
+  /// `highestRowID` is nil if there are no rows, or if the table is WITHOUT ROWID.
   package func rowCounts(of table: Table, byInteger column: Int?) throws(SQLiteFileError) -> (
     count: Int, highestRowID: Int64?, byInteger: [Int64: Int]
   ) {
@@ -251,7 +251,7 @@ public final class SQLiteDatabase {
     )
   }
 
-  /// Reads on two threads if the table is large.
+  /// Passes the records of a table to a receiver. If the table is large, two threads are used.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails. Damage is reported in ``findings``.
   package func read(_ table: Table, by receiver: any RecordReceiver) throws(SQLiteFileError) {
@@ -276,7 +276,8 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// See ``BTreeScan/run(root:unless:layout:reader:sink:begin:)``.
+  /// Reads the pages of a table one after the other, except pages that are known; see
+  /// ``BTreeScan/run(root:unless:layout:reader:sink:begin:)``.
   package func scan<Sink: RecordSink & ~Copyable>(
     _ table: Table, unless isKnown: (UInt32) -> Bool, _ sink: inout Sink,
     begin: (_ page: UInt32, _ place: PageReader.Place) throws(SQLiteFileError) -> Void
@@ -292,7 +293,7 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// Uses only one thread if the table is small.
+  /// Reads the rows of a table. If the table is large, two threads are used.
   private func scanInParallel(
     _ table: Table, _ layout: RowLayout, _ sink: inout ReceivedRecords
   ) throws(SQLiteFileError) {
@@ -313,7 +314,8 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// Findings about sectors that may be lost are added only if the table does not pad its BLOBs with zeros.
+  /// Adds the findings of a finished scan to ``findings``. Findings about sectors that may be lost are added only if
+  /// the table does not pad its BLOBs with zeros.
   private func take(_ scan: borrowing BTreeScan, of table: Table) {
     findings.add(scan.findings)
     if scan.possibleLosses.count > 0, !padsBlobs(of: table, reader.another(), claims) {
@@ -368,8 +370,8 @@ public final class SQLiteDatabase {
     return (file, journal)
   }
 
-  /// Nil when the file does not exist or is empty. If the file exists but cannot be opened, an error is thrown, because
-  /// rows that are read without the file could be wrong.
+  /// Opens a file beside the database; nil when it does not exist or is empty. If the file exists but cannot be opened,
+  /// an error is thrown, because rows that are read without the file could be wrong.
   package static func companion(_ path: String) throws(SQLiteFileError) -> ByteFile? {
     do throws(SQLiteFileError) {
       let file = try ByteFile(path)
@@ -380,8 +382,8 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// The header on the newest page 1. The log's page 1 is ignored if it states another page size than the log itself,
-  /// because the log will then not be used. The same applies to the journal.
+  /// The database header on the newest page 1. The log's page 1 is ignored if it states another page size than the log
+  /// itself, because the log will then not be used. The same applies to the journal.
   private static func header(
     of main: ByteFile, _ journal: (file: ByteFile, value: RollbackJournal)?,
     _ log: (file: ByteFile, value: WriteAheadLog)?
@@ -403,7 +405,8 @@ public final class SQLiteDatabase {
     return try header(in: main, at: 0, of: main)
   }
 
-  /// `side`: the name of `file` in messages unless it is the main file.
+  /// Reads the database header at `offset` in `file`. `side`: what messages call `file`; nil if `file` is the main
+  /// file.
   private static func header(
     in file: ByteFile, at offset: Int64, of main: ByteFile, _ side: String? = nil
   ) throws(SQLiteFileError) -> DatabaseHeader {
@@ -457,7 +460,7 @@ public final class SQLiteDatabase {
 }
 
 extension Finding {
-  /// SQLite's pager deletes a log beside an empty main file.
+  /// The finding about an empty main file. SQLite's pager deletes a log beside an empty main file.
   package static var mainEmpty: Finding {
     Finding(
       .fileMainEmpty,
@@ -465,7 +468,8 @@ extension Finding {
       offset: 0)
   }
 
-  /// `place`: the location of the cell.
+  /// The finding about an overflow chain that continues after the end of the payload. `place`: the location of the
+  /// cell.
   package static func chainTooLong(_ page: UInt32, _ place: PageReader.Place, _ table: String?)
     -> Finding
   {

@@ -173,7 +173,7 @@ final class NewFile {
     return SafeRemoval.remove(name, in: descriptor, of: status) == .removed
   }
 
-  /// Returns the error number of a failure, or nil.
+  /// Syncs the folder, so that its entries are durable. Returns the error number of a failure, or nil.
   func synchronizeFolder() -> Int32? { SystemCalls.synchronize(descriptor) }
 
   private static func resolved(_ folder: String) -> String? {

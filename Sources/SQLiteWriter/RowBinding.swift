@@ -20,7 +20,7 @@ package struct RowBinding {
     }
   }
 
-  /// SQLite stores NaN as NULL.
+  /// Binds a float to the next parameter; SQLite stores NaN as NULL.
   package mutating func real(_ value: Double) {
     note { statement, index throws(SQLiteWriterError) in
       try statement.bind(real: value, at: index)

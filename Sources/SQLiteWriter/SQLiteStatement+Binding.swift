@@ -28,8 +28,8 @@ extension SQLiteStatement {
     }
   }
 
-  /// Binds a value; NaN becomes NULL. The statement must have been reset after its last step. Throws `parameters` when
-  /// there is no such parameter; `closed`; `tooBig`.
+  /// Binds a value to the parameter number `index`, from 1; NaN becomes NULL. The statement must have been reset after
+  /// its last step. Throws `parameters` when there is no such parameter; `closed`; `tooBig`.
   package func bind(_ value: SQLiteValue, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe Self.bind(value, handle, index))
@@ -58,7 +58,7 @@ extension SQLiteStatement {
     try check(unsafe sqlite3_bind_int64(handle, index, integer))
   }
 
-  /// SQLite stores NaN as NULL.
+  /// Binds a float; SQLite stores NaN as NULL.
   package func bind(real: Double, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe sqlite3_bind_double(handle, index, real))
@@ -79,7 +79,7 @@ extension SQLiteStatement {
       })
   }
 
-  /// SQLite copies the bytes of the span.
+  /// Binds bytes as a blob. SQLite copies the bytes of the span.
   package func bind(blob: RawSpan, at index: Int) throws(SQLiteWriterError) {
     let (handle, index) = unsafe try parameter(index)
     try check(unsafe blob.withUnsafeBytes { unsafe Self.bind(blob: $0, handle, index) })

@@ -17,7 +17,7 @@ extension SQLiteStatement {
       note(unsafe sqlite3_bind_int64(handle, Int32(truncatingIfNeeded: index), value))
     }
 
-    /// SQLite stores NaN as NULL.
+    /// Binds a float; SQLite stores NaN as NULL.
     package mutating func real(_ value: Double, at index: Int) {
       note(unsafe sqlite3_bind_double(handle, Int32(truncatingIfNeeded: index), value))
     }
@@ -79,7 +79,7 @@ extension SQLiteStatement {
   /// Binds one row, runs the statement until it ends, resets it and clears the bindings. Texts and blobs are not copied
   /// before SQLite builds the record. Throws `closed`, or what SQLite reports. No value remains bound.
   ///
-  /// `bytes`: contains all texts and blobs of the row.
+  /// `bytes`: the bytes that contain all texts and blobs of the row.
   package func run(over bytes: RawSpan, _ bind: (inout ScopedBinding) -> Void)
     throws(SQLiteWriterError)
   {

@@ -44,7 +44,7 @@ import CSQLite
     }
   }
 
-  /// Bound values remain bound.
+  /// Resets the statement, so that it can run again. Bound values remain bound.
   package func reset() {
     guard let handle = unsafe handle else { return }
     _ = unsafe sqlite3_reset(handle)
@@ -80,7 +80,7 @@ import CSQLite
 
   // MARK: - Columns
 
-  /// 0 for a statement that returns no rows.
+  /// The number of columns in a row; 0 for a statement that returns no rows.
   package var columnCount: Int {
     guard let handle = unsafe handle else { return 0 }
     return Int(unsafe sqlite3_column_count(handle))
@@ -93,8 +93,8 @@ import CSQLite
     return (0..<count).map { value(at: $0) }
   }
 
-  /// A value of the current row, in its own storage class. Text is returned as UTF-8. Null when there is no such column
-  /// or no row.
+  /// A value of the current row, in its own storage class. Text is returned as UTF-8. The result is `null` when there
+  /// is no such column or no row.
   package func value(at column: Int) -> SQLiteValue {
     guard let (handle, index) = unsafe position(column) else { return .null }
     return unsafe Self.value(handle, index)

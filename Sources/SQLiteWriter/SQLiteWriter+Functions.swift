@@ -1,7 +1,7 @@
 import CSQLite
 
 extension SQLiteWriter {
-  /// The lowest limit that is set for the length of a value, in bytes. It is high enough for every CREATE statement.
+  /// The lowest value of the limit for the length of a value, in bytes. It is high enough for every CREATE statement.
   static let minValueBytes = 1 << 16
 
   static let functionList = "SELECT name, builtin, flags FROM pragma_function_list"

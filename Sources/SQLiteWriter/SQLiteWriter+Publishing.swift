@@ -36,7 +36,8 @@ extension SQLiteWriter {
       ? name : PathText.joined(PathText.folder(of: path), name)
   }
 
-  /// Throws `exists` when something exists at a path, or at this path with the suffix `-journal`, `-wal` or `-shm`.
+  /// Checks that a path is free. Throws `exists` when something exists at the path, or at this path with the suffix
+  /// `-journal`, `-wal` or `-shm`.
   package static func checkFree(_ path: String) throws(SQLiteWriterError) {
     for suffix in [""] + NewFile.sidecarSuffixes where FileStatus.found(path + suffix) != nil {
       throw taken(path, suffix)

@@ -52,8 +52,8 @@ extension SQLiteWriter {
     /// The maximum number of pages of the file; nil for SQLite's own limit. Writing past the limit fails with `full`.
     package var maxPages: Int?
 
-    /// The defaults are those of Core Data's own stores, except that `journalMode` is `delete`, because a finished file
-    /// needs no log.
+    /// Creates options. The defaults are those of Core Data's own stores, except that `journalMode` is `delete`,
+    /// because a finished file needs no log.
     package init(
       pageSize: Int = 4096, journalMode: JournalMode = .delete, autoVacuum: AutoVacuum = .none,
       encoding: Encoding = .utf8, permissions: UInt16 = 0o600

@@ -14,12 +14,13 @@ import SafeText
   private var handle: OpaquePointer?
   private var statements: [String: OpaquePointer] = unsafe [:]
 
-  /// When this number is reached, all compiled statements are finalised before another one is compiled.
+  /// The maximum number of compiled statements that are kept. When it is reached, all of them are finalised before
+  /// another one is compiled.
   private static let maxStatements = 64
 
   /// Opens a database. Throws `cannotOpen`, or what SQLite reports.
   ///
-  /// `path`: if its last component is a symbolic link, it is refused.
+  /// `path`: the path of the file. A symbolic link as its last component is refused.
   /// `patience`: the time in seconds that a statement waits for the locks of other processes.
   package init(opening path: String, isReadOnly: Bool, patience: Int) throws(SQLiteWriterError) {
     guard !path.utf8.contains(0), let folder = unsafe realpath(PathText.folder(of: path), nil)
@@ -56,7 +57,7 @@ import SafeText
 
   deinit { close() }
 
-  /// May be called repeatedly.
+  /// Closes the database. May be called repeatedly.
   package func close() {
     guard let handle = unsafe handle else { return }
     finalizeStatements()

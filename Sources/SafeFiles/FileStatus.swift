@@ -2,7 +2,7 @@ import CLibrary
 
 /// What `lstat(2)` or `fstat(2)` says about a file.
 package struct FileStatus: Sendable, Equatable, Codable {
-  /// A symbolic link is a kind of its own and is not followed.
+  /// The kind of file at a path. A symbolic link is a kind of its own and is not followed.
   package enum Kind: String, Sendable, Codable, CaseIterable {
     case file
     case folder
@@ -31,12 +31,13 @@ package struct FileStatus: Sendable, Equatable, Codable {
   /// The permission bits, together with the set-user-id, set-group-id and sticky bits.
   package let mode: UInt32
 
-  /// Nil when nothing exists at `path`. A link there is not followed.
+  /// The status of the file, folder or link at `path`; nil when nothing exists there. A link there is not followed.
   package static func of(_ path: String) throws(SystemCallError) -> FileStatus? {
     try of(path, in: AT_FDCWD, path: path)
   }
 
-  /// Nil when `folder` has no entry `name`. A link is not followed. `path` is used only in an error.
+  /// The status of the entry `name` in the open folder `folder`, without following a link; nil when there is no such
+  /// entry. `path` is used only in an error.
   package static func of(
     _ name: String, in folder: Int32, path: String
   ) throws(SystemCallError) -> FileStatus? {
@@ -44,7 +45,7 @@ package struct FileStatus: Sendable, Equatable, Codable {
     return try absent(errno, path)
   }
 
-  /// `path` is used only in an error.
+  /// The status of an open file. `path` is used only in an error.
   package static func of(descriptor: Int32, path: String) throws(SystemCallError) -> FileStatus {
     guard let status = found(descriptor) else {
       throw SystemCallError(call: "fstat", path: path, errno: errno)
@@ -52,19 +53,20 @@ package struct FileStatus: Sendable, Equatable, Codable {
     return status
   }
 
-  /// Nil, with `errno` set, when `fstat` fails.
+  /// The status of an open file; nil, with `errno` set, when `fstat` fails.
   package static func found(_ descriptor: Int32) -> FileStatus? {
     var raw = stat()
     return unsafe fstat(descriptor, &raw) == 0 ? FileStatus(raw) : nil
   }
 
-  /// Nil, with `errno` set, on failure. A link is not followed.
+  /// The status of the entry `name` of the open folder `folder`; nil, with `errno` set, on failure. A link is not
+  /// followed.
   package static func found(_ name: String, in folder: Int32 = AT_FDCWD) -> FileStatus? {
     var raw = stat()
     return unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW) == 0 ? FileStatus(raw) : nil
   }
 
-  /// Like ``of(_:in:path:)``, for a name whose bytes may not be UTF-8.
+  /// Like ``of(_:in:path:)``, for a name given as bytes, which may not be UTF-8.
   package static func of(
     bytes name: [UInt8], in folder: Int32, path: String
   ) throws(SystemCallError) -> FileStatus? {
@@ -80,13 +82,13 @@ package struct FileStatus: Sendable, Equatable, Codable {
     throw SystemCallError(call: "fstatat", path: path, errno: code)
   }
 
-  /// Symbolic links are followed. Nil when `stat` fails.
+  /// The status of the file that `path` leads to, with symbolic links followed; nil when `stat` fails.
   package static func following(_ path: String) -> FileStatus? {
     var raw = stat()
     return unsafe stat(path, &raw) == 0 ? FileStatus(raw) : nil
   }
 
-  /// The two may have been taken under different names.
+  /// Whether two statuses are of the same file on disk, under whatever names they were taken.
   package func isSameFile(as other: FileStatus) -> Bool {
     device == other.device && inode == other.inode && kind == other.kind
   }

@@ -3,9 +3,9 @@ import CLibrary
 package struct FolderEntries: Sendable, Equatable {
   /// The names in UTF-8, except "." and "..", in the order in which the system returned them.
   package let names: [String]
-  /// Whether the folder has more names than the limit, or a name that is not UTF-8.
+  /// Whether ``names`` is incomplete, because the folder has more names than the limit or because a name is not UTF-8.
   package let isCut: Bool
-  /// The first name that is not UTF-8; nil when all are.
+  /// The bytes of the first name that is not UTF-8; nil when all names are UTF-8.
   package let strangeName: [UInt8]?
 
   /// A message about `folder` that says why ``names`` is incomplete and what to do; nil when ``names`` is complete.
@@ -21,14 +21,14 @@ package struct FolderEntries: Sendable, Equatable {
       + "(bytes \(bytes.joined(separator: " "))); rename that file and try again"
   }
 
-  /// `folder` must not be a symbolic link.
+  /// Reads at most `limit` names of `folder`, which must not be a symbolic link.
   package static func read(_ folder: String, limit: Int) throws(SystemCallError) -> FolderEntries {
     let descriptor = SystemCalls.openFolder(folder, in: AT_FDCWD)
     try SystemCallError.check("open", folder, descriptor < 0 ? errno : nil)
     return try read(descriptor: descriptor, path: folder, limit: limit)
   }
 
-  /// Reads at most `limit` names, and closes `descriptor`.
+  /// Reads at most `limit` names from the open folder `descriptor`, and closes `descriptor`.
   package static func read(
     descriptor: Int32, path folder: String, limit: Int
   ) throws(SystemCallError) -> FolderEntries {

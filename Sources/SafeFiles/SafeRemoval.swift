@@ -8,7 +8,7 @@ package enum SafeRemoval {
   package enum End: Equatable {
     case removed
     case missing
-    /// The name belongs to another file, which keeps it.
+    /// The name belongs to a file other than the expected one. That file keeps the name.
     case another
     /// The file keeps the given temporary name, for example because another file has taken its original name.
     case displaced(String)
@@ -18,7 +18,8 @@ package enum SafeRemoval {
 
   private static let prefix = ".lifeboat-gone-"
 
-  /// `isOurs` must return true twice: first for `name`, and then, after the file was renamed, for its temporary name.
+  /// Removes `name` from the open folder `folder` if `isOurs` returns true twice: first for `name`, and then, after the
+  /// file was renamed, for its temporary name.
   package static func remove(
     _ name: String, in folder: Int32, isOurs: (_ name: String) -> Bool
   ) -> End {
@@ -46,11 +47,11 @@ package enum SafeRemoval {
     remove(name, in: folder) { FileStatus.found($0, in: folder)?.isSameFile(as: file) == true }
   }
 
-  /// Whether `name` has the prefix of the temporary names.
+  /// Whether `name` has the prefix of the temporary names that this type gives to files.
   package static func isAside(_ name: String) -> Bool { name.utf8.starts(with: prefix.utf8) }
 
-  /// Removes a file that a killed run left. Its temporary name contains the file's device and inode numbers. A file
-  /// with other numbers stays, because the killed run would have renamed that file back.
+  /// Removes the file with the temporary name `name`, which a killed run left. The name contains the file's device and
+  /// inode numbers. A file with other numbers stays, because the killed run would have renamed that file back.
   package static func sweep(_ name: String, in folder: Int32) {
     guard isAside(name), let there = FileStatus.found(name, in: folder),
       name.utf8.starts(with: (prefix + identity(there)).utf8)
@@ -58,7 +59,7 @@ package enum SafeRemoval {
     _ = unsafe unlinkat(folder, name, 0)
   }
 
-  /// In hexadecimal, each followed by `-`.
+  /// The device and inode numbers of `file` in hexadecimal, each followed by `-`.
   private static func identity(_ file: FileStatus) -> String {
     [UInt64(bitPattern: file.device), file.inode].map { String($0, radix: 16) + "-" }.joined()
   }

@@ -10,7 +10,7 @@ package struct SystemCallError: Error, Sendable, Equatable {
     self.errno = errno
   }
 
-  /// Throws unless `errno` is nil.
+  /// Throws an error for `call` on `path` unless `errno` is nil.
   package static func check(
     _ call: String, _ path: String, _ errno: Int32?
   ) throws(SystemCallError) {

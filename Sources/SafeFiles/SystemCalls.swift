@@ -1,9 +1,9 @@
 import CLibrary
 
-/// Wrappers of system calls that do their whole task or fail. Most return nil on success, else the `errno` of the
-/// failed call. Those that open a file return a descriptor, which the caller must close, or -1 with `errno` set.
+/// Wrappers of system calls that do their whole task or fail. Most return nil on success, and otherwise the `errno` of
+/// the failed call. Those that open a file return a descriptor, which the caller must close, or -1 with `errno` set.
 package enum SystemCalls {
-  /// Repeats `call` as long as a signal interrupts it (`EINTR`).
+  /// Calls `call` again as long as a signal interrupts it (`EINTR`), and returns the last result.
   package static func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {
     while true {
       let result = call()
@@ -19,12 +19,12 @@ package enum SystemCalls {
     retrying { unsafe openat(folder, name, flags | O_CLOEXEC, mode_t(truncatingIfNeeded: mode)) }
   }
 
-  /// Like ``open(_:in:_:mode:)``, for a name whose bytes may not be UTF-8.
+  /// Like ``open(_:in:_:mode:)``, for a name given as bytes, which may not be UTF-8.
   package static func open(bytes name: [UInt8], in folder: Int32, _ flags: Int32) -> Int32 {
     retrying { unsafe withCString(name) { unsafe openat(folder, $0, flags | O_CLOEXEC) } }
   }
 
-  /// The pointer is to a copy of `bytes` that is followed by a zero byte.
+  /// Calls `body` with a pointer to a copy of `bytes` that is followed by a zero byte.
   package static func withCString<Result>(
     _ bytes: [UInt8], _ body: (UnsafePointer<CChar>) -> Result
   ) -> Result {
@@ -35,7 +35,7 @@ package enum SystemCalls {
     }
   }
 
-  /// Fails for a symbolic link, and does not block on a pipe.
+  /// Opens a file for reading. Fails for a symbolic link, and does not block on a pipe.
   package static func openForReading(_ name: String, in folder: Int32 = AT_FDCWD) -> Int32 {
     open(name, in: folder, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   }
@@ -44,12 +44,12 @@ package enum SystemCalls {
     open(path, O_RDONLY | O_DIRECTORY)
   }
 
-  /// Fails if `name` is a symbolic link.
+  /// Opens the folder `name` in the open folder `folder`. Fails if `name` is a symbolic link.
   package static func openFolder(_ name: String, in folder: Int32) -> Int32 {
     open(name, in: folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
   }
 
-  /// Fails if the name is taken. By default only this user may read the file.
+  /// Creates and opens the file `name`; fails if the name is taken. By default only this user may read the file.
   package static func create(
     _ name: String, in folder: Int32 = AT_FDCWD, _ access: Int32 = O_WRONLY, mode: UInt32 = 0o600
   ) -> Int32 {
@@ -58,7 +58,7 @@ package enum SystemCalls {
 
   /// Reads bytes from `offset` on, until the buffer `bytes` is full or the file ends.
   ///
-  /// - Returns: The number of bytes read, and the `errno` of the call that ended the reading early; nil without one.
+  /// - Returns: The number of bytes read, and the `errno` of the call that ended the reading early; nil if none did.
   package static func read(
     _ descriptor: Int32, at offset: Int64, into bytes: UnsafeMutableRawBufferPointer
   ) -> (count: Int, error: Int32?) {
@@ -77,7 +77,7 @@ package enum SystemCalls {
 
   /// Reads `count` bytes from `offset` on, or fewer if the file ends earlier.
   ///
-  /// - Returns: The bytes read, and the `errno` of the call that ended the reading early; nil without one.
+  /// - Returns: The bytes read, and the `errno` of the call that ended the reading early; nil if none did.
   package static func read(
     _ descriptor: Int32, at offset: Int64, count: Int
   ) -> (bytes: [UInt8], error: Int32?) {
@@ -89,7 +89,7 @@ package enum SystemCalls {
     return (bytes, error)
   }
 
-  /// Writes at the descriptor's position.
+  /// Writes all of `bytes` at the descriptor's position.
   package static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Int32? {
     var rest = bytes
     while !rest.isEmpty {
@@ -113,7 +113,7 @@ package enum SystemCalls {
     return errno == EINVAL || errno == ENOTSUP ? nil : errno
   }
 
-  /// Fails if the new name is taken.
+  /// Renames `from` in the open folder `source` to `to` in the open folder `target`. Fails if the new name is taken.
   package static func rename(
     _ from: String, in source: Int32, to: String, in target: Int32
   ) -> Int32? {

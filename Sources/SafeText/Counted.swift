@@ -1,4 +1,4 @@
-/// For example `1 page` or `2 pages`.
+/// A number followed by the noun that it counts, for example `1 page` or `2 pages`.
 ///
 /// - Parameters:
 ///   - count: the number.

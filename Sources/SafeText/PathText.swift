@@ -5,57 +5,58 @@
 package enum PathText {
   private static let slash = UInt8(ascii: "/")
 
-  /// Empty parts are included: `/a//b` has `""`, `a`, `""` and `b`.
+  /// The parts of `path` between its slashes, empty parts included: `/a//b` has `""`, `a`, `""` and `b`.
   package static func components(of path: String) -> [String] {
     path.utf8.split(separator: slash, omittingEmptySubsequences: false).map {
       String(Substring($0))
     }
   }
 
-  /// "." when `path` has no slash, "/" for an entry of the root folder.
+  /// The folder part of `path`: "." when `path` has no slash, "/" for an entry of the root folder.
   package static func folder(of path: String) -> String {
     guard let place = lastSlash(of: path) else { return "." }
     return place == path.startIndex ? "/" : String(path[..<place])
   }
 
-  /// Empty when `path` ends with a slash.
+  /// The part of `path` after its last slash; empty when `path` ends with a slash.
   package static func lastComponent(of path: String) -> String {
     guard let place = lastSlash(of: path) else { return path }
     return String(path[path.utf8.index(after: place)...])
   }
 
-  /// "/" is returned unchanged.
+  /// `path` without the slashes at its end. The path "/" is returned unchanged.
   package static func withoutTrailingSlashes(_ path: String) -> String {
     var bytes = path.utf8[...]
     while bytes.count > 1, bytes.last == slash { bytes.removeLast() }
     return String(Substring(bytes))
   }
 
-  /// Puts exactly one slash between the two.
+  /// The path of `name` in `folder`, with exactly one slash between the two.
   package static func joined(_ folder: String, _ name: String) -> String {
     folder.utf8.last == slash ? folder + name : folder + "/" + name
   }
 
-  /// Compares bytes only; the file system is not asked.
+  /// Whether `path` is `folder` or lies below it. Compares bytes only; the file system is not asked.
   package static func isInside(_ path: String, _ folder: String) -> Bool {
     if isSame(path, folder) { return true }
     return starts(path, with: folder.utf8.last == slash ? folder : folder + "/")
   }
 
-  /// A single path component: not empty, not "." or "..", without a slash or a zero byte.
+  /// Whether `name` is a single path component: not empty, not "." or "..", without a slash or a zero byte.
   package static func isPlainName(_ name: some StringProtocol) -> Bool {
     let bytes = name.utf8
     return !bytes.isEmpty && !bytes.elementsEqual(".".utf8) && !bytes.elementsEqual("..".utf8)
       && !bytes.contains(slash) && !bytes.contains(0)
   }
 
-  /// The dot is not included; empty for a name without a dot. A dot at the start of the name starts no extension.
+  /// The extension of a file's name, without its dot; empty for a name without a dot. A dot at the start of the name
+  /// starts no extension.
   package static func ending(of name: String) -> String {
     guard let dot = lastDot(of: name) else { return "" }
     return String(name[name.utf8.index(after: dot)...])
   }
 
-  /// The name without its extension and the dot before the extension; the whole name when it has no extension.
+  /// A file name without its extension and the dot before the extension; the whole name when it has no extension.
   package static func stem(of name: String) -> String {
     guard let dot = lastDot(of: name) else { return name }
     return String(name[..<dot])
@@ -77,13 +78,13 @@ package enum PathText {
     return text.utf8.count >= count && text.utf8.suffix(count).elementsEqual(suffix.utf8)
   }
 
-  /// Nil when `text` does not end with the bytes of `suffix`.
+  /// `text` without `suffix` at its end; nil when `text` does not end with the bytes of `suffix`.
   package static func dropping(suffix: String, from text: String) -> String? {
     guard ends(text, with: suffix) else { return nil }
     return String(Substring(text.utf8.dropLast(suffix.utf8.count)))
   }
 
-  /// Nil when `text` does not begin with the bytes of `prefix`.
+  /// `text` without `prefix` at its start; nil when `text` does not begin with the bytes of `prefix`.
   package static func dropping(prefix: String, from text: String) -> String? {
     guard starts(text, with: prefix) else { return nil }
     return String(Substring(text.utf8.dropFirst(prefix.utf8.count)))
@@ -96,8 +97,8 @@ package enum PathText {
     return dot
   }
 
-  /// The string's contiguous bytes are searched where possible, because the string's own views are ten times slower and
-  /// each launch of an app calls this several times.
+  /// The index of the last slash in `path`; nil without a slash. The string's contiguous bytes are searched where
+  /// possible, because the string's own views are ten times slower and each launch of an app calls this several times.
   private static func lastSlash(of path: String) -> String.Index? {
     let bytes = path.utf8
     let offset = unsafe bytes.withContiguousStorageIfAvailable { unsafe $0.lastIndex(of: slash) }

@@ -5,10 +5,11 @@ package enum VisibleText {
   /// escaped, because a character with a thousand accents would cover the text around it.
   package static let maxScalarsPerCharacter = 16
 
-  /// Puts an escape such as `\n`, `\t` or `\u{202E}` in place of each scalar that a terminal or browser would execute
-  /// or hide, and of each scalar that reorders text. These are control characters, bidirectional controls, zero-width
-  /// and other ignorable characters, line separators, tags and code points that Unicode does not assign. Joiners and
-  /// variation selectors stay, because emoji and several scripts need them. The result is not meant to be parsed.
+  /// Returns `text` with an escape such as `\n`, `\t` or `\u{202E}` in place of each scalar that a terminal or browser
+  /// would execute or hide, and of each scalar that reorders text. These are control characters, bidirectional
+  /// controls, zero-width and other ignorable characters, line separators, tags and code points that Unicode does not
+  /// assign. Joiners and variation selectors stay, because emoji and several scripts need them. The result is not meant
+  /// to be parsed.
   package static func visible(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
     var result = ""

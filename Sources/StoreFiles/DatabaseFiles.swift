@@ -3,13 +3,13 @@ package import SafeFiles
 /// The status of a store's main file, log, wal-index and journal at one moment. No folder is listed, so the cost does
 /// not depend on the number of files in the store's folder.
 package struct DatabaseFiles: Sendable, Equatable {
-  /// Nil when the main file does not exist or cannot be examined.
+  /// The main file; nil when it does not exist or cannot be examined.
   package let main: FileStatus?
   package let log: FileStatus?
-  /// `-shm`.
+  /// The wal-index, `-shm`.
   package let index: FileStatus?
   package let journal: FileStatus?
-  /// False when it is unknown whether the main file, the log or the wal-index exists.
+  /// Whether it is known which of the main file, the log and the wal-index exist.
   package let isLogKnown: Bool
 
   package init(at mainPath: String) {

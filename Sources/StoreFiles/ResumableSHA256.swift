@@ -8,7 +8,7 @@ package struct ResumableSHA256: Sendable {
   package struct State: Sendable, Codable, Equatable {
     /// The intermediate hash value, eight words.
     package var words: [UInt32]
-    /// A multiple of 64.
+    /// The number of bytes hashed so far, a multiple of 64.
     package var byteCount: Int64
 
     package static let initial = State(
@@ -17,20 +17,20 @@ package struct ResumableSHA256: Sendable {
         0x5be0_cd19,
       ], byteCount: 0)
 
-    /// A state that was read from a record may have any content.
+    /// Whether hashing can continue from this state. A state that was read from a record may have any content.
     package var isValid: Bool { words.count == 8 && byteCount >= 0 && byteCount % 64 == 0 }
   }
 
   package private(set) var state: State
   private var schedule = [UInt32](repeating: 0, count: 64)
 
-  /// `state` must be valid.
+  /// Creates a hasher that continues from `state`, which must be valid.
   package init(_ state: State = .initial) {
     precondition(state.isValid)
     self.state = state
   }
 
-  /// Ignores an incomplete block at the end.
+  /// Hashes the whole 64-byte blocks of `bytes`, and ignores an incomplete block at the end.
   ///
   /// - Returns: The number of bytes hashed.
   package mutating func update(_ bytes: UnsafeRawBufferPointer) -> Int {
@@ -48,7 +48,7 @@ package struct ResumableSHA256: Sendable {
     return count
   }
 
-  /// `rest` must be shorter than a block. Returns the hash of all bytes in lower-case hex.
+  /// Hashes `rest`, which must be shorter than a block, and returns the hash of all bytes in lower-case hex.
   package mutating func finalize(_ rest: [UInt8]) -> String {
     let bits = UInt64(state.byteCount + Int64(rest.count)) &* 8
     var last = rest + [0x80]

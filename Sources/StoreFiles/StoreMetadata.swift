@@ -5,9 +5,9 @@ package import SQLiteFile
 public struct StoreMetadata: Sendable, Equatable {
   package enum PlistState: Sendable, Equatable {
     case present
-    /// NULL, as in stores whose metadata was removed for privacy.
+    /// The column `Z_PLIST` is NULL, as in stores whose metadata was removed for privacy.
     case null
-    /// The text says why.
+    /// The column holds something that cannot be read; the text says why.
     case unreadable(String)
   }
 
@@ -15,9 +15,9 @@ public struct StoreMetadata: Sendable, Equatable {
   /// secrets under such keys.
   package struct OtherKey: Sendable, Equatable, Codable {
     package let name: String
-    /// Such as `string`.
+    /// The kind of the value, such as `string`.
     package let kind: String
-    /// In bytes: a text in UTF-8, a collection as a binary property list, a number or date as 8.
+    /// The size of the value in bytes: a text in UTF-8, a collection as a binary property list, a number or date as 8.
     package let sizeBytes: Int
   }
 
@@ -36,16 +36,16 @@ public struct StoreMetadata: Sendable, Equatable {
   public let frameworkVersion: Int64?
   /// The highest version of Core Data that ever wrote the store; nil when not recorded.
   package let maximumFrameworkVersion: Int64?
-  /// `SQLite`; nil when not recorded.
+  /// The store's type, which is `SQLite`; nil when not recorded.
   package let storeType: String?
   /// The digest over the names and hashes of the entities, in base64; nil when not recorded.
   package let digest: String?
   /// The checksum over the version hashes, in base64; nil when not recorded.
   package let checksum: String?
-  /// Sorted by name.
+  /// All keys that Core Data itself does not write, sorted by name.
   package let otherKeys: [OtherKey]
 
-  /// Core Data itself writes these keys, and their values hold nothing private.
+  /// The keys that Core Data itself writes. Their values hold nothing private.
   package static let frameworkKeys: Set<String> = [
     "NSStoreModelVersionHashes", "NSStoreModelVersionHashesVersion",
     "NSStoreModelVersionIdentifiers", "NSStoreModelVersionHashesDigest",
@@ -53,7 +53,7 @@ public struct StoreMetadata: Sendable, Equatable {
     "NSPersistenceMaximumFrameworkVersion", "NSStoreType", "_NSAutoVacuumLevel",
   ]
 
-  /// The row must have the columns `Z_VERSION`, `Z_UUID` and `Z_PLIST`.
+  /// Reads the columns `Z_VERSION`, `Z_UUID` and `Z_PLIST` of `row`, which is a row of the table `Z_METADATA`.
   package init(row: StoredRow) {
     var uuid: String?
     if row.values.count > 1, case .text(let text) = row.values[1] { uuid = text.string }
@@ -90,7 +90,7 @@ public struct StoreMetadata: Sendable, Equatable {
       .sorted { $0.name < $1.name }
   }
 
-  /// Nil when no row of `Z_METADATA` can be read.
+  /// The metadata of an open store; nil when no row of `Z_METADATA` can be read.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails to read. Damage is added to `findings` instead.
   package static func read(

@@ -7,18 +7,18 @@ import SafeText
 /// Hashes and other properties of all members of a store set at one moment, by which a later change is detected.
 package struct StoreSeal: Sendable, Codable, Equatable {
   package struct File: Sendable, Codable, Equatable {
-    /// Relative to the store's folder.
+    /// The path relative to the store's folder.
     package let name: String
     package let role: StoreSet.Role
     package let kind: StoreSet.Kind
-    /// In bytes; 0 for anything but a file.
+    /// The size in bytes; 0 for anything but a file.
     package let sizeBytes: Int64
     /// SHA-256 in lower-case hex of a file's bytes or of a symbolic link's target; nil for a folder and for a
     /// device, socket or pipe.
     package let sha256: String?
-    /// The last write, in nanoseconds since 1970.
+    /// The time of the last write to the member, in nanoseconds since 1970.
     package let modifiedNanoseconds: Int64
-    /// On the same volume, another number means that the member was replaced by another file.
+    /// The inode number. On the same volume, another number means that the member was replaced by another file.
     package let inode: UInt64
 
     package init(
@@ -38,7 +38,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
   /// A difference between two seals in one member, or the fact that the members could not be compared.
   package struct Difference: Sendable, Equatable {
     package struct ID: RawRepresentable, Sendable, Hashable {
-      /// For example `seal.bytes`.
+      /// The text for programs, for example `seal.bytes`.
       package let rawValue: String
       package init(rawValue: String) { self.rawValue = rawValue }
       package static let missing = ID(rawValue: "seal.missing")
@@ -53,13 +53,13 @@ package struct StoreSeal: Sendable, Codable, Equatable {
       package static let notCompared = ID(rawValue: "seal.notCompared")
     }
     package let id: ID
-    /// Relative to the store's folder.
+    /// The member's path relative to the store's folder.
     package let name: String
     package let text: String
     /// Whether more than the modification time differs.
     package var affectsContent: Bool { id != .modified }
 
-    /// Sealing the members failed with `error`.
+    /// The difference for members that could not be compared, because sealing them failed with `error`.
     package static func notCompared(_ error: StoreSealError) -> Self {
       let name = PathText.lastComponent(of: error.path)
       return .init(
@@ -68,13 +68,13 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  /// In the order of ``StoreSet/members``.
+  /// The sealed members, in the order of ``StoreSet/members``.
   package let files: [File]
 
   /// The number of bytes read at a time.
   package static let window = 256 * 1024
 
-  /// Clamped to `Int64.max`, because a record can claim any size.
+  /// The size of all sealed files together, in bytes, clamped to `Int64.max`, because a record can claim any size.
   package var sizeBytes: Int64 {
     files.reduce(0) { $0.addingClamped($1.sizeBytes) }
   }
@@ -82,7 +82,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
   /// Combines members that were sealed separately.
   package init(files: [File]) { self.files = files }
 
-  /// Reads every member. Calls `isCancelled` before each read of 256 KiB.
+  /// Reads every member of `set` and seals it. Calls `isCancelled` before each read of 256 KiB.
   ///
   /// - Throws: ``StoreSealError`` when the set is incomplete, when a member cannot be read, has changed since it was
   ///   listed or changes while it is read, and when `isCancelled` returns true.
@@ -113,7 +113,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  /// Nil when the member has not changed.
+  /// How one member has changed from `before` to `after`; nil when it has not changed.
   package static func difference(_ before: File, _ after: File) -> Difference? {
     let name = before.name
     if before.kind != after.kind {
@@ -182,8 +182,9 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     do { return try FileStatus.of(path) } catch { throw StoreSealError(error) }
   }
 
-  /// Calls `body` with pieces of up to 256 KiB, until `body` returns false or the file ends. Throws unless the file's
-  /// status equals `listed` before and after the reading.
+  /// Reads the file at `path` from `offset` on in pieces of up to 256 KiB, and calls `body` with each piece until
+  /// `body` returns false or the file ends. Throws unless the file's status equals `listed` before and after the
+  /// reading.
   ///
   /// - Returns: The offset where the reading ended, which is the file's size if `body` always returned true.
   package static func read(
@@ -240,9 +241,9 @@ package struct StoreSeal: Sendable, Codable, Equatable {
 }
 
 package struct StoreSealError: Error, Sendable, Equatable {
-  /// More kinds may be added.
+  /// The kind of failure; more kinds may be added.
   package struct Code: RawRepresentable, Sendable, Hashable {
-    /// For example `seal.changing`.
+    /// The text for programs, for example `seal.changing`.
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
     package static let unreadable = Code(rawValue: "seal.unreadable")
@@ -259,7 +260,7 @@ package struct StoreSealError: Error, Sendable, Equatable {
   package let path: String
   /// What is wrong, and what to do next.
   package let message: String
-  /// Nil when no system call failed.
+  /// The system's error number; nil when no system call failed.
   package let errno: Int32?
 
   package init(_ code: Code, path: String, message: String, errno: Int32? = nil) {

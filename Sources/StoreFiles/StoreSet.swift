@@ -11,28 +11,28 @@ package struct StoreSet: Sendable, Equatable {
   package enum Role: String, Sendable, Codable, CaseIterable {
     case main
     case wal
-    /// The `-shm`, which holds no rows.
+    /// The wal-index, `-shm`, which holds no rows.
     case sharedMemory
     case journal
     /// The folder of external files, or a file or folder inside it.
     case support
-    /// Left by an unfinished migration.
+    /// A file or folder that an unfinished migration left.
     case migrationDestination
 
-    /// Whether a member may be a folder, or may lie inside a folder of the set.
+    /// Whether a member with this role may be a folder, or may lie inside a folder of the set.
     package var mayBeFolder: Bool { self == .support || self == .migrationDestination }
   }
 
-  /// A symbolic link is not followed.
+  /// The kind of file at a path. A symbolic link is not followed.
   package typealias Kind = FileStatus.Kind
 
   package struct Member: Sendable, Codable, Equatable {
     package let role: Role
     package let path: String
-    /// Relative to the store's folder. Only a member inside a folder of the set has several components.
+    /// The path relative to the store's folder. Only a member inside a folder of the set has several components.
     package let name: String
     package let kind: Kind
-    /// In bytes; 0 for anything but a file.
+    /// The size in bytes; 0 for anything but a file.
     package let sizeBytes: Int64
   }
 
@@ -40,11 +40,11 @@ package struct StoreSet: Sendable, Equatable {
   package let mainPath: String
   package var storeName: String { PathText.lastComponent(of: mainPath) }
 
-  /// Main file first, each folder before what it contains.
+  /// The members that exist, main file first, each folder before what it contains.
   package let members: [Member]
 
-  /// False when a folder could not be read, a name is not UTF-8, folders are nested too deeply, or there are too many
-  /// files. An incomplete set must not be moved.
+  /// Whether all members were listed. False when a folder could not be read, a name is not UTF-8, folders are nested
+  /// too deeply, or there are too many files. An incomplete set must not be moved.
   package var isComplete: Bool { problem == nil }
 
   /// Why not all members were listed, and what to do; nil when they were.
@@ -65,7 +65,7 @@ package struct StoreSet: Sendable, Equatable {
       : "\(name) and \(counted(refused.count - 1, "more file")) cannot be read"
   }
 
-  /// The suffix follows the main file's name.
+  /// The files that SQLite itself uses. Each is given by the suffix that follows the main file's name, and by its role.
   private static let databaseFiles: [(suffix: String, role: Role)] = [
     ("", .main), ("-wal", .wal), ("-shm", .sharedMemory), ("-journal", .journal),
   ]
@@ -74,7 +74,7 @@ package struct StoreSet: Sendable, Equatable {
 
   static let memberLimit = 200_000
 
-  /// The main file need not exist.
+  /// Lists the store set whose main file is at `mainPath`. The main file need not exist.
   package init(at mainPath: String) {
     var listing = Listing(folder: PathText.folder(of: mainPath))
     let name = PathText.lastComponent(of: mainPath)
@@ -95,18 +95,18 @@ package struct StoreSet: Sendable, Equatable {
     problem = listing.problem
   }
 
-  /// For ``Role/support``, this is the support folder itself.
+  /// The first member with `role`; nil when no member has it. For ``Role/support``, this is the support folder itself.
   package func first(_ role: Role) -> Member? {
     members.first { $0.role == role }
   }
 
-  /// In bytes, clamped to `Int64.max`.
+  /// The size of all files together, in bytes, clamped to `Int64.max`.
   package var sizeBytes: Int64 {
     members.reduce(0) { $0.addingClamped($1.sizeBytes) }
   }
 
-  /// `name` is a path relative to the store's folder. Nil when `name` cannot be a member, for example because it leads
-  /// out of that folder.
+  /// The role of the file or folder `name` in the store set of the main file `mainName`. `name` is a path relative to
+  /// the store's folder. nil when `name` cannot be a member, for example because it leads out of that folder.
   package static func role(ofMember name: String, mainName: String) -> Role? {
     guard PathText.isPlainName(mainName) else { return nil }
     let parts = PathText.components(of: name)
@@ -124,7 +124,7 @@ package struct StoreSet: Sendable, Equatable {
     return PathText.starts(name, with: migrationPrefix(for: mainName)) ? .migrationDestination : nil
   }
 
-  /// `.Y_SUPPORT`, where `Y` is the main file's name without its extension.
+  /// The support folder's name: `.Y_SUPPORT`, where `Y` is the main file's name without its extension.
   package static func supportName(for mainName: String) -> String {
     "." + PathText.stem(of: mainName) + "_SUPPORT"
   }
@@ -133,13 +133,15 @@ package struct StoreSet: Sendable, Equatable {
     "." + mainName + ".migrationdestination_"
   }
 
-  /// Resolves symbolic links only if `folder` itself is a link. An app may choose a link as its store's folder.
+  /// The path of `folder` with its symbolic links resolved, if `folder` itself is a link; otherwise `folder` as given.
+  /// An app may choose a link as its store's folder.
   package static func resolvedFolder(_ folder: String) -> String {
     guard (try? FileStatus.of(folder))??.kind == .symbolicLink else { return folder }
     return realFolder(folder)
   }
 
-  /// All symbolic links are resolved, for calls that change files. Returns `folder` as given when they cannot be.
+  /// The path of `folder` with all symbolic links resolved, for calls that change files; `folder` as given when the
+  /// links cannot be resolved.
   package static func realFolder(_ folder: String) -> String {
     guard let real = unsafe realpath(folder, nil) else { return folder }
     defer { unsafe free(real) }
@@ -161,7 +163,7 @@ private struct Listing {
     add(name, as: role, depth: 0)
   }
 
-  /// A folder of the set is added with its contents, down to `depthLimit` levels.
+  /// Adds the member `name` and, if it is a folder that belongs to the set, its contents down to `depthLimit` levels.
   private mutating func add(_ name: String, as role: StoreSet.Role, depth: Int) {
     let path = folder + "/" + name
     let shown = VisibleText.visible(name, limit: 200)
@@ -194,8 +196,8 @@ private struct Listing {
 }
 
 extension FixedWidthInteger {
-  /// The sum, or the maximum of the type when it would be larger. A negative `other` counts as 0. Sizes of sparse
-  /// files, and numbers read from a record, may add up to any number.
+  /// The sum of this number and `other`, or the maximum of the type when the sum would be larger. A negative `other`
+  /// counts as 0. Sizes of sparse files, and numbers read from a record, may add up to any number.
   package func addingClamped(_ other: Self) -> Self {
     let (sum, overflow) = addingReportingOverflow(Swift.max(0, other))
     return overflow ? .max : sum

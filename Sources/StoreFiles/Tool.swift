@@ -1,4 +1,4 @@
 package enum Tool {
-  /// Written into every record that Lifeboat makes.
+  /// The version of Lifeboat, which is written into every record that Lifeboat makes.
   package static let version = "0.1.0"
 }

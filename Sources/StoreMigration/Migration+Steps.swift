@@ -186,7 +186,7 @@ extension Migration {
     return writer
   }
 
-  /// The journal need not survive a crash, because a file that is not finished is discarded.
+  /// The options of a new file. Its journal need not survive a crash, because a file that is not finished is discarded.
   static let options: SQLiteWriter.Options = {
     var options = SQLiteWriter.Options(journalMode: .memory, autoVacuum: .incremental)
     options.isSynchronous = false
@@ -207,7 +207,7 @@ extension Migration {
       path: support)
   }
 
-  /// Neither a file nor a folder may already have the new name.
+  /// Renames the folder of external files. Neither a file nor a folder may already have the new name.
   static func rename(_ from: String, to: String) throws {
     let folder = try OpenFolder(PathText.folder(of: to))
     func move(_ from: String, to: String) -> Int32? {

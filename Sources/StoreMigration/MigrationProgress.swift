@@ -105,7 +105,7 @@ final class ProgressWatch {
   /// Whether progress is reported. If it is not, the rows need not be counted beforehand.
   var isWatched: Bool { report != nil }
 
-  /// Throws when the migration is cancelled.
+  /// Begins the next step. Throws when the migration is cancelled.
   func beginStep() throws {
     step += 1
     rowCount = 0

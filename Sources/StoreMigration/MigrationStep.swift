@@ -16,7 +16,7 @@ package struct MigrationStep: Sendable {
   /// The app's code that changes objects of the new model after all rows are inserted; nil when there is no such code.
   var handler: MigrationStage.Handler?
 
-  /// A mapping model that was not inferred is completed for the two models, as Xcode would compile it.
+  /// Creates a step. A mapping model that was not inferred is completed for the two models, as Xcode would compile it.
   package init(
     from: ManagedObjectModel?, named fromName: String, to: ManagedObjectModel,
     named toName: String, mapping: MappingModel, isInferred: Bool

@@ -116,8 +116,8 @@ extension Migration {
     return report
   }
 
-  /// The highest key in each new table that is in use, or that may later be given to a row made from an old row. Keyed
-  /// by table name.
+  /// The highest key in each new table, keyed by table name. This includes keys that are not in use yet, but may later
+  /// be given to rows made from old rows.
   func highestKeys(_ work: Work, _ store: CoreDataStore, in writer: SQLiteWriter) throws
     -> [String: Int64]
   {

@@ -103,7 +103,7 @@ struct StoreIdentity {
     (entity.isHistory ? "A" : "Z") + entity.name.uppercased()
   }
 
-  /// The highest key that each table of a new store has or, in the old store, has ever had. Keyed by table name.
+  /// The highest key that each table has in the new store, or has ever had in the old store, keyed by table name.
   func highestKeys(_ schema: FreshStoreSchema, _ plan: CopyPlan, in writer: SQLiteWriter) throws
     -> [String: Int64]
   {

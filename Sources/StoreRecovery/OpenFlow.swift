@@ -12,28 +12,28 @@ struct OpenFlow: Sendable {
     indirect case end(FailedOpen)
   }
 
-  /// An attempt starts again when another process has moved the store.
+  /// The maximum number of starts of one attempt, which starts again when another process has moved the store.
   private static let startLimit = 3
 
   private let recovery: StoreRecovery
   private let model: (any ModelExpectation)?
   private(set) var next = Next.call(after: nil)
   private var starts = 0
-  /// As ``StoreRecovery/path()`` returns it; empty when the URL is not a file URL.
+  /// The main file's path, as ``StoreRecovery/path()`` returns it; empty when the URL is not a file URL.
   private var path = ""
-  /// Gathered before `opener` ran.
+  /// The facts gathered about the store before `opener` ran.
   private var facts = StoreEvidence(mainKind: nil)
-  /// The main file before `opener` ran; nil when there was none.
+  /// The main file's status before `opener` ran; nil when there was no main file.
   private var main: FileStatus?
   /// Moves that an earlier run began and this attempt finished, whose incidents are not reported yet.
   private var resumed: [PendingMoves.Ended] = []
-  /// Nil unless a copy was kept because opening the store drops a part of its log.
+  /// The incident of a copy that was kept because opening the store drops a part of its log; nil without such a copy.
   private var copied: Incident?
   /// The first error that `opener` threw.
   private var first: (any Error)?
   private var hasFailedTwice = false
   private var pauses: ArraySlice<Duration> = []
-  /// The earlier store, moved away to make room for a fresh one; nil while it is in place.
+  /// The earlier store after it was moved away to make room for a fresh one; nil while it is in place.
   private var aside: SetAside?
 
   init(_ recovery: StoreRecovery, _ model: (any ModelExpectation)?) {
@@ -93,7 +93,8 @@ struct OpenFlow: Sendable {
     facts = FileEvidence.beforeOpening(path, files)
   }
 
-  /// Copies the store's files first if opening would discard the log. Returns whether the store may be opened now.
+  /// Copies the store's files first if opening the store would discard its write-ahead log. Returns whether the store
+  /// may be opened now.
   private mutating func keepsCopy(_ judgement: Judgement) -> Bool {
     guard judgement.verdict.rule == .storeWALDamaged, policy.keepsDamagedLogs,
       policy.mode == .act, facts.isUsedElsewhere == false
@@ -134,7 +135,7 @@ struct OpenFlow: Sendable {
     return Opened(handle: handle, incident: copied ?? told, loss: facts.wal?.loss)
   }
 
-  /// What cannot be removed now is left for a later launch.
+  /// Prunes incidents according to ``Policy/retention``. What cannot be removed now is left for a later launch.
   private func prune() {
     guard let retention = policy.retention, policy.mode == .act else { return }
     let incidents = Incidents(
@@ -191,7 +192,7 @@ struct OpenFlow: Sendable {
         error: problem?.inUse ?? first, verdict: verdict, evidence: aside.judgement.evidence))
   }
 
-  /// Starts the attempt again instead if another process has moved the store away in the meantime.
+  /// Ends the attempt with `error`, or starts it again if another process has moved the store away in the meantime.
   private mutating func end(_ error: any Error, _ judgement: Judgement) {
     if isSuperseded, starts < Self.startLimit { return start() }
     next = .end(
@@ -230,15 +231,16 @@ struct OpenFlow: Sendable {
     return judgement
   }
 
-  /// The other process may be trying to open the store too, and release the lock when its attempt fails.
+  /// Waits while another process holds a lock on the main file. That process may be trying to open the store too, and
+  /// release the lock when its attempt fails.
   private func waitForOtherOpeners(_ evidence: inout StoreEvidence) {
     guard evidence.isUsedElsewhere == true else { return }
     evidence.isUsedElsewhere = DatabaseLock.isUsed(
       path, until: Deadline(seconds: policy.maximumWaitSeconds))
   }
 
-  /// The next call of `opener` makes a fresh store. Ends the attempt if the last check forbids the move or the move
-  /// fails.
+  /// Sets the store aside, so that the next call of `opener` makes a fresh one. Ends the attempt if the last check
+  /// forbids the move or the move fails.
   private mutating func setAside(_ judgement: Judgement, _ first: any Error) {
     guard policy.mode == .act else { return end(first, judgement) }
     do {

@@ -92,7 +92,7 @@ public struct Policy: Sendable {
   /// Creates the default policy.
   public init() {}
 
-  /// `sizes` are those of the store's members.
+  /// The number of bytes that must be free before a store whose members have these sizes is set aside.
   func neededFreeBytes(_ sizes: [Int64]) -> Int64 {
     (needsRoomForMigration ? sizes : []).reduce(minimumFreeBytes) { $0.addingClamped($1) }
   }

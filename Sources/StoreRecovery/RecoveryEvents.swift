@@ -54,7 +54,7 @@ public final class RecoveryEvents: Sendable {
 
   var streamCount: Int { state.streamCount }
 
-  /// `@unchecked Sendable` because a lock guards all properties.
+  /// The listeners. The class is `@unchecked Sendable` because a lock guards all its properties.
   private final class State: @unchecked Sendable {
     typealias Continuation = AsyncStream<RecoveryEvent>.Continuation
 
@@ -81,8 +81,9 @@ public final class RecoveryEvents: Sendable {
       lock.withLock { continuations[number] = nil }
     }
 
-    /// The lock is held, so that all streams get the events in the same order. The caller calls the returned closures
-    /// without the lock, because a closure may itself add a listener or send an event.
+    /// Sends the event to the streams while the lock is held, so that all streams get the events in the same order.
+    /// Returns the closures that listen. The caller calls them without the lock, because a closure may itself add a
+    /// listener or send an event.
     func send(_ event: RecoveryEvent) -> [@Sendable (RecoveryEvent) -> Void] {
       lock.withLock {
         for continuation in continuations.values { continuation.yield(event) }

@@ -42,13 +42,14 @@ public struct StoreRecovery: Sendable {
 
   let parts: Parts
 
-  /// An object, because a launch passes it on many times, and each copy of a struct would retain about forty
-  /// references.
+  /// All inputs of a recovery, in one object. A launch passes the inputs on many times, and each copy of a struct would
+  /// retain about forty references.
   final class Parts: Sendable {
     let storeURL: URL
     let app: App
     let policy: Policy
-    /// Nil when the URL is not a file URL. Stored, because computing it costs as much as a system call.
+    /// The path of the main file; nil when the URL is not a file URL. The path is stored, because computing it costs as
+    /// much as a system call.
     let path: String?
     let structure: StructureReader?
     let fileSystem: FileSystem
@@ -81,8 +82,8 @@ public struct StoreRecovery: Sendable {
     self.init(storeURL, app: app, policy: policy, fileSystem: .real)
   }
 
-  /// `isCancelled` is called while the files of a move are read. If it returns true, the move is cancelled and the
-  /// files are moved back.
+  /// Prepares to open the store with a replaceable reader, file system and clock. `isCancelled` is called while the
+  /// files of a move are read. If it returns true, the move is cancelled and the files are moved back.
   package init(
     _ storeURL: URL, app: App, policy: Policy = .init(),
     structure: StructureReader? = { FileStructure.read($0, &$1) }, fileSystem: FileSystem = .real,
@@ -118,7 +119,7 @@ public struct StoreRecovery: Sendable {
     try await attempt(expecting: model, isolation: isolation, opener: opener).get()
   }
 
-  /// Opens the store with a synchronous `opener`, otherwise like ``open(expecting:isolation:opener:)``.
+  /// Opens the store as ``open(expecting:isolation:opener:)`` does, but with a synchronous `opener`.
   ///
   /// - Parameters:
   ///   - model: The model with which the app opens the store: a `ManagedObjectModel`, a `ModelCollection` (its current
@@ -188,7 +189,7 @@ public struct StoreRecovery: Sendable {
 package struct Judgement: Sendable {
   package let evidence: StoreEvidence
   package let verdict: Verdict
-  /// A move requires that the path still names this file; nil to skip this check.
+  /// The status of the judged main file. A move requires that the path still names this file; nil to skip this check.
   var main: FileStatus?
 
   package init(evidence: StoreEvidence, verdict: Verdict) {
@@ -291,7 +292,8 @@ extension StoreRecovery {
     }
   }
 
-  /// Throws unless the verdict is a quarantine and the store is as it was judged. Fills in the status of the main file.
+  /// Throws unless the verdict is a quarantine and the store has not changed since it was judged. Returns the judgement
+  /// with the present status of the main file.
   private func checked(_ judgement: Judgement) throws -> Judgement {
     var judgement = judgement
     let verdict = judgement.verdict
@@ -326,8 +328,8 @@ extension StoreRecovery {
     return mover
   }
 
-  /// Resolves the store's folder if it is a link, which the host may choose. Code that works on the store follows no
-  /// link, so it uses this path and not the URL's.
+  /// The main file's path, with its folder resolved if the folder is a link, which the host may choose. Code that works
+  /// on the store uses this path instead of the URL's, because that code follows no link.
   func path() throws -> String {
     guard let path = parts.path else {
       throw StoreRecoveryError(
@@ -339,7 +341,7 @@ extension StoreRecovery {
     return resolved + "/" + PathText.lastComponent(of: path)
   }
 
-  /// All links to the folder are resolved, for code that changes files beside the main file.
+  /// The main file's path with all links to its folder resolved, for code that changes files beside the main file.
   func realPath() throws -> String {
     let path = try path()
     return StoreSet.realFolder(PathText.folder(of: path)) + "/" + PathText.lastComponent(of: path)

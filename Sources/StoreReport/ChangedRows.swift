@@ -148,8 +148,8 @@ struct ChangedRows {
     return present
   }
 
-  /// Makes a version from a row of an entity; nil when the row's entity is unknown. `number`: the row's primary key; nil
-  /// when the row has lost it.
+  /// Makes a version from a row of an entity; nil when the row's entity is unknown. `number` is the row's primary key;
+  /// nil when the row has lost it.
   private func version(_ row: ManagedRow, number: Int64?) -> Version? {
     guard let name = row.entityName else { return nil }
     return Version(

@@ -5,7 +5,7 @@ import StoreExtraction
 
 /// Counts the rows that an index still refers to, although no live row with their row id can be read.
 struct LostRows {
-  /// Keyed by table. A table without lost rows has no entry.
+  /// The number of lost rows of each table. A table without lost rows has no entry.
   private(set) var counts: [SQLName: Int] = [:]
   /// Whether counting stopped at the limit, so that there may be more lost rows than counted.
   private(set) var isCut = false
@@ -18,6 +18,8 @@ struct LostRows {
     let number: Int64
   }
 
+  /// Counts the lost rows of a store.
+  ///
   /// - Throws: `SQLiteFileError` when the device fails.
   init(_ store: DamagedStore) throws {
     var rows: Set<Row> = []

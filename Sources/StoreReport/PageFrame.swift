@@ -190,12 +190,12 @@ struct PageContent {
 
   var context: [String: Any] { values.merging(["sections": sections]) { $1 } }
 
-  /// The section's values must already be in ``values``.
+  /// Adds a link to a section whose values are already in ``values``.
   mutating func addSection(_ id: String, _ name: String) {
     sections.append(["id": id, "name": name])
   }
 
-  /// If `part` is nil, no section is added.
+  /// Adds the link and the values of a section. If `part` is nil, no section is added.
   mutating func addSection(_ id: String, _ name: String, _ part: [String: Any]?) {
     guard let part else { return }
     values[id] = part

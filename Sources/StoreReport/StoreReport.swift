@@ -333,7 +333,7 @@ package struct StoreReport {
     return facts
   }
 
-  /// In bytes. The sum is clamped, because a bundle may record any sizes.
+  /// The total size in bytes. The sum is clamped, because a bundle may record any sizes.
   private static func size(of files: [StoreInspection.Member]) -> UInt64 {
     files.reduce(0) { $0.addingClamped(UInt64(clamping: $1.sizeBytes)) }
   }
@@ -390,7 +390,7 @@ package struct StoreReport {
     ]
   }
 
-  /// Keyed by entity; nil for a plain SQLite database.
+  /// The number of deleted and replaced rows of each entity; nil for a plain SQLite database.
   private static func deletedCounts(_ store: DamagedStore) throws -> [ExactText: Int]? {
     guard store.kind != .sqlite else { return nil }
     var counts: [ExactText: Int] = [:]
@@ -546,7 +546,7 @@ package struct StoreReport {
     return lines
   }
 
-  /// Only the members in the support folder have a name that contains a folder.
+  /// Whether a file of the store set is external. Only external files have a name that contains a folder.
   private static func isExternal(_ name: String) -> Bool {
     PathText.components(of: name).count > 1
   }

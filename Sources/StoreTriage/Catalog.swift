@@ -96,7 +96,7 @@ package final class Catalog {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// As JSON; nil when the catalogue has no line for the input.
+  /// The line of the input at `path`, as JSON; nil when the catalogue has no line for the input.
   package func line(of path: String) throws -> [UInt8]? {
     let rows = try Self.asking(self.path) {
       try database.rows("SELECT line FROM input WHERE path = ?", [.string(path)])

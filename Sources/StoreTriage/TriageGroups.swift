@@ -76,7 +76,7 @@ package struct TriageGroups: Sendable {
 
   package init(by key: Key) { self.key = key }
 
-  /// For example, `2026-11-20` for `2026-11-20T21:53:07Z`.
+  /// The day of a date in ISO 8601: `2026-11-20` for `2026-11-20T21:53:07Z`.
   package static func day(_ date: String) -> String { String(Substring(date.utf8.prefix(10))) }
 
   package mutating func add(_ line: TriageLine) {
@@ -103,7 +103,7 @@ package struct TriageGroups: Sendable {
     return shown
   }
 
-  /// The group with the highest number of inputs comes first.
+  /// The groups and the counts of all inputs. The group with the highest number of inputs comes first.
   package var report: Report {
     Report(
       by: key.rawValue, inputCount: inputCount, careCount: careCount, failedCount: failedCount,

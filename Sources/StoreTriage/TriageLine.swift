@@ -59,7 +59,7 @@ package struct TriageLine: Sendable, Codable, Equatable {
     /// The kind of store: `coreData`, `coreDataShaped` or `sqlite`; nil when the store itself was not read, and only
     /// the record of an incident describes it.
     package var kind: String?
-    /// From the store's metadata. Nil when it is not known.
+    /// The UUID in the store's metadata; nil when it is not known.
     package var uuid: String?
     /// The versions of the operating system that have the framework version in the store's metadata, in words; nil when
     /// they are not known.
@@ -129,7 +129,7 @@ package struct TriageLine: Sendable, Codable, Equatable {
   package var contents: String?
   /// Whether a bundle or archive is encrypted; nil for any other input.
   package var isEncrypted: Bool?
-  /// Nil when the input was read.
+  /// The reason why the input could not be read; nil when it was read.
   package var failed: Failed?
   package var signature: TriageSignature
   /// The remedy for the input; nil when nothing is wrong, or when no remedy is known.
@@ -191,6 +191,8 @@ package struct TriageLine: Sendable, Codable, Equatable {
     return Array(try encoder.encode(self))
   }
 
+  /// Reads a line from JSON.
+  ///
   /// - Throws: `DecodingError` when the bytes are not a triage line in JSON.
   package init(json: some Sequence<UInt8>) throws {
     self = try JSONDecoder().decode(Self.self, from: Data(json))

@@ -54,7 +54,8 @@ package struct TriageReader {
   /// these changes, all inputs are read again.
   private let salt: String
 
-  /// `key` opens stores that SQLCipher has encrypted. `describe` returns the code and the message for an error.
+  /// Makes a reader of inputs. `key` opens stores that SQLCipher has encrypted. `describe` returns the code and the
+  /// message for an error.
   package init(
     secrets: AgeSecrets = AgeSecrets(), key: CipherKey? = nil, options: Options = Options(),
     analysers: Analysers = .shipped, describe: @escaping Describe

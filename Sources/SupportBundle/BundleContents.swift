@@ -7,17 +7,20 @@ package struct BundleContents: Sendable, Equatable {
     /// The uncompressed size in bytes, as the archive announces it.
     package let sizeBytes: UInt64
     package let compressedBytes: UInt64
-    /// Nil when the manifest does not list the entry. The manifest itself is never listed.
+    /// The record of the entry in the manifest; nil when the manifest does not list the entry. The manifest itself is
+    /// never listed.
     package let listed: BundleManifest.Entry?
   }
 
   package let manifest: BundleManifest
-  /// In the order of the archive, including the manifest's own entry.
+  /// The entries in the order of the archive, including the manifest's own entry.
   package let entries: [Entry]
   /// Contradictions between manifest and archive: entries that only the manifest or only the archive has, and entries
   /// whose sizes differ between the two. The bytes of entries are not compared; ``BundleVerification`` does that.
   package let problems: [BundleVerification.Problem]
 
+  /// Compares the directory of an archive with its manifest.
+  ///
   /// - Throws: `bundle.badManifest` when the archive has no manifest, or when the manifest cannot be read; the errors
   ///   of reading the archive.
   package init(of reader: ZipReader) throws(BundleError) {

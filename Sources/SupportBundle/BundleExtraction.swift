@@ -6,7 +6,7 @@ import SafeText
 /// Unpacks a bundle into a new folder. The names of the entries were checked when the bundle was opened: no name leads
 /// out of the folder, and no two names denote the same file on any system. No existing file is written to.
 package struct BundleExtraction {
-  /// `listed` is nil for the manifest itself.
+  /// An entry of the archive, and its record in the manifest. The record is nil for the manifest itself.
   private typealias Item = (entry: ZipReader.Entry, listed: BundleManifest.Entry?)
 
   /// An entry that was not unpacked, and why.

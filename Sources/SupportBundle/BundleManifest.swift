@@ -71,6 +71,8 @@ public struct BundleManifest: Codable, Sendable, Equatable {
   /// All entries except the manifest itself, in the order of the archive.
   package var entries: [Entry]
 
+  /// Makes a manifest of the current version.
+  ///
   /// - Throws: `bundle.badDate` for a date outside the years 1 to 9999.
   package init(
     tool: Tool, created: BundleDate, contents: Contents, withheld: [String], entries: [Entry]

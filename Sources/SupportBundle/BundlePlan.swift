@@ -105,7 +105,7 @@ public struct BundlePlan: Sendable {
     withheld.append(sentence)
   }
 
-  /// As JSON lines; nil when no rows are planned.
+  /// The planned rows, as JSON lines; nil when no rows are planned.
   var rows: InputFile? {
     get throws(BundleError) {
       guard let entry = entries.first(where: { $0.name == StoreBundle.rowsName }),

@@ -26,7 +26,7 @@ public struct BundleRequest: Sendable {
   package var encryption: BundleEncryption?
   package var logView = SQLiteDatabase.LogView.committed
   package var tool = BundleManifest.Tool(name: "lifeboat", version: Tool.version)
-  /// The time that the manifest names.
+  /// The time at which, according to the manifest, the bundle was made.
   package var created = Date()
 
   /// Makes a request.

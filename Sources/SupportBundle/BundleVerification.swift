@@ -67,7 +67,7 @@ public struct BundleVerification: Sendable, Equatable {
   public let path: String
   /// The size of the file in bytes; nil when the archive could not be opened.
   package let size: UInt64?
-  /// Nil when it is missing or cannot be read.
+  /// The manifest; nil when it is missing or cannot be read.
   package let manifest: BundleManifest?
   /// The number of intact entries among those that the manifest lists.
   public let intactEntryCount: Int

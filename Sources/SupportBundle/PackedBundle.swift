@@ -20,7 +20,7 @@ package final class PackedBundle {
   /// The size in bytes of the bundle once it is published, encrypted or not.
   var sizeBytes: UInt64 { encryption?.size(of: file.size) ?? file.size }
 
-  /// Reads the bundle back. Throws `bundle.notIntact` when it is not intact.
+  /// Reads the bundle back and checks it. Throws `bundle.notIntact` when it is not intact.
   package func check() throws(BundleError) { try Self.check(file, writer.threshold) }
 
   static func check(_ file: InputFile, _ threshold: Zip64Threshold) throws(BundleError) {

@@ -8,7 +8,7 @@ struct SizeCut {
   /// The external files that are left out. The key is the name of the entry, and the value is its size in bytes.
   private(set) var files: [String: UInt64] = [:]
 
-  /// Only external files are in a subfolder of the store's folder.
+  /// Whether an entry is an external file of the store. Only these are in a subfolder of the store's folder.
   private static func isExternal(_ entryName: String) -> Bool {
     entryName.utf8.starts(with: "store/".utf8) && PathText.components(of: entryName).count > 2
   }

@@ -29,7 +29,7 @@ package struct Style: Sendable, Equatable {
     self.isColored = isColored
   }
 
-  /// The style for one stream of this process: 1 for standard output, 2 for standard error.
+  /// The style for the stream `descriptor` of this process: 1 for standard output, 2 for standard error.
   package init(_ choice: ColorChoice, descriptor: Int32) {
     self.init(
       choice, isTerminal: System.isTerminal(descriptor),

@@ -16,7 +16,7 @@ package struct TextTable: Sendable, Equatable {
     /// Whether the cells of the column may be cut when the table is too wide.
     package var isFlexible: Bool
 
-    /// Use trailing alignment for numbers, and a flexible column for texts of unknown length.
+    /// Makes a column. Use trailing alignment for numbers, and a flexible column for texts of unknown length.
     package init(_ title: String, _ alignment: Alignment = .leading, isFlexible: Bool = false) {
       self.title = VisibleText.visible(title)
       self.alignment = alignment
@@ -27,7 +27,7 @@ package struct TextTable: Sendable, Equatable {
   package struct Cell: Sendable, Equatable, ExpressibleByStringLiteral {
     /// The text, with control characters escaped.
     package let text: String
-    /// Nil for plain text.
+    /// The colour or weight of the text; nil for plain text.
     package let tone: Style.Tone?
 
     package init(_ text: String, tone: Style.Tone? = nil) {

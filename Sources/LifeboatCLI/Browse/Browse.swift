@@ -59,7 +59,7 @@ struct Browse: StoreReader {
     try watch.requireUnchanged()
   }
 
-  /// Called when there is no terminal to browse on.
+  /// Prints the rows as `lifeboat rows` does. Called when there is no terminal to browse on.
   private func printRows(_ input: StoreInput) throws {
     if !display.json {
       display.note(

@@ -98,7 +98,7 @@ struct BrowseModel: Sendable {
     settle()
   }
 
-  /// A view that shows something stays open when the work for it is stopped.
+  /// Whether the view has something to show. Such a view stays open when the work for it is stopped.
   private var isShowingSomething: Bool {
     switch view {
     case .list(let list): list.isLoaded

@@ -47,8 +47,8 @@ final class BrowseSource {
     case request(BrowseRequest)
   }
 
-  /// `giveOut` is called with each reading that another thread must do. The deleted rows that this reading finds must
-  /// be passed to ``take(_:)``.
+  /// Opens a store. `giveOut` is called with each reading that another thread must do. The deleted rows that this
+  /// reading finds must be passed to ``take(_:)``.
   ///
   /// - Throws: `SQLiteFileError` when the file is not a database.
   init(

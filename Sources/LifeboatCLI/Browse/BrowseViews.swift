@@ -116,7 +116,7 @@ struct TextView: Sendable {
     width = 0
   }
 
-  /// Does nothing if the text is already wrapped to this width.
+  /// Wraps the text. Does nothing if the text is already wrapped to this width.
   mutating func wrap(to columns: Int) {
     guard columns != width else { return }
     width = columns

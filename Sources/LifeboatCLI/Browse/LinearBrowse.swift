@@ -9,6 +9,8 @@ final class InlineBrowse {
   private var inbox: [BrowseAnswer] = []
   private var waiting: [BackgroundReading] = []
 
+  /// Opens a store.
+  ///
   /// - Throws: `SQLiteFileError` when the file is not a database.
   init(_ place: BackgroundReading.Place, name: String) throws {
     model = BrowseModel(name: name)

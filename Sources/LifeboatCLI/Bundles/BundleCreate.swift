@@ -16,7 +16,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   /// `store`.
   struct Include: ExpressibleByArgument {
     var contents: BundleManifest.Contents
-    /// Nil for all entities and tables.
+    /// The entities and tables whose rows go into the bundle; nil for all.
     var entities: [String]?
 
     init(_ contents: BundleManifest.Contents) { self.contents = contents }
@@ -165,7 +165,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
   struct Report: Encodable {
     let schema = "lifeboat.bundleReceipt"
     let version = 1
-    /// Nil for a dry run.
+    /// The path of the bundle; nil for a dry run.
     let output: String?
     let manifest: BundleManifest
   }

@@ -52,7 +52,7 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
   struct Report: Encodable {
     let schema = "lifeboat.bundleRedaction"
     let version = 1
-    /// Nil for a dry run.
+    /// The path of the copy; nil for a dry run.
     let output: String?
     let manifest: BundleManifest
     /// What the original bundle contains and the copy does not, in one sentence for each part.

@@ -31,9 +31,9 @@ struct BundleShow: ParsableCommand {
     let path: String
     let contents: String
     let created: String
-    /// Nil if the bundle is about a store that was not set aside.
+    /// The incident that the bundle is about; nil if the store was not set aside.
     let incident: Incident?
-    /// Nil when the store could not be read while the bundle was made.
+    /// The inspection of the store; nil when the store could not be read while the bundle was made.
     let inspection: StoreInspection?
   }
 

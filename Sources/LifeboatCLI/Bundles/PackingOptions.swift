@@ -53,7 +53,7 @@ struct PackingOptions: ParsableArguments {
     return sign == nil ? paths : paths + paths.map { MinisignSignature.path(for: $0) }
   }
 
-  /// Nil for a dry run.
+  /// The path of the bundle to make; nil for a dry run.
   var target: String? { dryRun ? nil : output }
 
   func validate() throws {

@@ -241,7 +241,7 @@ struct IncidentPlace: ParsableArguments {
 }
 
 extension Incidents.Entry {
-  /// Throws a failure when the record cannot be read.
+  /// The record of the incident. Throws a failure when the record cannot be read.
   func readable() throws -> Incident {
     if let failure = Failure(unreadable: self) { throw failure }
     guard let incident else {

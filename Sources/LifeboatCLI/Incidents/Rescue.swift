@@ -124,7 +124,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     try end(judgement)
   }
 
-  /// An earlier run was stopped after it had set the store aside. This run has made the fresh store.
+  /// Reports that this run has finished the work of an earlier run, which was stopped after it had set the store aside.
+  /// This run has made the fresh store.
   private func tellFinished(_ incident: Incident) throws {
     if display.json {
       try display.write(

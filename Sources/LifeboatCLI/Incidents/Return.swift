@@ -106,7 +106,7 @@ struct ReturnVerify: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// A damaged or incomplete file is reported as an error instead.
+  /// The JSON output for an intact file. A damaged or incomplete file is reported as an error instead.
   struct Report: Encodable {
     let schema = "lifeboat.returnVerification"
     let version = 1

@@ -42,7 +42,7 @@ struct MigrationRoute {
       from: source.hashes, model: source.model, to: version)
   }
 
-  /// Throws when the model of the chosen version cannot be read.
+  /// The model of the chosen version. Throws when the model cannot be read.
   func target() throws -> ManagedObjectModel {
     guard let model = version.model else {
       throw version.problem

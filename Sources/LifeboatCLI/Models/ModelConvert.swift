@@ -173,7 +173,7 @@ private struct ConversionPlan {
 
   private let form: ModelConvert.Form
   private var versions: [ModelBundle.Version] = []
-  /// Keyed by the version's name.
+  /// The version hashes of each version, keyed by the version's name.
   private var hashes: [String: ModelHashes] = [:]
   /// The values in each version that could not be read, keyed by the version's name.
   private var unread: [String: [ModelProblem]] = [:]

@@ -33,7 +33,7 @@ struct ModelInput {
   var store: Store? { stores.count == 1 ? stores.first : nil }
   var versions: [ModelCollection.Version] { collection.versions }
 
-  /// `secrets` open an encrypted bundle or store.
+  /// Reads the models or stores at a path. `secrets` open an encrypted bundle or store.
   init(_ path: String, _ secrets: SecretOptions? = nil) throws {
     let found = try Self.found(at: path, secrets)
     if found.collection.versions.isEmpty { throw Self.nothingRead(found.passedOver, path) }
@@ -202,7 +202,7 @@ struct ModelInput {
       hint: "name the store's main file first, and the models after it")
   }
 
-  /// Nil when the path does not lead to an SQLite database.
+  /// The store at a path; nil when the path does not lead to an SQLite database.
   static func store(at path: String) throws -> CoreDataStore? {
     // A symbolic link to a model is followed. A symbolic link to a store is not: the store reader refuses the link.
     if let status = try? FileStatus.of(path), status.kind == .symbolicLink,

@@ -4,7 +4,7 @@ import SafeText
 import StoreReport
 
 extension PlanText {
-  /// The page calls the store `name`.
+  /// The plan as an HTML page, which calls the store `name`.
   func page(_ name: String) -> PlanPage {
     var page = PlanPage(
       store: name, from: Self.name(plan.start), to: Self.name(plan.target),

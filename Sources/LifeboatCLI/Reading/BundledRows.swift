@@ -11,8 +11,8 @@ struct BundledRows {
   private let path: String
   private let given: String
 
-  /// Nil if the input is not a bundle, or is a bundle that contains no rows. Throws a failure if the bundle's file of
-  /// rows has changed since the bundle was packed.
+  /// Finds the rows in a bundle. Nil if the input is not a bundle, or is a bundle that contains no rows. Throws a
+  /// failure if the bundle's file of rows has changed since the bundle was packed.
   init?(_ input: StoreInput) throws {
     guard let bundle = input.bundle, bundle.manifest.contents == .rows
     else { return nil }

@@ -83,7 +83,7 @@ struct ComparisonText {
 
   var wantsMore: Bool { rows.count < limit }
 
-  /// Does nothing when the text has the maximum number of rows.
+  /// Adds a row that differs. Does nothing when the text has the maximum number of rows.
   mutating func add(_ row: StoreComparison.Row, _ properties: [StoreComparison.ChangedProperty]) {
     guard wantsMore else { return }
     let mark = ["added": "+", "removed": "-"][row.kind] ?? "~"

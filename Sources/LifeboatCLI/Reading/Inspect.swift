@@ -363,7 +363,7 @@ struct InspectionText {
         : " on \(Quantity.count(pages, "page")) (of \(Quantity.count(inspection.file.pageCount)))")
   }
 
-  /// Nil when no finding is about the header.
+  /// The message of the first finding about the file's header; nil when no finding is about the header.
   private var header: String? {
     inspection.findings.first { CheckText.layoutFindings.contains($0.id) }?.message
   }

@@ -362,7 +362,7 @@ struct RowText {
     self.limit = limit
   }
 
-  /// `cells` is called only if the row is within the limit.
+  /// Counts a row. Calls `cells` and keeps the texts only if the row is within the limit.
   mutating func add(_ cells: () -> [String]) {
     count += 1
     if count <= limit { rows.append(cells()) }

@@ -57,7 +57,7 @@ struct MigrationOptions: ParsableArguments {
     }
   }
 
-  /// Nil without `--from-model`. Throws when the model cannot be read.
+  /// The model that `--from-model` names; nil without this option. Throws when the model cannot be read.
   func sourceModel(_ display: DisplayOptions) throws -> ManagedObjectModel? {
     try fromModel.map { try display.model(at: $0, version: nil).model }
   }

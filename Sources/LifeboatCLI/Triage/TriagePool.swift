@@ -35,7 +35,7 @@ final class TriagePool {
   private var workers: [WorkerProcess] = []
   /// Workers that were killed but have not ended yet.
   private var leaving: [WorkerProcess] = []
-  /// The number of the most recent workers, in a row, that have ended without ever answering.
+  /// The number of consecutive workers, up to the last one that ended, that have never answered.
   private var uselessCount = 0
   private var isGoingOn: Bool
   /// A folder that is searched again, and the place of its record. The journal does not record which inputs the folder
@@ -55,7 +55,7 @@ final class TriagePool {
 
   /// The maximum number of milliseconds between two checks for an interruption.
   private static let tick = 100
-  /// The maximum number of workers in a row that may end without an answer. After that, the run fails.
+  /// The maximum number of consecutive workers that may end without an answer. After that, the run fails.
   private static let maxUseless = 8
 
   init(

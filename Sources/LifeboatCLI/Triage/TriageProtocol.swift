@@ -38,7 +38,7 @@ struct TriageSetup: Codable {
 /// the files of the input had when they were last read.
 struct TriageRequest: Equatable {
   var isFound: Bool
-  /// Nil when no identity is known.
+  /// The identity that the files of the input had when they were last read; nil when none is known.
   var known: String?
   var path: [UInt8]
 

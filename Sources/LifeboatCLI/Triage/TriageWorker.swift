@@ -168,7 +168,7 @@ struct RecordStream {
 
 /// Converts paths from bytes to text. A list of inputs may contain paths that are not UTF-8.
 enum PathBytes {
-  /// Nil when it is not UTF-8.
+  /// The path as text; nil when the bytes are not UTF-8.
   static func text(_ bytes: [UInt8]) -> String? {
     let text = String(decoding: bytes, as: UTF8.self)
     return text.utf8.elementsEqual(bytes) ? text : nil

@@ -194,7 +194,7 @@ final class WorkerProcess {
     return (moved[0], moved[1])
   }
 
-  /// The path of the running program, by whatever name it was started.
+  /// The path of the executable file that this process runs.
   private static var program: String {
     #if canImport(Darwin)
       var bytes = [CChar](repeating: 0, count: 4096)

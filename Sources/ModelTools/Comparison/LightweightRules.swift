@@ -23,22 +23,23 @@ struct LightweightRules {
 
   // MARK: Entities
 
-  /// Source [M]. A new parent is allowed, and so is leaving a hierarchy. Two hierarchies are not merged.
+  /// The verdict on a changed parent, by source [M]. A new parent is allowed, and so is leaving a hierarchy. Two
+  /// hierarchies are not merged.
   func parentChange(of entity: Entity) -> LightweightVerdict {
     guard let other = entities.entity(mergedWith: entity.name) else { return .handled }
     return .notHandled(
       reason: "`\(entity.name)` and `\(other)` had no common parent before and have one now")
   }
 
-  /// Apple's documentation does not mention changes of the abstract flag. An abstract entity can become concrete. A
-  /// concrete entity can become abstract only if it has no objects of its own.
+  /// The verdict on a changed abstract flag, which Apple's documentation does not mention. An abstract entity can
+  /// become concrete. A concrete entity can become abstract only if it has no objects of its own.
   func abstractChange(of entity: Entity) -> LightweightVerdict {
     guard entity.isAbstract else { return .handled }
     return .handledIfDataAllows(
       reason: "there are objects of `\(entity.name)` itself, not of a subentity")
   }
 
-  /// Source [E]. A new uniqueness constraint is handled unless the stored objects violate the constraint.
+  /// The verdict on a new uniqueness constraint, by source [E]. It is handled unless the stored objects violate it.
   func constraintAdded(_ names: String, to entity: Entity) -> LightweightVerdict {
     .handledIfDataAllows(
       reason: "two objects of `\(entity.name)` already have the same \(names)")
@@ -54,8 +55,8 @@ struct LightweightRules {
     .float: [.double],
   ]
 
-  /// Sources [M] and [E]. A new attribute is handled if it is optional, is derived or has a default value. Any other
-  /// new attribute is handled only if the entity has no objects.
+  /// The verdict on a new attribute, by sources [M] and [E]. It is handled if it is optional, is derived or has a
+  /// default value. Any other new attribute is handled only if the entity has no objects.
   func added(_ attribute: Attribute, to entity: Entity) -> LightweightVerdict {
     if attribute.isDerived || attribute.isOptional || attribute.defaultValue != nil {
       return .handled
@@ -66,8 +67,8 @@ struct LightweightRules {
         + "has no default")
   }
 
-  /// Sources [M] and [E]. An attribute may become optional. It may become mandatory if it has a default value, or if
-  /// no object lacks a value for it.
+  /// The verdict on a changed optional flag, by sources [M] and [E]. An attribute may become optional. It may become
+  /// mandatory if it has a default value, or if no object lacks a value for it.
   func optionalChange(of attribute: Attribute, in entity: Entity) -> LightweightVerdict {
     if attribute.isOptional || attribute.isDerived || attribute.defaultValue != nil {
       return .handled
@@ -77,8 +78,8 @@ struct LightweightRules {
         "an object of `\(entity.name)` has no value for `\(attribute.name)`, which has no default")
   }
 
-  /// Source [E], and [W] for numbers. Values are converted between number types. The verdict on a change to or from
-  /// Boolean or a composite type is unknown. All other changes of type are not handled.
+  /// The verdict on a changed type, by source [E] and, for numbers, [W]. Values are converted between number types. The
+  /// verdict on a change to or from Boolean or a composite type is unknown. All other changes of type are not handled.
   func typeChange(from old: Attribute, to new: Attribute) -> LightweightVerdict {
     if Self.exactConversions[old.type]?.contains(new.type) == true { return .handled }
     let numbers: Set<AttributeType> = [
@@ -100,7 +101,8 @@ struct LightweightRules {
       reason: "values of the old type are not converted into values of the new type")
   }
 
-  /// One report says that such a change lost values (nickkuh.com, 2012).
+  /// The verdict on a changed external storage option. It is unknown, and one report says that such a change lost
+  /// values (nickkuh.com, 2012).
   func externalStorageChange() -> LightweightVerdict {
     .unknown(
       reason: "Apple's documentation does not mention a change of external storage, and "
@@ -118,15 +120,15 @@ struct LightweightRules {
     .unknown(reason: "Apple's documentation does not mention changes within a composite attribute")
   }
 
-  /// Apple's documentation does not mention changes of the read-only flag, and Xcode cannot set the flag.
+  /// The verdict on a changed read-only flag. Apple's documentation does not mention it, and Xcode cannot set the flag.
   func readOnlyChange() -> LightweightVerdict {
     .unknown(reason: "Apple's documentation does not mention the read-only flag")
   }
 
   // MARK: Relationships
 
-  /// Sources [M] and [E]. A new relationship is handled if it may be empty. Any other new relationship is handled only
-  /// if the entity has no objects.
+  /// The verdict on a new relationship, by sources [M] and [E]. It is handled if it may be empty. Any other new
+  /// relationship is handled only if the entity has no objects.
   func added(_ relationship: Relationship, to entity: Entity) -> LightweightVerdict {
     if Self.mayBeEmpty(relationship) { return .handled }
     return .handledIfDataAllows(
@@ -134,20 +136,21 @@ struct LightweightRules {
         + "empty")
   }
 
-  /// Sources [M] and [E]. A relationship may become optional. It may become mandatory if no object has it empty.
+  /// The verdict on a changed optional flag, by sources [M] and [E]. A relationship may become optional. It may become
+  /// mandatory if it is not empty in any object.
   func optionalChange(of relationship: Relationship, in entity: Entity) -> LightweightVerdict {
     if Self.mayBeEmpty(relationship) { return .handled }
     return .handledIfDataAllows(
       reason: "an object of `\(entity.name)` has no `\(relationship.name)`")
   }
 
-  /// A mandatory to-many relationship may be empty too if its minimum count is 0.
+  /// Whether a relationship may be empty: it is optional, or it is to-many and has no minimum count above 0.
   private static func mayBeEmpty(_ relationship: Relationship) -> Bool {
     relationship.isOptional || (relationship.isToMany && relationship.minCount <= 0)
   }
 
-  /// Source [M] allows that the destination entity was renamed. Apple's documentation mentions no other change of the
-  /// destination, but the apps of [A] infer steps with such changes.
+  /// The verdict on another destination entity. It is handled if the entity was only renamed (source [M]). Apple's
+  /// documentation mentions no other change of the destination, but the apps of [A] infer steps with such changes.
   func destinationChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if entities.newName(ofOld: old.destinationEntityName) == new.destinationEntityName {
       return .handled
@@ -167,7 +170,7 @@ struct LightweightRules {
       reason: "Apple's documentation does not mention a relationship whose inverse changes")
   }
 
-  /// Source [M] lists to-one becoming to-many and is silent on the reverse.
+  /// The verdict on a changed maximum count. Source [M] lists to-one becoming to-many and is silent on the reverse.
   func maxCountChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if old.isToMany, !new.isToMany {
       return .unknown(

@@ -8,7 +8,7 @@ final class ModelIndex {
   let entities: [Entity]
   private let known: ModelHashes?
 
-  /// `hashes` are the version hashes of the model, if they are already known.
+  /// Makes the tables of a model. `hashes` are the version hashes of the model, if they are already known.
   init(_ model: ManagedObjectModel, hashes: ModelHashes? = nil) {
     self.model = model
     entities = model.entityNames.compactMap { model.entities[$0] }
@@ -19,9 +19,9 @@ final class ModelIndex {
 
   private lazy var positions = HierarchyPositions(model, children: model.subentityNames())
 
-  /// The attributes, each under its canonical name and its name, for comparisons in which this is the old model.
-  /// ``newAttributes`` has each attribute under its canonical name alone. The renaming rule of ``Pairing`` compares
-  /// these names.
+  /// The attributes of the model for comparisons in which it is the old one. Each is found by its canonical name and by
+  /// its name; in ``newAttributes``, by its canonical name alone. The renaming rule of ``Pairing`` compares these
+  /// names.
   private(set) lazy var oldAttributes = PropertyDeclarations(model, positions, \.attributes) {
     [$0.renamingIdentifier ?? $0.name, $0.name]
   }

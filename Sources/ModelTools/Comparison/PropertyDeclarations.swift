@@ -13,7 +13,7 @@ struct PropertyDeclarations<Property> {
   /// positions.
   private var declarations: [String: [Declaration]] = [:]
 
-  /// `names` returns the names by which a property can be found.
+  /// Collects the declarations of a model. `names` returns the names by which a property can be found.
   init(
     _ model: ManagedObjectModel, _ positions: HierarchyPositions,
     _ list: KeyPath<Entity, [Property]>,

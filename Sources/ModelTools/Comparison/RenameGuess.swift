@@ -101,7 +101,7 @@ private struct EntityShape: Hashable {
   let attributes: [String: AttributeType]
   let relationships: Set<String>
 
-  /// Nil for an entity without properties, because all such entities have the same shape.
+  /// The shape of an entity; nil for an entity without properties, because all such entities have the same shape.
   init?(_ entity: Entity) {
     guard !entity.attributes.isEmpty || !entity.relationships.isEmpty else { return nil }
     isAbstract = entity.isAbstract

@@ -8,7 +8,8 @@ struct TraitComparison {
   private let fixed: LightweightVerdict?
   private(set) var changes: [ModelChange] = []
 
-  /// `fixed` is the verdict for each change that alters a hash; nil if each trait has its own verdict.
+  /// Starts without changes. `fixed` is the verdict for each change that alters a hash; nil if each trait has its own
+  /// verdict.
   init(
     _ part: ModelChange.Part, entity: String?, name: String?, fixed: LightweightVerdict? = nil
   ) {

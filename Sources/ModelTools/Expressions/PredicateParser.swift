@@ -406,13 +406,13 @@ struct PredicateParser {
 }
 
 extension ModelExpression {
-  /// Parses Apple's predicate format, as a developer types it into an `.xcdatamodel`.
+  /// Parses an expression in Apple's predicate format, as a developer types it into an `.xcdatamodel`.
   package init(parsing text: String) throws(PredicateFormatError) {
     var parser = try PredicateParser(text)
     self = try parser.wholeExpression()
   }
 
-  /// A text that cannot be parsed becomes ``unparsed(_:)``.
+  /// Parses an expression in Apple's predicate format. A text that cannot be parsed becomes ``unparsed(_:)``.
   package init(text: String) {
     do {
       self = try ModelExpression(parsing: text)
@@ -423,13 +423,13 @@ extension ModelExpression {
 }
 
 extension ModelPredicate {
-  /// Parses Apple's predicate format, as a developer types it into an `.xcdatamodel`.
+  /// Parses a predicate in Apple's predicate format, as a developer types it into an `.xcdatamodel`.
   package init(parsing text: String) throws(PredicateFormatError) {
     var parser = try PredicateParser(text)
     self = try parser.wholePredicate()
   }
 
-  /// A text that cannot be parsed becomes ``unparsed(_:)``.
+  /// Parses a predicate in Apple's predicate format. A text that cannot be parsed becomes ``unparsed(_:)``.
   package init(text: String) {
     do {
       self = try ModelPredicate(parsing: text)

@@ -4,7 +4,7 @@ import ObjectModel
 /// `NSMappingModel(from:forSourceModel:destinationModel:)`: each source or destination entity that the mapping model
 /// names must have, in its model, the hash that the mapping model records.
 package enum MappingFit {
-  /// One of the two models of a step.
+  /// The source or the destination model of a migration step.
   package enum Side: String, Sendable, Hashable {
     /// The model that the store has.
     case source
@@ -30,7 +30,8 @@ struct HashedModel: Sendable {
   /// The names of the entities for which a different hash does not prove a different entity.
   let doubtful: Set<String>
 
-  /// `computed` are the hashes computed from the model without tombstone entries, if they are already known.
+  /// Takes the hashes from a model, from its recorded hashes, or from both. `computed` are the hashes computed from the
+  /// model without tombstone entries, if they are already known.
   init(
     model: ManagedObjectModel?, recorded: [String: VersionHash]?, computed: ModelHashes? = nil
   ) {

@@ -16,7 +16,7 @@ struct MappingMatches {
   private(set) var sources: [Side] = []
   private(set) var destinations: [Side] = []
 
-  /// A mapping model that could not be read is nil.
+  /// Compares each mapping model with each place. A mapping model that could not be read is nil.
   init(_ mappings: [MappingModel?], among places: [HashedModel]) {
     var holders: [String: [VersionHash: [Int]]] = [:]
     for (place, model) in places.enumerated() {

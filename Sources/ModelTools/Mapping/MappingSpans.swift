@@ -11,7 +11,7 @@ struct MappingSpans {
   /// one.
   private let ends: [[Int?]]
 
-  /// `positions` holds the position of each place in the order of versions.
+  /// Finds the spans of all mapping models. `positions` holds the position of each place in the order of versions.
   init(_ matches: MappingMatches, _ positions: [Int], goesBack: Bool) {
     self.positions = positions
     self.goesBack = goesBack

@@ -121,7 +121,8 @@ struct PlanSearch {
     }
   }
 
-  /// Searches for the cheapest sequence of steps. `way` is nil if no sequence leads to the target.
+  /// Searches for the cheapest sequence of steps. `way` is nil if no sequence leads to the target. `reached` has the
+  /// indexes of the places that can be reached.
   private mutating func search() -> (way: [(from: Int, to: Int)]?, reached: Set<Int>) {
     var previous: [Int: Int] = [:]
     var done: Set<Int> = []

@@ -130,7 +130,7 @@ extension ModelDiagram {
       }
   }
 
-  /// `title` says what the picture shows, for readers who cannot see the picture.
+  /// The diagram as an SVG file. `title` says what the picture shows, for readers who cannot see the picture.
   package func svgFile(title: String) -> String {
     let drawing = DiagramSVG(self)
     return SVGFile.text(

@@ -114,7 +114,7 @@ extension ContentsReader {
     (["includesPendingChanges", "includePendingChanges"], .includesPendingChanges),
   ]
 
-  /// An option whose XML attribute is missing has Apple's default.
+  /// Reads a fetch request. An option whose XML attribute is missing has Apple's default.
   func request(_ attributes: Attributes) -> FetchRequest {
     var options = FetchRequest.Options.standard
     for (names, option) in Self.requestSwitches {

@@ -336,7 +336,8 @@ extension ModelCollection.Version {
     problem != nil && model == nil && recorded == nil && optimised == nil
   }
 
-  /// The recorded hashes or, if none are recorded, the computed ones. Entities whose hash is unknown are left out.
+  /// The version hashes by entity name: the recorded hashes or, if none are recorded, the computed ones. Entities whose
+  /// hash is unknown are left out.
   package var knownHashes: [String: VersionHash] {
     recorded?.hashes ?? hashes?.hashes ?? [:]
   }

@@ -32,7 +32,7 @@ struct KeyedArchiveBuilder {
     return place
   }
 
-  /// Values with equal bits become one object.
+  /// Adds a value that is not a collection. Values with equal bits become one object.
   mutating func scalar(_ value: PropertyList) -> PropertyList {
     let key = value.scalarKey
     if let known = key.flatMap({ scalars[$0] }) { return known }
@@ -70,7 +70,7 @@ struct KeyedArchiveBuilder {
     add(["NSDate", "NSObject"], ["NS.time": .real(seconds)])
   }
 
-  /// A text that is not a UUID is added as text.
+  /// Adds a UUID. A text that is not a UUID is added as text.
   mutating func uuid(_ text: String) -> PropertyList {
     guard let bytes = Hex.bytes(text.filter { $0 != "-" }), bytes.count == 16 else {
       return string(text)
@@ -82,7 +82,7 @@ struct KeyedArchiveBuilder {
     add(["NSURL", "NSObject"], ["NS.base": Self.null, "NS.relative": string(text)])
   }
 
-  /// A text that is not a decimal number is added as text.
+  /// Adds a decimal number. A text that is not a decimal number is added as text.
   mutating func decimal(_ text: String) -> PropertyList {
     guard let parts = DecimalText.parts(text) else { return string(text) }
     let used = parts.mantissa.lastIndex { $0 != 0 } ?? -1
@@ -95,7 +95,7 @@ struct KeyedArchiveBuilder {
       ])
   }
 
-  /// Parts that were not decoded become the archive's nil.
+  /// Adds a value with everything in it. Parts that were not decoded become the archive's nil.
   mutating func value(_ value: ArchivedValue) -> PropertyList {
     switch value {
     case .null, .opaque: return Self.null

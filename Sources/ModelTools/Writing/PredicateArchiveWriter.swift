@@ -4,7 +4,8 @@ import ObjectModel
 struct PredicateArchiveWriter {
   private var builder: KeyedArchiveBuilder
 
-  /// If any part of the expression has no archived form, the result is the archive's nil.
+  /// Adds an expression to an archive, and returns a reference to it. If any part of the expression has no archived
+  /// form, the result is the archive's nil.
   static func write(
     _ expression: ModelExpression, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {
@@ -12,7 +13,8 @@ struct PredicateArchiveWriter {
     return write(into: &builder) { $0.expression(expression) }
   }
 
-  /// If any part of the predicate has no archived form, the result is the archive's nil.
+  /// Adds a predicate to an archive, and returns a reference to it. If any part of the predicate has no archived form,
+  /// the result is the archive's nil.
   static func write(
     _ predicate: ModelPredicate, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {

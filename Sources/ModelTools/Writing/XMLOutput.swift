@@ -19,7 +19,7 @@ struct XMLOutput {
       if let value { list.append((name, value)) }
     }
 
-    /// Adds nothing if the flag is not set. An absent attribute always means NO.
+    /// Adds the value `YES` if the flag is set, otherwise nothing. An absent attribute always means NO.
     mutating func add(_ name: String, _ flag: Bool) {
       if flag { list.append((name, "YES")) }
     }

@@ -225,7 +225,7 @@ struct PredicatePrinter {
     writeOperand(right, level: sign.level + 1)
   }
 
-  /// Adds brackets if the parser would otherwise read a different tree.
+  /// Writes an operand. The operand gets brackets if the parser would otherwise read a different tree.
   private mutating func writeOperand(_ expression: ModelExpression, level: Int = 9) {
     var needsBrackets = false
     switch expression {

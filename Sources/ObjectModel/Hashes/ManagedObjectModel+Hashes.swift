@@ -182,7 +182,8 @@ private struct HashComputation {
     return own.sorted { ByteOrder.precedes($0.name, $1.name) }
   }
 
-  /// Merges two lists sorted by name. If both have a name, takes the own property and sets `repeats` to true.
+  /// Merges two lists sorted by name. If both lists have a property with the same name, keeps the entity's own property
+  /// and sets `repeats` to true.
   private func merge(
     _ own: [VersionHashing.PropertyHash], into inherited: [VersionHashing.PropertyHash]
   ) -> (properties: [VersionHashing.PropertyHash], repeats: Bool) {

@@ -9,7 +9,8 @@ public struct ModelHashes: Sendable, Hashable {
   public let unknown: [String: String]
 
   /// Provisional hashes of the entities in ``unknown``, by entity name. They are computed with rules that no recorded
-  /// hash confirms. A provisional hash that equals the recorded hash proves the entity unchanged; others prove nothing.
+  /// hash confirms. A provisional hash that equals the recorded hash proves the entity unchanged; any other provisional
+  /// hash proves nothing.
   public let unconfirmed: [String: VersionHash]
 
   /// The names of the entities that declare or inherit a derived attribute. Systems from iOS 13 to about 16 recorded a

@@ -42,7 +42,7 @@ public struct Attribute: Sendable, Hashable {
   /// The name of the composite type in an `.xcdatamodel`; nil in compiled models.
   package var compositeName: String?
 
-  /// The defaults are those of Apple's API: mandatory, persistent, and no option set.
+  /// Makes an attribute. The defaults are those of Apple's API: mandatory, persistent, and no option set.
   package init(
     name: String, type: AttributeType, isOptional: Bool = false, isTransient: Bool = false,
     isReadOnly: Bool = false, isIndexed: Bool = false, isIndexedBySpotlight: Bool = false,

@@ -11,6 +11,6 @@ package struct Derivation: Sendable, Hashable {
 
   /// The text of the expression, which is part of the version hash.
   package var expressionText: String { expression.predicateFormat }
-  /// The text of the filter's predicate, which is part of the version hash.
+  /// The text of the filter's predicate, which is part of the version hash; nil if there is no filter.
   package var filterText: String? { filterPredicate?.predicateFormat }
 }

@@ -30,7 +30,7 @@ public struct Entity: Sendable, Hashable {
   /// The user info dictionary; empty if not set.
   public var userInfo: [String: ArchivedValue]
 
-  /// The given lists of properties need not be sorted; this initialiser sorts them by name.
+  /// Makes an entity. The given lists of properties need not be sorted; this initialiser sorts them by name.
   package init(
     name: String, className: String? = nil, isAbstract: Bool = false,
     superentityName: String? = nil, attributes: [Attribute] = [],

@@ -61,7 +61,7 @@ package struct FetchRequest: Sendable, Hashable {
   /// The `NSFetchRequestFlags` of a request with Apple's defaults. All known archived requests have this number.
   package static let standardFlags: Int64 = 30
 
-  /// The default arguments are the defaults of Apple's API.
+  /// Makes a request. The default arguments are the defaults of Apple's API.
   package init(
     entityName: String? = nil, predicate: ModelPredicate? = nil,
     sortDescriptors: [FetchSort] = [], fetchLimit: Int64 = 0, fetchOffset: Int64 = 0,

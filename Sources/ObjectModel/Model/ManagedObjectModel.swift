@@ -23,7 +23,7 @@ public struct ManagedObjectModel: Sendable, Hashable {
   /// The maximum total length in bytes of all predicates and expressions, as text, in one model: 2 MiB.
   package static let maximumPredicateLength = 2 << 20
 
-  /// If several of the given entities have the same name, then the model has the last one.
+  /// Makes a model. If several of the given entities have the same name, then the model has the last one.
   package init(
     entities: [Entity] = [], versionIdentifiers: [String] = [],
     configurations: [String: [String]] = [:], cloudKitConfigurations: [String] = [],

@@ -309,7 +309,7 @@ package struct XMLScanner {
     return value > 0 ? Unicode.Scalar(value) : nil
   }
 
-  /// Throws if the bytes are not UTF-8 or contain NUL.
+  /// Decodes bytes as text. Throws if the bytes are not UTF-8 or contain NUL.
   private func string(_ slice: ArraySlice<UInt8>) throws(PropertyListError) -> String {
     let text = String(decoding: slice, as: UTF8.self)
     let isASCII = slice.allSatisfy { $0 < 0x80 && $0 != 0 }

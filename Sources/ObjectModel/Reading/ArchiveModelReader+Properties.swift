@@ -88,7 +88,7 @@ extension ArchiveModelReader {
       renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
   }
 
-  /// Predicates and warnings are stored as two lists in the same order.
+  /// Reads the validation rules of an attribute. Predicates and warnings are stored as two lists in the same order.
   private mutating func validations(
     _ value: PropertyList?
   ) throws(ModelError) -> [AttributeValidation] {

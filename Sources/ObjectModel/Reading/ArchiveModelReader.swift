@@ -352,7 +352,8 @@ struct ArchiveModelReader {
     return lists
   }
 
-  /// The renaming identifier. Nil if it equals the name, because Core Data stores the name in its absence.
+  /// The renaming identifier. Nil if it equals the name, because Core Data stores the name for an element without a
+  /// renaming identifier.
   mutating func renaming(
     _ value: PropertyList?, _ name: String
   ) throws(ModelError) -> String? {

@@ -7,9 +7,9 @@ package struct LogBasis {
   package let firstFrame: Int64
   /// The salts of the newest generation of frames; nil when it is not known which generation is the newest.
   package let salts: UInt64?
-  /// 0 unless the first frames of the log are damaged.
+  /// The index of the first frame that is used; 0 unless the first frames of the log are damaged.
   package let firstLiveFrame: Int
-  /// The checksum of the first frame continues this one; nil when it is not known.
+  /// The checksum of the header, which the checksum of the first frame continues; nil when it is not known.
   package let headerSum: LogChecksum?
   package let checkpointSequence: UInt32?
 
@@ -30,14 +30,14 @@ extension LogBasis {
   // MARK: - Without a header
 
   private static let order = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
-  /// If more bytes at the start of a log are damaged, the newest generation counts as unknown. The size of the largest
-  /// page.
+  /// The maximum number of damaged bytes at the start of a log for which the newest generation counts as known. It is
+  /// the size of the largest page.
   private static let largestHeadDamage: Int64 = 65_536
-  /// The highest plausible checkpoint sequence number. A frame whose checksum leads to a higher number matches by
-  /// chance.
+  /// The highest plausible checkpoint sequence number. A frame whose checksum leads to a higher number is taken to
+  /// match by chance.
   private static let highestSequence: UInt32 = 1 << 24
 
-  /// Nil when no frame matches its checksum.
+  /// Infers the basis from the frames of a log; nil when no frame matches its checksum.
   package init?(guessing file: ByteFile, pageSize expected: Int?) throws(SQLiteFileError) {
     let sizes = (expected.map { [$0] } ?? []) + Self.order.filter { $0 != expected }
     let head = ContiguousArray(try file.bytes(at: 0, count: 4 * 65_560 + 65_536))
@@ -114,13 +114,14 @@ extension LogBasis {
     }
   }
 
-  /// Compares the first salts of two generations. SQLite increments the first salt each time it restarts the log. A
-  /// difference of more than 2^20 is taken to be a coincidence.
+  /// Whether the first salt `salt` belongs to a later generation of the log than the first salt `other`. SQLite
+  /// increments the first salt each time it restarts the log. A difference of more than 2^20 is taken to be a
+  /// coincidence.
   package static func isNewer(_ salt: UInt32, than other: UInt32) -> Bool {
     (1...1 << 20).contains(salt &- other)
   }
 
-  /// Infers the basis from two adjacent frames at any offset, because the start of the log is missing.
+  /// Infers the basis from two adjacent frames at any offset, for a log whose start is missing.
   private static func atAnyPlace(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let stride = pageSize + WriteAheadLog.frameHeaderLength
     // Content that repeats from page to page can look like salts, so checksums are computed over at most 64 MiB.
@@ -141,8 +142,8 @@ extension LogBasis {
     return nil
   }
 
-  /// The byte order of the checksums: true if the checksum of the next frame continues that of the frame at `start` in
-  /// big-endian order, false if in little-endian order, nil if in neither.
+  /// The byte order of the checksums: true if the checksum of the frame after the one at `start` continues that frame's
+  /// checksum in big-endian order, false if in little-endian order, nil if in neither.
   private static func order(of bytes: RawSpan, _ start: Int, _ pageSize: Int) -> Bool? {
     let next = start + pageSize + WriteAheadLog.frameHeaderLength
     guard bytes.uint32(at: start) > 0, bytes.uint32(at: next) > 0,

@@ -4,7 +4,7 @@
   package var first: UInt32 = 0
   package var second: UInt32 = 0
 
-  /// Continues from stored sums; by default the checksum of no bytes.
+  /// Creates a checksum that continues from stored sums, or by default the checksum of no bytes.
   package init(isBigEndian: Bool, first: UInt32 = 0, second: UInt32 = 0) {
     self.isBigEndian = isBigEndian
     self.first = first
@@ -15,7 +15,7 @@
   @inlinable @inline(__always)
   package func counted(_ word: UInt32) -> UInt32 { isBigEndian ? word : word.byteSwapped }
 
-  /// Adds eight bytes at a time. A rest of fewer than eight bytes is ignored.
+  /// Adds bytes to the checksum, eight at a time. If fewer than eight bytes remain at the end, they are ignored.
   package mutating func add(_ bytes: RawSpan) {
     var offset = 0
     let end = bytes.byteCount & ~7
@@ -26,14 +26,15 @@
     }
   }
 
-  /// The length of `range` must be a multiple of eight.
+  /// Adds the bytes in `range` to the checksum. The length of the range must be a multiple of eight.
   package mutating func add(_ bytes: [UInt8], _ range: Range<Int>) {
     unsafe bytes.withUnsafeBytes {
       add(unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: $0[range])))
     }
   }
 
-  /// Undoes the addition of the bytes that were added last, because each step of the sum can be undone.
+  /// Undoes the addition of the bytes that were added last, which is possible because each step of the sum can be
+  /// undone.
   package mutating func remove(_ bytes: RawSpan) {
     var offset = (bytes.byteCount & ~7) - 8
     while offset >= 0 {

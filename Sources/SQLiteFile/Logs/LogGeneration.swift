@@ -27,8 +27,8 @@ package struct LogGeneration {
     /// Both files together form a state that never existed, while the main file alone is consistent.
     case other
 
-    /// `isUsed`: whether the log's pages are read as the newest ones in spite of the finding, as SQLite would read
-    /// them.
+    /// The finding about the log. `isUsed`: whether the log's pages are read as the newest ones in spite of the
+    /// finding, as SQLite would read them.
     package func finding(isUsed: Bool) -> Finding {
       let reason =
         self == .older
@@ -50,10 +50,10 @@ package struct LogGeneration {
   private let pageCount: UInt32
   private let pageSize: Int
 
-  /// The maximum number of pages in a log that is judged. SQLite checkpoints a log long before.
+  /// The maximum number of pages in a log that is judged. SQLite checkpoints a log long before it has so many.
   private static let maxPages = 1 << 18
 
-  /// Nil if the log belongs to the main file, or if the two cannot be compared.
+  /// The reason why a log does not belong to the main file; nil if it does, or if the two cannot be compared.
   ///
   /// `offsets`: for each page number, the offset of the page's newest committed content in the log. `pageCount`: the
   /// size of the database in pages after the last commit.
@@ -98,7 +98,7 @@ package struct LogGeneration {
     return try hasGrown(header, newest, both) ? .older : .other
   }
 
-  /// Counters wrap around, so the difference is signed.
+  /// Whether the counter `one` is ahead of the counter `other`. Counters wrap around, so the difference is signed.
   package static func isGreater(_ one: UInt32, _ other: UInt32) -> Bool {
     Int32(bitPattern: one &- other) > 0
   }
@@ -161,13 +161,13 @@ package struct LogGeneration {
     }
   }
 
-  /// A column whose values never decrease when a row is updated.
+  /// The name of the column whose values never decrease when a row is updated.
   private static func growingName(in table: Table) -> String {
     if SQLName.isSame(table.name, "sqlite_sequence") { return "seq" }
     return SQLName.isSame(table.name, "Z_PRIMARYKEY") ? "Z_MAX" : "Z_OPT"
   }
 
-  /// The integers in the field with the index `field`, by row id.
+  /// The integers in one field of a leaf's rows, by row id. `field`: the index of the field in each record.
   private func numbers(_ page: RawSpan, _ header: DatabaseHeader, _ field: Int) -> [Int64: Int64] {
     guard page.byteCount == pageSize,
       let leaf = try? BTreePage(parsing: page, number: 2, usableSize: header.usableSize),
@@ -199,16 +199,16 @@ package struct LogGeneration {
 /// The b-trees of a database, read as far as necessary to judge the changed pages: all interior pages, and the leaves
 /// that were changed or whose parent was changed.
 private struct ChangedTrees {
-  /// Within b-trees and between b-trees.
+  /// The number of contradictions within b-trees and between b-trees.
   private(set) var contradictions = 0
-  /// The changed leaves of tables, by page number.
+  /// The changed pages that are leaves of tables, by page number, each with its table.
   private(set) var leaves: [UInt32: Table] = [:]
 
   private let changed: Set<UInt32>
   private let pageCount: UInt32
   private var claimed: PageSet
 
-  /// A page to walk. Its row ids must be above `floor` and up to `ceiling`.
+  /// A page that is to be walked, and the row ids that are allowed on it: those above `floor` and up to `ceiling`.
   private struct Branch {
     var page: UInt32
     var isTable: Bool
@@ -219,7 +219,7 @@ private struct ChangedTrees {
     var depth = 0
   }
 
-  /// SQLite's BTCURSOR_MAX_DEPTH.
+  /// The maximum depth of a b-tree (SQLite's BTCURSOR_MAX_DEPTH).
   private static let deepest = 20
 
   init(_ changed: Set<UInt32>, pageCount: UInt32) {
@@ -299,7 +299,7 @@ private struct ChangedTrees {
     }
   }
 
-  /// The row ids must be between those of the neighbours.
+  /// Checks that the row ids of a leaf are between those of its neighbours.
   private mutating func look(at leaf: BTreePage, _ page: RawSpan, _ branch: Branch) {
     if changed.contains(branch.page), let table = branch.table, branch.isTable {
       leaves[branch.page] = table
@@ -318,7 +318,7 @@ private struct ChangedTrees {
     return Int64(bitPattern: key.value)
   }
 
-  /// A free page that is also in a b-tree is a contradiction.
+  /// Walks the freelist and counts each free page that is also in a b-tree as a contradiction.
   private mutating func walkFreelist(from first: UInt32, _ reader: inout PageReader)
     throws(SQLiteFileError)
   {

@@ -1,6 +1,6 @@
 /// The first 32 bytes of a write-ahead log (file format, section 4.1 "WAL File Format").
 @usableFromInline package struct LogHeader {
-  /// The two magic numbers share these bits. Their lowest bit is the checksums' byte order.
+  /// The bits that the two possible magic numbers share. The lowest bit of a magic number is the checksums' byte order.
   package static let magic: UInt32 = 0x377f_0682
   package static let formatVersion: UInt32 = 3_007_000
 
@@ -12,10 +12,10 @@
   package let checkpointSequence: UInt32
   package let salt1: UInt32
   package let salt2: UInt32
-  /// The checksum of the first frame continues this one.
+  /// The checksum of the header, which the checksum of the first frame continues.
   package let checksum: LogChecksum
 
-  /// `bytes` must start at the first byte of the log.
+  /// Reads a header. `bytes` must start at the first byte of the log.
   package init(parsing bytes: RawSpan) throws(Defect) {
     guard bytes.byteCount >= WriteAheadLog.headerLength else {
       throw Defect(message: "it is shorter than a log header")

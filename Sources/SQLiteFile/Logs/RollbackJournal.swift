@@ -24,15 +24,15 @@ package struct RollbackJournal: Sendable, Equatable {
   package let pageCount: Int
   /// The size of the database in pages before the interrupted transaction.
   package let databasePageCount: UInt32
-  /// Nonzero only for a hot journal.
+  /// The page size in the header of the journal; 0 unless the journal is hot.
   package let pageSize: Int
-  /// Why playback ended before the end of the journal; nil when it did not.
+  /// The reason why playback ended before the end of the journal; nil when it did not.
   package let defect: Finding?
 
   package let pageOffsets: [UInt32: Int64]
   private let impossible: ImpossiblePages
 
-  /// Empty in the state ``State/finished``.
+  /// The findings about the journal; empty in the state ``State/finished``.
   package var findings: [Finding] {
     var findings: [Finding] = []
     switch state {
@@ -61,7 +61,8 @@ package struct RollbackJournal: Sendable, Equatable {
     return findings
   }
 
-  /// `mainSize`: the size of the main file in bytes, which limits the page numbers that are accepted.
+  /// Reads the journal of a database. `mainSize`: the size of the main file in bytes, which limits the page numbers
+  /// that are accepted.
   package init(parsing file: ByteFile, mainSize: Int64) throws(SQLiteFileError) {
     sizeBytes = file.size
     var playback = Playback(file: file, mainSize: mainSize)
@@ -144,7 +145,7 @@ package struct RollbackJournal: Sendable, Equatable {
       return .hot
     }
 
-    /// Returns false when playback ends at a record of this segment.
+    /// Reads the records of one segment. Returns false when playback ends at one of these records.
     private mutating func play(_ count: Int64, from start: Int64, nonce: UInt32)
       throws(SQLiteFileError) -> Bool
     {
@@ -181,7 +182,7 @@ package struct RollbackJournal: Sendable, Equatable {
       return true
     }
 
-    /// The name is stored at the end of the journal (section 3); nil if it is not there.
+    /// The name of the super-journal, which is stored at the end of the journal (section 3); nil if it is not there.
     private func superJournalName() throws(SQLiteFileError) -> String? {
       guard file.size >= 16 + 28 else { return nil }
       let tail = ContiguousArray(try file.bytes(at: file.size - 16, count: 16))

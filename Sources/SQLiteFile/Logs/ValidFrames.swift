@@ -34,7 +34,7 @@ struct ValidFrames {
   /// The number of bytes since the last frame of this generation.
   private var strangeBytes = 0
 
-  /// The search for frames of this generation ends after so many bytes without one.
+  /// The maximum number of bytes without a frame of this generation, after which the search for such frames ends.
   private static let longestGap = 64 << 20
 
   init(file: ByteFile, mainSize: Int64) {
@@ -101,7 +101,7 @@ struct ValidFrames {
     return max(inMain, offsets.keys.max() ?? 0)
   }
 
-  /// `sum`: the checksum up to the previous frame; on return, the checksum up to this frame.
+  /// Adds one frame. `sum`: the checksum up to the previous frame; on return, the checksum up to this frame.
   private mutating func take(_ bytes: RawSpan, at offset: Int64, _ sum: inout LogChecksum) {
     let isOurs = bytes.uint32(at: 8) == salt1 && bytes.uint32(at: 12) == salt2
     let stored = LogChecksum(

@@ -6,33 +6,33 @@ package struct WriteAheadLog: Sendable, Equatable {
   package static let frameHeaderLength = 24
 
   package let sizeBytes: Int64
-  /// In bytes; 0 when the log's header is not valid.
+  /// The page size in the log's header, in bytes; 0 when the header is not valid.
   package let pageSize: Int
-  /// SQLite increments this number each time it restarts the log.
+  /// The checkpoint sequence number in the log's header. SQLite increments it each time it restarts the log.
   package let checkpointSequence: UInt32
-  /// SQLite copies both salts into each frame of this generation.
+  /// The first salt. SQLite copies it and ``salt2`` into each frame of this generation.
   package let salt1: UInt32
   package let salt2: UInt32
-  /// Up to and including the last commit.
+  /// The number of frames up to and including the last commit.
   package let committedFrameCount: Int
-  /// The number of valid commit frames.
+  /// The number of committed transactions, which is the number of valid commit frames.
   package let commitCount: Int
-  /// Valid frames after the last commit, of a transaction that was never finished.
+  /// The number of valid frames after the last commit, which belong to a transaction that was never finished.
   package let uncommittedFrameCount: Int
-  /// Complete frames after the valid ones, which are left from an earlier generation or are damaged.
+  /// The number of complete frames after the valid ones, which are left from an earlier generation or are damaged.
   package let staleFrameCount: Int
   /// The size of the database in pages after the last commit; 0 when there is no commit.
   package let databasePageCount: UInt32
-  /// Why the whole log is not used; nil when its header is valid.
+  /// The reason why the whole log is not used; nil when the log's header is valid.
   package let defect: String?
 
-  /// Committed frames of this generation after a frame that does not match its checksum, which SQLite does not read; 0
-  /// for an intact log.
+  /// The number of committed frames of this generation after a frame that does not match its checksum; 0 for an intact
+  /// log. SQLite does not read these frames.
   package let committedFramesBehindBreak: Int
 
   /// For each page number, the offset in the log of the page's newest content.
   package let pageOffsets: [UInt32: Int64]
-  /// Empty when there is a ``defect``.
+  /// The findings about the log; empty when there is a ``defect``.
   package let findings: [Finding]
 
   /// Reads the whole log once, and checks salts and checksums.
@@ -65,7 +65,7 @@ package struct WriteAheadLog: Sendable, Equatable {
     findings = scan.findings
   }
 
-  /// `count` frames follow the last commit; nil for a count of 0.
+  /// The finding about frames after the last commit. `count`: the number of these frames. Nil for a count of 0.
   package static func uncommittedFinding(_ count: Int) -> Finding? {
     guard count > 0 else { return nil }
     return Finding(

@@ -28,11 +28,11 @@
   @usableFromInline package let cellCount: Int
   /// The page offset of the cell pointer array, in bytes.
   @usableFromInline package let pointers: Int
-  /// 0 for a leaf.
+  /// The page number of the right-most child; 0 for a leaf.
   @usableFromInline package let rightChild: UInt32
   @usableFromInline package let usableSize: Int
 
-  /// On page 1, the b-tree header comes after the database header.
+  /// Reads the header of page `number`. On page 1, this header comes after the database header.
   @inlinable @inline(__always)
   package init(parsing page: RawSpan, number: UInt32, usableSize: Int) throws(Defect) {
     let start = number == 1 ? DatabaseHeader.length : 0
@@ -49,7 +49,7 @@
     rightChild = kind.isLeaf ? 0 : page.uint32(at: start + 8)
   }
 
-  /// The page offset of a cell; nil when its cell pointer leads outside the cell content area.
+  /// The page offset of the cell with the given index; nil when its cell pointer leads outside the cell content area.
   @inlinable @inline(__always)
   package func cellStart(_ page: RawSpan, _ index: Int) -> Int? {
     let start = Int(page.uint16(at: pointers &+ 2 &* index))
@@ -58,7 +58,7 @@
     return start
   }
 
-  /// The bytes of a payload that are on the b-tree page itself (section 1.6, the formulas for U, X, M and K).
+  /// The number of bytes of a payload that are on the b-tree page itself (section 1.6, the formulas for U, X, M and K).
   @inlinable @inline(__always)
   package static func localLength(payload: Int, usableSize: Int, isTableLeaf: Bool) -> Int {
     let most = isTableLeaf ? usableSize &- 35 : (usableSize &- 12) &* 64 / 255 &- 23

@@ -7,11 +7,11 @@ import SafeFiles
 /// a mapped file is killed when another process truncates the file.
 package final class ByteFile: Sendable {
   package let path: String
-  /// In bytes, when the file was opened; at most 2^60.
+  /// The size of the file in bytes when it was opened, at most 2^60.
   package let size: Int64
   private let descriptor: Int32
 
-  /// A symbolic link is refused, so that only the named file is read.
+  /// Opens the regular file at `path`. A symbolic link is refused, so that only the named file is read.
   package init(_ path: String) throws(SQLiteFileError) {
     // O_NONBLOCK is set so that opening a pipe at this path does not block.
     let descriptor = SystemCalls.openForReading(path)
@@ -66,7 +66,7 @@ package final class ByteFile: Sendable {
     }
   }
 
-  /// A symbolic link that leads nowhere exists too.
+  /// Whether anything exists at `path`, including a symbolic link that leads nowhere.
   package static func exists(_ path: String) -> Bool { FileStatus.found(path) != nil }
 
   /// Fills `buffer` with the bytes of the file from `offset` on, up to the end of the file.
@@ -110,7 +110,7 @@ package final class ByteFile: Sendable {
     return try result.get()
   }
 
-  /// Fewer than `count` bytes at the end of the file.
+  /// The `count` bytes of the file from `offset` on; fewer at the end of the file.
   package func bytes(at offset: Int64, count: Int) throws(SQLiteFileError) -> [UInt8] {
     guard offset >= 0, offset < size, count > 0 else { return [] }
     let wanted = Int(min(Int64(count), size - offset))

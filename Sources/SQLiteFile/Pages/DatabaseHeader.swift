@@ -5,9 +5,9 @@
 
   @usableFromInline package enum TextEncoding: UInt32, Sendable {
     case utf8 = 1
-    /// Low byte first.
+    /// UTF-16, low byte first.
     case utf16LittleEndian = 2
-    /// High byte first.
+    /// UTF-16, high byte first.
     case utf16BigEndian = 3
 
     /// The name of the encoding, as messages show it.
@@ -20,29 +20,30 @@
     }
   }
 
-  /// In bytes, a power of two from 512 to 65,536 (offset 16, where 1 means 65,536).
+  /// The page size in bytes, a power of two from 512 to 65,536 (offset 16, where 1 means 65,536).
   package let pageSize: Int
-  /// Bytes at the end of each page that SQLite does not use (offset 20).
+  /// The number of bytes at the end of each page that SQLite does not use (offset 20).
   package let reservedBytes: Int
-  /// 1 for a rollback journal, 2 for WAL (offset 18).
+  /// The file format write version: 1 for a rollback journal, 2 for WAL (offset 18).
   package let writeVersion: UInt8
-  /// 1 for a rollback journal, 2 for WAL (offset 19).
+  /// The file format read version: 1 for a rollback journal, 2 for WAL (offset 19).
   package let readVersion: UInt8
-  /// Incremented by each transaction in rollback-journal mode (offset 24).
+  /// The file change counter, which each transaction in rollback-journal mode increments (offset 24).
   package let changeCounter: UInt32
   /// The size of the database in pages (offset 28), reliable only if ``isPageCountValid`` is true.
   package let pageCount: UInt32
-  /// 0 for none (offset 32).
+  /// The number of the first freelist trunk page; 0 for none (offset 32).
   package let firstFreelistTrunk: UInt32
   /// The number of pages on the freelist (offset 36).
   package let freelistPageCount: UInt32
-  /// Incremented by each change of the schema (offset 40).
+  /// The schema cookie, which each change of the schema increments (offset 40).
   package let schemaCookie: UInt32
-  /// 1 to 4 (offset 44). SQLite reads only the lowest byte of this field, and treats 0 as 1.
+  /// The schema format, 1 to 4 (offset 44). SQLite reads only the lowest byte of this field, and treats 0 as 1.
   package let schemaFormat: UInt32
-  /// The highest root page of an auto-vacuum database; 0 in other databases (offset 52).
+  /// The highest root page number of an auto-vacuum database; 0 in other databases (offset 52).
   package let largestRootPage: UInt32
-  /// SQLite reads only the two lowest bits of this field (offset 56), and treats 0 as UTF-8.
+  /// The encoding in which text is stored (offset 56). SQLite reads only the two lowest bits of this field, and treats
+  /// 0 as UTF-8.
   package let textEncoding: TextEncoding
   /// The application's own version number (offset 60).
   package let userVersion: Int32
@@ -55,13 +56,13 @@
   /// The version of SQLite that last wrote the file, as 3040001 for 3.40.1 (offset 96).
   package let sqliteVersion: UInt32
 
-  /// The page count must have been written together with the change counter.
+  /// Whether ``pageCount`` was written together with ``changeCounter``, so that SQLite uses it.
   package var isPageCountValid: Bool { pageCount > 0 && versionValidFor == changeCounter }
 
-  /// Only auto-vacuum databases have pointer-map pages.
+  /// Whether the database is an auto-vacuum database, which has pointer-map pages.
   package var hasPointerMap: Bool { largestRootPage != 0 }
 
-  /// The page size minus the reserved bytes; at least 480.
+  /// The number of bytes of a page that SQLite uses: the page size minus the reserved bytes. At least 480.
   package var usableSize: Int { pageSize - reservedBytes }
 
   package enum Defect: Error, Equatable {
@@ -72,7 +73,7 @@
     case readVersion(UInt8)
   }
 
-  /// `bytes` must start at the first byte of page 1.
+  /// Reads a header. `bytes` must start at the first byte of page 1.
   package init(parsing bytes: RawSpan) throws(Defect) {
     guard bytes.byteCount >= Self.length else { throw .tooShort }
     for (index, byte) in Self.magic.enumerated() where bytes.byte(at: index) != byte {
@@ -92,8 +93,8 @@
       largestRootPage: bytes.uint32(at: 52))
   }
 
-  /// Replaces a lost or contradicted header. The fields that are needed to read pages come from `layout`, all others
-  /// from `bytes`, which must have the length of a header.
+  /// Creates a replacement for a lost or contradicted header. The fields that are needed to read pages come from
+  /// `layout`, all other fields from `bytes`, which must have the length of a header.
   package init(_ layout: FileLayout, remains bytes: RawSpan) {
     let stored = bytes.uint32(at: 52)
     self.init(

@@ -14,12 +14,12 @@ package enum Entropy {
     return sum < 400
   }
 
-  /// In bytes. Enough for the test, and most pages are at least this long.
+  /// The length of a tested block in bytes. It is enough for the test, and most pages are at least this long.
   private static let blockLength = 4096
   private static let maxBlocks = 64
 
-  /// Whether each of up to 64 blocks, spread over the file, looks random. If only the start of a database was
-  /// overwritten with random bytes, other blocks do not.
+  /// Whether a file looks encrypted: each of up to 64 blocks, spread over the file, looks random. If only the start of
+  /// a database was overwritten with random bytes, other blocks do not look random.
   package static func looksEncrypted(_ file: ByteFile) throws(SQLiteFileError) -> Bool {
     // This skips the first 512 bytes, which may contain an unencrypted header.
     let start: Int64 = file.size >= Int64(blockLength) + 512 ? 512 : 0

@@ -12,15 +12,15 @@ package struct FileLayout: Sendable, Equatable {
     case assumed
   }
 
-  /// In bytes.
+  /// The page size in bytes.
   package var pageSize: Int
-  /// Bytes at the end of each page that have no content.
+  /// The number of reserved bytes at the end of each page, which have no content.
   package var reservedBytes: Int
   package var textEncoding: DatabaseHeader.TextEncoding
-  /// The offset of page 1 in bytes: usually 0, positive if other bytes precede page 1, negative if the start of the
-  /// file is cut off.
+  /// The offset of page 1 in the file, in bytes: usually 0, positive if other bytes precede page 1, negative if the
+  /// start of the file is cut off.
   package var origin: Int64
-  /// File format, section 1.8.
+  /// Whether the file has pointer-map pages (file format, section 1.8).
   package var hasPointerMap: Bool
   /// The database header on page 1; nil when it is not readable.
   package var header: DatabaseHeader?
@@ -48,6 +48,6 @@ package struct FileLayout: Sendable, Equatable {
     self.encodingSource = encodingSource
   }
 
-  /// The page size minus the reserved bytes.
+  /// The number of bytes of a page that can have content: the page size minus the reserved bytes.
   package var usableSize: Int { pageSize - reservedBytes }
 }

@@ -2,10 +2,11 @@
 /// one and its own size, two bytes each. Freeblocks must be in ascending order of offset, so every walk along a chain
 /// ends.
 @usableFromInline package struct FreeblockChain {
-  /// The caller must check that the size is at least 4 and that the block does not extend past the end of the page.
+  /// A freeblock with its size as stored. The caller must check that the size is at least 4 and that the block does not
+  /// extend past the end of the page.
   @usableFromInline package struct Block {
     @usableFromInline package let offset: Int
-    /// In bytes, as stored.
+    /// The size of the block in bytes, as stored.
     @usableFromInline package let size: Int
 
     @inlinable
@@ -23,7 +24,7 @@
   @usableFromInline package private(set) var last = 0
   @usableFromInline package let usableSize: Int
 
-  /// `first`: the offset of the first freeblock, from the page header (bytes 1 and 2).
+  /// Creates the chain of a page. `first`: the offset of the first freeblock, from the page header (bytes 1 and 2).
   @inlinable
   package init(first: Int, usableSize: Int) {
     offset = first
@@ -39,7 +40,7 @@
   /// Whether the next offset is not after the previous block.
   @inlinable package var isBackwards: Bool { offset != 0 && offset <= last }
 
-  /// Nil at the end of the chain, or when the chain is broken.
+  /// Returns the next block; nil at the end of the chain, or when the chain is broken.
   @inlinable
   package mutating func next(_ page: RawSpan) -> Block? {
     guard offset != 0, !isBroken else { return nil }
@@ -49,7 +50,8 @@
     return block
   }
 
-  /// Returns false if the chain is inconsistent. `body` may have been called with the blocks before the fault.
+  /// Calls `body` with each block of a chain. Returns false if the chain is inconsistent. In this case, `body` may have
+  /// been called with the blocks before the fault.
   ///
   /// `floor`: the lowest offset at which a block may start.
   @inlinable @inline(__always)

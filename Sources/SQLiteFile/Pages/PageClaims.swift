@@ -10,16 +10,17 @@
 package final class PageClaims {
   package static let schema: UInt32 = 1
 
-  /// The number of the table that owns a page, or 0, in blocks of 4,096 pages. A block in which no page is owned is
-  /// empty, because a sparse file may have any number of pages.
+  /// For each page, the number of the table that owns it, or 0. The numbers are in blocks of 4,096 pages. A block in
+  /// which no page is owned is empty, because a sparse file may have any number of pages.
   private var owners: ContiguousArray<ContiguousArray<UInt32>>
   /// The owners of pages past the end of the main file, which only an overlay contains.
   private var others: [UInt32: UInt32] = [:]
   private var names: [String] = ["sqlite_schema"]
-  /// The payload bytes that all tables together may still read in excess of their pages. Cells of damaged pages may
-  /// overlap, so the payloads of a table may be longer than its pages.
+  /// The number of payload bytes that all tables together may still read in excess of the size of their pages. Cells of
+  /// damaged pages may overlap, so the payloads of a table may be longer than its pages.
   private var spare: Int
-  /// For each table number, the most payload bytes that a scan has read in excess of the table's pages.
+  /// For each table number, the maximum number of payload bytes that a scan of the table has read in excess of the size
+  /// of the table's pages.
   private var taken: [UInt32: Int] = [:]
 
   /// - Parameters:
@@ -30,12 +31,12 @@ package final class PageClaims {
     self.spare = spare
   }
 
-  /// 1 for the schema table, and 2, 3 and so on for the other tables in the order of the schema.
+  /// The number of a table: 1 for the schema table, and 2, 3 and so on for the other tables in the order of the schema.
   package static func number(of table: Table) -> UInt32 {
     table.place.map { UInt32(clamping: $0 + 2) } ?? schema
   }
 
-  /// If several tables have the same root page, `choose` selects one.
+  /// Assigns each root page to its table. If several tables have the same root page, `choose` selects one.
   package func reserveRoots(
     of tables: [Table], _ choose: ([Table]) throws(SQLiteFileError) -> Table
   ) throws(SQLiteFileError) {
@@ -71,14 +72,14 @@ package final class PageClaims {
     owners[block][Int(page & 0xfff)] = owner
   }
 
-  /// False for a page that belongs to no table.
+  /// Whether a page belongs to a table other than `table`. False for a page that belongs to no table.
   @inline(__always)
   package func isOthers(_ page: UInt32, than table: UInt32) -> Bool {
     let owner = owner(of: page)
     return owner != 0 && owner != table
   }
 
-  /// Empty when no table owns the page.
+  /// The name of the table that owns a page; empty when no table owns the page.
   package func ownerName(of page: UInt32) -> String {
     let owner = Int(owner(of: page))
     return owner > 0 && owner <= names.count ? names[owner - 1] : ""
@@ -87,7 +88,8 @@ package final class PageClaims {
   /// The number of payload bytes that a scan of a table may read in excess of the size of the table's pages.
   package func spare(of table: UInt32) -> Int { spare + (taken[table] ?? 0) }
 
-  /// Records the pages that a scan has visited. `beyond`: the payload bytes that it has read in excess of these pages.
+  /// Records the pages that a scan of a table has visited. `beyond`: the number of payload bytes that the scan has read
+  /// in excess of the size of these pages.
   func settle(_ pages: borrowing PagesMet, of table: UInt32, beyond: Int) {
     pages.forEach { page in
       if owner(of: page) == 0 { set(page, table) }
@@ -109,7 +111,7 @@ struct PagesMet: ~Copyable {
 
   init(pageCount: UInt32) { self.pageCount = pageCount }
 
-  /// False when the page was already added.
+  /// Adds a page. Returns false when the page was already added.
   mutating func insert(_ page: UInt32) -> Bool {
     if many != nil { return many?.insert(page) ?? false }
     guard !few.contains(page) else { return false }

@@ -4,7 +4,7 @@
 /// not on the page number. The limit is higher than the number of existing pages, because a truncated main file may
 /// once have had several times that number of pages.
 package enum PageNumberLimit {
-  /// With pages of 4 KB this allows 256 MB, at a cost of less than 1 MB of memory.
+  /// The lowest limit, for small files. With pages of 4 KB it allows 256 MB, at a cost of less than 1 MB of memory.
   package static let minimum: Int64 = 1 << 16
   /// The maximum plausible ratio of a file's former page count to its present page count.
   private static let maxPerPage: Int64 = 4
@@ -24,7 +24,7 @@ package enum PageNumberLimit {
   }
 }
 
-/// Counts the entries of a log or journal whose page numbers exceed the limit.
+/// Counts the entries of a log or journal whose page numbers exceed the limit given by ``PageNumberLimit``.
 package struct ImpossiblePages: Equatable {
   package private(set) var count = 0
   package private(set) var highest: UInt32 = 0
@@ -32,14 +32,14 @@ package struct ImpossiblePages: Equatable {
 
   package init() {}
 
-  /// `offset`: where the frame or record with this page number is.
+  /// Counts an entry whose page number is too high. `offset`: the offset of the frame or record with this page number.
   package mutating func add(_ page: UInt32, at offset: Int64) {
     if count == 0 { firstOffset = offset }
     count += 1
     highest = max(highest, page)
   }
 
-  /// Nil for a count of 0.
+  /// The finding about the counted page numbers; nil for a count of 0.
   package func finding(in member: Finding.Member) -> Finding? {
     guard count > 0 else { return nil }
     let (id, name): (Finding.ID, String) =

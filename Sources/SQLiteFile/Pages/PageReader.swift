@@ -8,7 +8,7 @@ package struct PageReader: ~Copyable {
     package var file: ByteFile
     package var member: Finding.Member
     package var offsets: [UInt32: Int64]
-    /// A log up to one of its frames, which replaces `offsets`.
+    /// The pages of a log up to one of its frames. If this is not nil, `offsets` is not used.
     var history: LogIndex?
 
     package init(
@@ -20,29 +20,30 @@ package struct PageReader: ~Copyable {
       self.history = history
     }
 
-    /// Nil when the overlay does not contain the page.
+    /// The offset of a page's content in ``file``; nil when the overlay does not contain the page.
     @inline(__always)
     package func offset(of page: UInt32) -> Int64? {
       if let history { return history.offset(of: page) }
       return offsets[page]
     }
 
-    /// An upper bound if `history` is used.
+    /// The number of pages in the overlay or, if `history` is used, an upper bound of this number.
     var count: Int { history?.count ?? offsets.count }
 
-    /// 0 for an overlay without pages.
+    /// The highest page number in the overlay; 0 when the overlay has no pages.
     package var highestPage: UInt32 { history?.highestPage ?? offsets.keys.max() ?? 0 }
   }
 
   package let main: ByteFile
   package let pageSize: Int
-  /// The page size minus the reserved bytes.
+  /// The number of bytes of a page that can have content: the page size minus the reserved bytes.
   package let usableSize: Int
   /// The highest page number in the main file and the overlays.
   package let pageLimit: UInt32
-  /// A page in both the main file and an overlay counts twice.
+  /// The number of stored pages. A page that is in both the main file and an overlay is counted twice.
   package let storedPageCount: Int
-  /// In the main file, in bytes; positive if other bytes precede page 1, negative if the start of the file is cut off.
+  /// The offset of page 1 in the main file, in bytes. It is positive if other bytes precede page 1, and negative if the
+  /// start of the file is cut off.
   package let origin: Int64
   /// The page in the middle of which the main file ends, if its missing part is read as zeros, as SQLite does; or 0.
   package var cutPage: UInt32 = 0
@@ -73,7 +74,7 @@ package struct PageReader: ~Copyable {
     storedPageCount = overlays.reduce(Int(mainPageCount)) { $0 + $1.count }
   }
 
-  /// Makes a reader for another thread.
+  /// Creates another reader of the same files, for another thread.
   package func another() -> PageReader {
     var other = PageReader(
       main: main, pageSize: pageSize, usableSize: usableSize, pageLimit: pageLimit,
@@ -82,8 +83,8 @@ package struct PageReader: ~Copyable {
     return other
   }
 
-  /// The pages are read next. Reading ahead stops at the end of the range, because another reader reads the pages after
-  /// it.
+  /// Announces that the pages of a range are read next. Reading ahead stops at the end of the range, because another
+  /// reader reads the pages after it.
   package mutating func expect(_ pages: Range<UInt32>) {
     let start = origin + (Int64(pages.lowerBound) - 1) * Int64(pageSize)
     windows.expect(start..<start + Int64(pages.count) * Int64(pageSize))
@@ -105,7 +106,7 @@ package struct PageReader: ~Copyable {
     }
   }
 
-  /// Nil when the page number is impossible, or when the file ends before the end of the page.
+  /// The bytes of a page; nil when the page number is impossible, or when the file ends before the end of the page.
   @_lifetime(&self)
   package mutating func page(_ number: UInt32) throws(SQLiteFileError) -> RawSpan? {
     guard number >= 1, number <= pageLimit else { return nil }
@@ -180,7 +181,7 @@ package struct PageReader: ~Copyable {
     return stored
   }
 
-  /// Nil when the page is not a b-tree page or does not exist.
+  /// The kind of a b-tree page; nil when the page is not a b-tree page or does not exist.
   package mutating func kind(of number: UInt32) throws(SQLiteFileError) -> BTreePage.Kind? {
     let usableSize = usableSize
     guard let page = try page(number) else { return nil }
@@ -217,7 +218,7 @@ package struct PageReader: ~Copyable {
   private var slots = [Slot](repeating: Slot(), count: slotCount)
   private var current = 0
   private var clock: UInt64 = 0
-  /// The range of the main file that is read next, and, in ``expectedSlot``, its window.
+  /// The range of the main file that is read next. ``expectedSlot`` is the window for this range.
   private var expected: Range<Int64> = 0..<0
   private var expectedSlot = 0
 
@@ -228,7 +229,7 @@ package struct PageReader: ~Copyable {
 
   deinit { unsafe memory.deallocate() }
 
-  /// Fewer than `count` bytes at the end of the file. `count` is at most 65,536 (one page).
+  /// The `count` bytes of `file` from `offset` on; fewer at the end of the file. `count` is at most 65,536 (one page).
   mutating func bytes(of file: ByteFile, source: Int, at offset: Int64, count: Int)
     throws(SQLiteFileError) -> UnsafeRawBufferPointer
   {

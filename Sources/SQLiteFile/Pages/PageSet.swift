@@ -1,5 +1,5 @@
-/// One bit for each page. Numbers past the end of the main file, which only an overlay can contain, are stored in
-/// ``others``, so that a high page number in a hostile file takes no memory.
+/// A set of page numbers, with one bit for each page. Numbers past the end of the main file, which only an overlay can
+/// contain, are stored in ``others``, so that a high page number in a hostile file takes no memory.
 @usableFromInline package struct PageSet {
   @usableFromInline var bits: PageValues<UInt64>
   @usableFromInline var others: Set<UInt32> = []
@@ -8,7 +8,7 @@
     bits = PageValues(repeating: 0, count: Int(pageCount) / 64 + 1)
   }
 
-  /// False when the page was already in the set.
+  /// Adds a page. Returns false when the page was already in the set.
   @inlinable package mutating func insert(_ page: UInt32) -> Bool {
     let word = Int(page / 64)
     guard word < bits.count else { return others.insert(page).inserted }
@@ -57,7 +57,7 @@
     return found
   }
 
-  /// ``others`` are not searched. `UInt32.max` when there is no such page.
+  /// The lowest page in the set that is at or after `page`, without regard to ``others``; otherwise `UInt32.max`.
   @inlinable @inline(__always)
   package func next(from page: UInt32) -> UInt32 {
     var word = Int(page / 64)

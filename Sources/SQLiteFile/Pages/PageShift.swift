@@ -1,7 +1,7 @@
 /// A loss or insertion of bytes in the middle of a file. The pages after it are not at the offsets that follow from
 /// their page numbers.
 package struct PageShift: Sendable, Equatable {
-  /// Negative when bytes were lost.
+  /// The number of bytes by which later pages have moved; negative when bytes were lost.
   package let distance: Int64
   /// The offset in the main file of the first byte that has moved, as exactly as the pages show it.
   package let place: Int64
@@ -24,7 +24,7 @@ package struct PageShift: Sendable, Equatable {
     case lost
   }
 
-  /// `offset`: where the page would be without the shift.
+  /// The source of the content of a page whose offset would be `offset` without the shift.
   package func reading(of page: UInt32, at offset: Int64) -> Reading {
     if page < doubtful.lowerBound { return .inFile(offset) }
     if page >= doubtful.upperBound { return .inFile(offset + distance) }

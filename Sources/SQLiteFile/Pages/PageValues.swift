@@ -43,7 +43,7 @@
     return min(block * Self.blockLength, count)
   }
 
-  /// Calls `body` with each index and value in the allocated blocks.
+  /// Calls `body` with the index and the value of each element in the allocated blocks, from index `start` on.
   @inlinable @inline(__always)
   package func forEachMade(from start: Int = 0, _ body: (Int, Value) -> Void) {
     var index = nextMade(from: start)

@@ -47,21 +47,21 @@ extension RawSpan {
       UInt64(littleEndian: lanes.z), UInt64(littleEndian: lanes.w))
   }
 
-  /// The caller must have checked that the part is within the span.
+  /// A part of the span. The caller must have checked that the part is within the span.
   @inlinable @inline(__always)
   @_lifetime(copy self)
   package func part(_ offset: Int, _ count: Int) -> RawSpan {
     extracting(offset..<(offset &+ count))
   }
 
-  /// A copy, for values that must outlive the span.
+  /// The bytes as an array, for values that must outlive the span.
   package func array() -> [UInt8] {
     unsafe withUnsafeBytes { unsafe [UInt8]($0) }
   }
 }
 
 extension ContiguousArray<UInt8> {
-  /// `Array.span` requires a newer system than the oldest one that is supported.
+  /// The bytes as a span. `Array.span` requires a newer system than the oldest one that is supported.
   @usableFromInline package var rawSpan: RawSpan {
     @_lifetime(borrow self)
     get { unsafe span.bytes }

@@ -2,7 +2,7 @@
 /// big-endian. Each byte contributes seven bits, except the ninth, which contributes eight.
 @usableFromInline package struct Varint {
   @usableFromInline package let value: UInt64
-  /// The number of bytes, from 1 to 9.
+  /// The number of bytes of the encoded integer, from 1 to 9.
   @usableFromInline package let length: Int
 
   @inlinable @inline(__always)
@@ -11,7 +11,7 @@
     self.length = length
   }
 
-  /// Nil when the integer extends past the offset `end`.
+  /// Reads the integer at `offset`. Returns nil when the integer extends past the offset `end`.
   @inlinable @inline(__always)
   package static func read(_ bytes: RawSpan, at offset: Int, end: Int) -> Varint? {
     guard offset < end else { return nil }

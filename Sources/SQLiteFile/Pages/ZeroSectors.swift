@@ -4,7 +4,7 @@ package enum ZeroSectors {
   /// The smallest unit in which disks write, in bytes.
   private static let size = 512
 
-  /// Tests only three words of each sector.
+  /// Whether any sector that overlaps `range` appears to be all zeros. Only three words of each sector are tested.
   package static func touch(_ range: Range<Int>, of page: RawSpan) -> Bool {
     var sector = range.lowerBound / size * size
     while sector < range.upperBound, sector + size <= page.byteCount {
@@ -18,7 +18,7 @@ package enum ZeroSectors {
     return false
   }
 
-  /// In order.
+  /// Calls `receive` with each part of `range` that is in a lost sector, in order.
   package static func forEach(
     in range: Range<Int>, of page: RawSpan, _ receive: (Range<Int>) -> Void
   ) {
@@ -49,7 +49,7 @@ package enum ZeroSectors {
     return true
   }
 
-  /// Nil when no byte is in a lost sector.
+  /// The offset of the first byte of `range` that is in a lost sector; nil when no byte is.
   package static func firstLost(in range: Range<Int>, of page: RawSpan) -> Int? {
     var first: Int?
     forEach(in: range, of: page) { first = first ?? $0.lowerBound }
@@ -64,7 +64,7 @@ package enum ZeroSectors {
     case certain
   }
 
-  /// The record must have no overflow pages.
+  /// Whether a record without overflow pages has lost bytes with a lost sector.
   package static func loss(of record: Range<Int>, on page: RawSpan, usableSize: Int) -> Loss {
     guard let first = firstLost(in: record, of: page) else { return .none }
     return areContent(

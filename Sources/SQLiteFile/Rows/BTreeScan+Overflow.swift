@@ -1,5 +1,5 @@
 extension BTreeScan {
-  /// The local part of the payload is in the scan's `payload`.
+  /// A cell whose payload continues on overflow pages. The local part of the payload is in the scan's `payload`.
   struct Spill {
     var rowID: Int64?
     var length: Int
@@ -72,7 +72,7 @@ extension BTreeScan {
     }
   }
 
-  /// Whether a page occurs twice among the first `count` pages of the chain.
+  /// Whether any page occurs twice among the first `count` pages of an overflow chain.
   private func goesRound(from first: UInt32, count: Int, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -94,7 +94,8 @@ extension BTreeScan {
 }
 
 extension Finding {
-  /// `next`: the page that the chain leads to although the page cannot be part of it; 0 if the chain ends.
+  /// The message about an overflow chain that is too short. `next`: the page that the chain leads to although the page
+  /// cannot be part of it; 0 if the chain ends.
   package static func brokenChain(at next: UInt32, after count: Int, of total: Int) -> String {
     let end = next == 0 ? "ends too early," : "breaks off at page \(next)"
     return "an overflow chain \(end) after \(count) of \(total) bytes"

@@ -7,14 +7,14 @@ import SafeText
 package struct BTreeScan: ~Copyable {
   /// The name of the table, as used in findings.
   package let table: String?
-  /// False for the b-tree of a WITHOUT ROWID table, whose rows are sorted by their content.
+  /// Whether rows have row ids. False for the b-tree of a WITHOUT ROWID table, whose rows are sorted by their content.
   package let isRowIDTable: Bool
   package var findings = FindingList()
   /// The findings about sectors that may be lost. They are dropped if the table pads its BLOBs with zeros; see
   /// ``SQLiteDatabase/padsBlobs(of:_:_:)``.
   package var possibleLosses = FindingList()
   package private(set) var lostRowCount = 0
-  /// The pages above the leaves that ``leaves(below:reader:)`` has returned.
+  /// The interior pages above the leaves that ``leaves(below:reader:)`` has returned.
   package private(set) var interiorPages: [UInt32] = []
   var decoder: RecordDecoder
   var visited: PagesMet
@@ -27,22 +27,23 @@ package struct BTreeScan: ~Copyable {
   /// can be read. Default values of columns use up a quarter of their size.
   var allowance = 0
   private var spare = 0
-  /// Whether a scan whose findings were added has used up its ``allowance``.
+  /// Whether one of the scans whose findings were added to this scan has used up its ``allowance``.
   private var hasReadTooMuch = false
   let claims: PageClaims
   /// The number of the table in ``claims``.
   let owner: UInt32
-  /// Set when several scans share the leaves of one table. Interior pages are then skipped.
+  /// Whether interior pages are skipped. This is set when several scans share the leaves of one table.
   package var readsLeavesOnly = false
   /// Whether an interior page was skipped because of ``readsLeavesOnly``.
   package private(set) var hasLeftPages = false
   var leaf = LeafTally()
-  /// According to the page count of the database. SQLite reads no page after it, even if the file contains more pages.
+  /// The last page according to the page count of the database. SQLite reads no page after it, even if the file
+  /// contains more pages.
   package var lastPage = UInt32.max
-  /// Visited pages after ``lastPage``: their number, and the lowest page number among them.
+  /// The number of visited pages after ``lastPage``, and the lowest page number among them.
   private var behind: (count: Int, first: UInt32) = (0, .max)
 
-  /// SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
+  /// The maximum depth of a b-tree. SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
   private static let deepest = 20
 
   private struct Level {
@@ -76,7 +77,7 @@ package struct BTreeScan: ~Copyable {
     end()
   }
 
-  /// Must be called before the first page is read.
+  /// Sets the number of payload bytes that the scan may read. Must be called before the first page is read.
   package mutating func begin() {
     spare = claims.spare(of: owner)
     allowance = spare
@@ -87,7 +88,7 @@ package struct BTreeScan: ~Copyable {
     claims.settle(visited, of: owner, beyond: spare - allowance + decoder.defaultBytes / 4)
   }
 
-  /// Adds the findings and counts of a scan of other leaves of the same table, and clears them in `other`.
+  /// Adds the findings and counts of `other`, a scan of other leaves of the same table, and clears them in `other`.
   package mutating func take(from other: inout BTreeScan) {
     findings.add(other.findings)
     possibleLosses.add(other.possibleLosses)
@@ -98,7 +99,8 @@ package struct BTreeScan: ~Copyable {
     other.forget()
   }
 
-  /// Drops all findings and counts, because another scan has added them to its own, or the same leaves are read again.
+  /// Drops all findings and counts. Called when another scan has added them to its own, or when the same leaves are to
+  /// be read again.
   package mutating func forget() {
     findings = FindingList()
     possibleLosses = FindingList()
@@ -109,7 +111,7 @@ package struct BTreeScan: ~Copyable {
 
   private var isAllowanceUsed: Bool { allowance <= decoder.defaultBytes / 4 }
 
-  /// Claims the visited pages, and adds the findings that concern the whole scan.
+  /// Ends the scan: claims the visited pages, and adds the findings that concern the whole scan.
   package mutating func end() {
     settle()
     if behind.count > 0 {
@@ -142,8 +144,8 @@ package struct BTreeScan: ~Copyable {
     }
   }
 
-  /// Pages are in use although they are after `last`, the last page according to the page count of the database.
-  /// `count`: the number of these pages. `first`: the lowest of them.
+  /// The finding about pages that are in use although they are after `last`, the last page according to the page count
+  /// of the database. `count`: the number of these pages. `first`: the lowest page number among them.
   package static func badCount(_ count: Int, _ first: UInt32, _ last: UInt32, table: String?)
     -> Finding
   {
@@ -220,8 +222,8 @@ package struct BTreeScan: ~Copyable {
     return leaves
   }
 
-  /// Reads a page that ``leaves(below:reader:)`` has returned. If the page is not a leaf because the b-tree is not
-  /// balanced, reads the pages below it too.
+  /// Reads the rows of a page that ``leaves(below:reader:)`` has returned. If the page is not a leaf because the b-tree
+  /// is not balanced, reads the pages below it too.
   package mutating func read<Sink: RecordSink & ~Copyable>(
     leaf: (page: UInt32, rowIDs: RowIDBounds), layout: borrowing RowLayout,
     reader: inout PageReader, sink: inout Sink
@@ -278,7 +280,8 @@ package struct BTreeScan: ~Copyable {
     try enter(number, rowIDs, &levels, layout, &reader, &sink)
   }
 
-  /// Adds a finding and returns false if the page belongs to another table or was visited before.
+  /// Records that a page is visited. Adds a finding and returns false if the page belongs to another table or was
+  /// visited before.
   private mutating func claim(_ page: UInt32, _ reader: borrowing PageReader) -> Bool {
     if page > lastPage, page <= reader.pageLimit {
       behind = (behind.count + 1, min(behind.first, page))
@@ -314,7 +317,7 @@ package struct BTreeScan: ~Copyable {
     }
   }
 
-  /// Adds a finding and returns nil if the page is not of the expected kind.
+  /// Reads the header of a page. If the page is not of the expected kind, adds a finding and returns nil.
   private mutating func header(of number: UInt32, of isTable: Bool, _ reader: inout PageReader)
     throws(SQLiteFileError) -> BTreePage?
   {
@@ -355,7 +358,8 @@ package struct BTreeScan: ~Copyable {
     return nil
   }
 
-  /// Also gives the row ids that the keys allow on the child. Nil if the cell of the child is outside the parent page.
+  /// The child with the given index, and the row ids that the keys allow on it. Nil if the cell of the child is outside
+  /// the parent page.
   private mutating func child(
     _ index: Int, of number: UInt32, _ keys: inout KeyWalk, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> (page: UInt32, rowIDs: RowIDBounds)? {
@@ -389,8 +393,8 @@ package struct BTreeScan: ~Copyable {
     return (child, rowIDs)
   }
 
-  /// A payload that continues on overflow pages is completed between two cells, because the current page cannot be used
-  /// while other pages are read.
+  /// Decodes the cells of a page whose indexes are in `range`. A payload that continues on overflow pages is completed
+  /// between two cells, because the current page cannot be used while other pages are read.
   private mutating func cells<Sink: RecordSink & ~Copyable>(
     of number: UInt32, _ range: Range<Int>, _ rowIDs: RowIDBounds, _ layout: borrowing RowLayout,
     _ reader: inout PageReader, _ sink: inout Sink
@@ -460,7 +464,7 @@ package struct BTreeScan: ~Copyable {
     }
   }
 
-  /// Returns a ``Spill``, which must be completed, if the payload continues on overflow pages.
+  /// Decodes one cell. If its payload continues on overflow pages, returns a ``Spill`` to be completed instead.
   @inline(__always)
   private mutating func cell<Sink: RecordSink & ~Copyable>(
     _ index: Int, _ page: RawSpan, _ header: BTreePage, _ limit: Int, _ layout: borrowing RowLayout,

@@ -1,4 +1,4 @@
-/// The first rows of a table are evidence about its CREATE statement, and reading them takes little time.
+/// Reads the first rows of a table. They serve as evidence about the table's CREATE statement, and take little time.
 package enum FirstRecords {
   private static let maxRows = 16
 
@@ -68,7 +68,7 @@ extension TableDefinition {
   package enum StatementEvidence {
     case agrees
     case contradicts
-    /// A flipped bit in the statement explains the contradiction. The value is the repaired statement.
+    /// The rows contradict the statement, and a flipped bit in it explains this. The value is the repaired statement.
     case repaired(String)
   }
 

@@ -1,32 +1,32 @@
 /// A cell of a table leaf (file format, section 1.6, "Table B-Tree Leaf Cell"), as stored on its page.
 @usableFromInline package struct LeafCell: BitwiseCopyable {
-  /// The page offset of the first byte.
+  /// The page offset of the cell's first byte.
   @usableFromInline package var start: Int
-  /// The bytes of the cell that are on its page, including the overflow page number.
+  /// The number of bytes of the cell that are on its page, including the overflow page number.
   @usableFromInline package var length: Int
-  /// Meaningless when ``hasRowID`` is false.
+  /// The row id; meaningless when ``hasRowID`` is false.
   @usableFromInline package var rowID: Int64
   /// The page offset of the record header.
   @usableFromInline package var record: Int
-  /// In bytes, including those on overflow pages.
+  /// The length of the payload in bytes, including bytes on overflow pages.
   @usableFromInline package var payload: Int
-  /// The payload bytes that are on this page.
+  /// The number of payload bytes that are on this page.
   @usableFromInline package var local: Int
   @usableFromInline package var hasRowID = true
-  /// How many serial types at the start of the record header are lost; 0 for an intact cell. The others start at
-  /// ``record``.
+  /// The number of serial types at the start of the record header that are lost; 0 for an intact cell. The remaining
+  /// types start at ``record``.
   @usableFromInline package var lostTypes = 0
-  /// Inferred. Set only if exactly one type is lost (``lostTypes`` is 1).
+  /// The first serial type, which was inferred. Set only if exactly one type is lost (``lostTypes`` is 1).
   @usableFromInline package var firstType: UInt64 = 0
-  /// Whether the cell's first four bytes are lost. ``record`` is then the offset of the first remaining serial type.
+  /// Whether the cell's first four bytes are lost. If so, ``record`` is the offset of the first remaining serial type.
   @usableFromInline package var isStartLost = false
-  /// The length of the record header in bytes, if its first byte is lost; less than 128.
+  /// The length of the record header, in bytes, if the header's first byte is lost; less than 128.
   @usableFromInline package var headerLength = 0
-  /// The record header contradicts itself, so no value is certain.
+  /// Whether the record header contradicts itself, so that no value is certain.
   @usableFromInline package var isWrecked = false
   /// Whether the lengths of the record's values were added up and agree with the payload length.
   @usableFromInline package var isMeasured = false
-  /// The first serial type is a guess without confirmation.
+  /// Whether the first serial type is a guess without confirmation.
   @usableFromInline package var isFirstDoubtful = false
   /// Whether nothing on the page confirms the end of this deleted cell: its last value may have been overwritten.
   @usableFromInline package var isEndDoubtful = false
@@ -57,7 +57,7 @@
   @inlinable package var end: Int { start + length }
   package var spills: Bool { local < payload }
 
-  /// Nil unless all lengths in the cell are consistent.
+  /// Parses the cell at `start`. Returns nil unless all lengths in the cell are consistent.
   ///
   /// `limit`: the highest offset at which the cell may end. `maxPayload`: the maximum length of a payload that the file
   /// can contain. `longestHeader`: the maximum length of a record header that is accepted unchecked because it

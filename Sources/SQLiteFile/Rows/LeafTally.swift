@@ -13,7 +13,7 @@ struct LeafTally {
   private var bytes = 0
   private var lowest = Int.max
 
-  /// Sets ``mayHaveLostSector``, if there are sectors of zeros in the cell content area.
+  /// Looks for sectors of zeros in the cell content area, and sets ``mayHaveLostSector``.
   mutating func expectLostSectors(_ page: RawSpan, _ header: BTreePage) {
     let content = Int(page.uint16(at: header.pointers - (header.kind.isLeaf ? 3 : 7)))
     let floor = content < header.pointers ? header.pointers : min(content, header.usableSize)

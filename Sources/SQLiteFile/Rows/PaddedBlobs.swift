@@ -5,14 +5,15 @@ private struct PaddingSink: RowSink, ~Copyable {
   private var paddedCount = 0
   var wantsMore: Bool { rowCount < 1024 }
 
-  /// In bytes. A shorter BLOB cannot lose a whole sector.
+  /// The minimum length of a BLOB that is counted, in bytes. A shorter BLOB cannot lose a whole sector.
   private static let shortest = 512
-  /// Content that is not padded rarely ends in so many zeros.
+  /// The minimum number of zeros at the end of a BLOB that counts as padded. Other content rarely ends in so many.
   private static let zeros = 16
-  /// If fewer BLOBs are padded, each of them may have lost a sector.
+  /// The minimum number of padded BLOBs that shows padding. If there are fewer, each of them may have lost a sector.
   private static let fewest = 4
 
-  /// If a disk had lost this number of sectors, hardly any row would be readable.
+  /// Whether at least three quarters of the counted BLOBs end in zeros. If a disk had lost this number of sectors,
+  /// hardly any row would be readable.
   var isPadding: Bool { paddedCount >= Self.fewest && paddedCount * 4 >= count * 3 }
 
   mutating func beginRow(_ rowID: Int64?) {}

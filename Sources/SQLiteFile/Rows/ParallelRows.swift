@@ -1,18 +1,19 @@
 import Dispatch
 
-/// Reads the records of a large table on two threads. The receiver gets them in the order of one thread.
+/// Reads the records of a large table on two threads, and passes them to a receiver in the order in which one thread
+/// would pass them.
 ///
 /// The leaves are divided into blocks. Two blocks are read at a time, each by a worker with its own reader, scan and
 /// receiver. Their rows are passed on in order. If the receiver of a worker cannot store the rows of a block, this
 /// block and all later blocks are read directly into the main receiver: with rows this large, the bottleneck is the
 /// output, not the decoding.
 struct ParallelRows {
-  /// Smaller tables are read on one thread.
+  /// The minimum number of leaves for which a second thread is used.
   static var minLeafCount: Int { 512 }
   private static var workerCount: Int { 2 }
 
-  /// What one thread uses. Both workers finish their blocks before the next two begin, so only one thread at a time
-  /// uses a worker.
+  /// The objects that one thread uses. Both workers finish their blocks before the next two begin, so only one thread
+  /// at a time uses a worker.
   private final class Worker: @unchecked Sendable {
     var reader: PageReader
     var scan: BTreeScan
@@ -66,7 +67,7 @@ struct ParallelRows {
     }
   }
 
-  /// `scan` and `reader` are used for blocks that are read directly into `sink`.
+  /// Writes all rows to `sink`. `scan` and `reader` are used for blocks that are read directly into `sink`.
   func write(to sink: inout ReceivedRecords, scan: inout BTreeScan, reader: inout PageReader)
     throws(SQLiteFileError)
   {

@@ -16,17 +16,17 @@
   }
 
   @usableFromInline let encoding: DatabaseHeader.TextEncoding
-  /// The fields of the last record; empty when they were not requested.
+  /// The serial type and the offset of each field of the last record; empty when the fields were not requested.
   @usableFromInline package var fields: ContiguousArray<(type: UInt64, offset: Int)> = []
   @usableFromInline var utf8 = ContiguousArray<UInt8>()
-  /// Values with a serial type that no version of SQLite writes into a file (10 and 11).
+  /// The number of values with a serial type that no version of SQLite writes into a file (10 and 11).
   @usableFromInline package private(set) var reservedTypeCount = 0
-  /// Records that continued after their last value.
+  /// The number of records that continued after their last value.
   @usableFromInline package private(set) var trailingCount = 0
-  /// Records that had more fields than the table has columns.
+  /// The number of records that had more fields than the table has columns.
   @usableFromInline package private(set) var surplusCount = 0
-  /// The length of all texts and BLOBs that were passed on as default values, because a record had no field for the
-  /// column, in bytes.
+  /// The length of all texts and BLOBs that were passed on as default values, in bytes. A default value is used when a
+  /// record has no field for a column.
   package private(set) var defaultBytes = 0
 
   package init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
@@ -43,7 +43,8 @@
     surplusCount = 0
   }
 
-  /// Returns nil when the row was passed to the sink; otherwise why it was not.
+  /// Decodes a record and passes its row to the sink. Returns nil when the row was passed on; otherwise the reason why
+  /// it was not.
   @inlinable @inline(__always)
   package mutating func decode<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout, into sink: inout Sink
@@ -60,15 +61,15 @@
     return nil
   }
 
-  /// Must be called before ``emit(_:rowID:layout:into:)`` and ``integer(_:of:rowID:layout:)``. Returns nil for a
-  /// consistent record; otherwise why it cannot be decoded.
+  /// Locates the fields of a record, as ``emit(_:rowID:layout:into:)`` and ``integer(_:of:rowID:layout:)`` require.
+  /// Returns nil for a consistent record; otherwise the reason why it cannot be decoded.
   @inlinable @inline(__always)
   package mutating func open(_ payload: RawSpan) -> Defect? {
     var header = 0..<0
     return measure(payload, keepsFields: true, &header)
   }
 
-  /// Passes on the record that was opened last, in the order of the layout's columns.
+  /// Passes the values of the record that was opened last to a sink, in the order of the layout's columns.
   @inlinable @inline(__always)
   package mutating func emit<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout, into sink: inout Sink
@@ -78,7 +79,7 @@
     sink.endRow()
   }
 
-  /// Reads the record that was opened last; nil if the value is not an integer.
+  /// The integer in a column of the record that was opened last; nil if the value is not an integer.
   package func integer(
     _ column: Int, of payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout
   ) -> Int64? {
@@ -128,8 +129,8 @@
     return nil
   }
 
-  /// The lengths must be consistent: the serial types end at the end of the header, and the values end at the end of
-  /// the record.
+  /// Decodes a record whose lengths are known to be consistent: the serial types end at the end of the header, and the
+  /// values end at the end of the record.
   @inlinable @inline(__always)
   package mutating func decodeMeasured<Sink: RowSink & ~Copyable>(
     _ payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout, into sink: inout Sink
@@ -201,7 +202,7 @@
     }
   }
 
-  /// The record has no field for the column.
+  /// Passes on the value of a column for which the record has no field.
   @inline(never)
   @usableFromInline mutating func emitDefault<Sink: RowSink & ~Copyable>(
     _ layout: borrowing RowLayout, _ column: Int, _ rowID: Int64?, _ sink: inout Sink
@@ -265,8 +266,8 @@
     }
   }
 
-  /// A big-endian two's-complement integer of 1, 2, 3, 4, 6 or 8 bytes. If eight bytes can be loaded, one load and one
-  /// shift suffice.
+  /// Reads a big-endian two's-complement integer of 1, 2, 3, 4, 6 or 8 bytes. If eight bytes can be loaded, one load
+  /// and one shift suffice.
   @inlinable @inline(__always)
   package static func integer(_ payload: RawSpan, _ offset: Int, _ length: Int) -> Int64 {
     if offset &+ 8 <= payload.byteCount {
@@ -281,7 +282,7 @@
     return value
   }
 
-  /// UTF-16 becomes UTF-8. An odd last byte is dropped. A lone surrogate becomes three bytes of invalid UTF-8.
+  /// Converts UTF-16 to UTF-8. An odd last byte is dropped. A lone surrogate becomes three bytes of invalid UTF-8.
   @usableFromInline mutating func transcode(_ payload: RawSpan, _ offset: Int, _ length: Int) {
     utf8.removeAll(keepingCapacity: true)
     let isBigEndian = encoding == .utf16BigEndian

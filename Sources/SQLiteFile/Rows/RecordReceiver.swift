@@ -1,19 +1,19 @@
 /// Renders the records of a table, for a target above this one. It gets one call for each row, not one for each value.
 package protocol RecordReceiver: AnyObject {
-  /// Nil when the receiver accepts the record; otherwise why the record cannot be decoded.
+  /// Receives a record. Returns nil when the receiver accepts it; otherwise the reason why it cannot be decoded.
   func take(
     _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
     _ decoder: inout RecordDecoder
   ) -> RecordDecoder.Defect?
-  /// If this is false, the scan ends.
+  /// Whether more rows are wanted. If this is false, the scan ends.
   var wantsMore: Bool { get }
   /// Whether rows were lost because the output failed, or because there were too many to store.
   var isBroken: Bool { get }
   /// Whether blocks of rows may be rendered in parallel.
   var takesBlocks: Bool { get }
-  /// The maximum size of the pages of one block, in bytes.
+  /// The maximum total size of the pages of one block, in bytes.
   var blockBytes: Int { get }
-  /// A new receiver for blocks of rows, which stores its output until ``take(from:)`` is called on this receiver.
+  /// Makes a receiver for blocks of rows, which stores its output until ``take(from:)`` is called on this receiver.
   func another() -> any RecordReceiver
   /// Appends the stored output of `other`, and empties it.
   func take(from other: any RecordReceiver)

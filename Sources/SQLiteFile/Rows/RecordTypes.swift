@@ -1,12 +1,12 @@
 /// The serial types of one record. The memory is reused for the next record.
 @usableFromInline package struct RecordTypes {
-  /// SQLite's upper limit of SQLITE_MAX_COLUMN.
+  /// The maximum number of fields in a record: the upper limit of SQLITE_MAX_COLUMN.
   @inlinable package static var maxFields: Int { 32_767 }
-  /// No value is longer than 2 GiB (SQLITE_MAX_LENGTH).
+  /// The highest serial type that is accepted. No value is longer than 2 GiB (SQLITE_MAX_LENGTH).
   @inlinable static var longestType: UInt64 { 0x1_0000_0000 }
 
   @usableFromInline package private(set) var types: ContiguousArray<UInt64> = []
-  /// The length of the record's values in bytes, according to the serial types.
+  /// The total length of the record's values in bytes, according to the serial types.
   @usableFromInline package private(set) var bodyLength = 0
   /// The number of serial types that may still be read: a malicious page can have thousands of offsets at which a
   /// record with thousands of types seems to begin.
@@ -17,10 +17,11 @@
   /// Sets the number of serial types that may be read from one page. `usableSize`: the usable size of the page.
   @inlinable package mutating func renewBudget(usableSize: Int) { budget = usableSize * 128 }
 
-  /// Thousands of records on a page may share bytes, so the examined bytes of values count too.
+  /// Reduces the budget after bytes of values were examined, because thousands of records on a page may share bytes.
   @inlinable package mutating func spend(bytes: Int) { budget &-= max(0, bytes) / 4 }
 
-  /// False when the types do not end exactly at the end of the range, or when a type is reserved.
+  /// Reads the serial types in `range`. Returns false when the types do not end exactly at the end of the range, or
+  /// when a type is reserved.
   @inlinable package mutating func read(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
     types.removeAll(keepingCapacity: true)
     bodyLength = 0
@@ -33,7 +34,7 @@
     return true
   }
 
-  /// The cell must be intact. False when the types contradict its payload length.
+  /// Reads the serial types of an intact cell. Returns false when they contradict the cell's payload length.
   @inlinable package mutating func read(_ cell: LeafCell, _ page: RawSpan) -> Bool {
     let limit = cell.record + cell.local
     guard let header = Varint.read(page, at: cell.record, end: limit),
@@ -43,7 +44,8 @@
       && bodyLength + Int(header.value) == cell.payload
   }
 
-  /// Sums the value lengths without storing the types. False in the cases in which ``read(_:_:)`` is.
+  /// Sums the value lengths given by the serial types in `range`, without storing the types. Returns false in the cases
+  /// in which ``read(_:_:)`` does.
   @inlinable @inline(__always)
   package mutating func measure(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
     var sum = 0
@@ -69,7 +71,7 @@
     return budget > 0 && count <= Self.maxFields
   }
 
-  /// Returns the offset after `count` types from `offset` on; nil when they extend past `end`.
+  /// Reads `count` serial types from `offset` on. Returns the offset after them; nil when they extend past `end`.
   @inlinable package mutating func read(_ bytes: RawSpan, at offset: Int, count: Int, end: Int)
     -> Int?
   {
@@ -82,7 +84,7 @@
     return offset
   }
 
-  /// Inserts a lost type before the first one.
+  /// Inserts a lost serial type at the start, before the first type that was read.
   @inlinable package mutating func prepend(_ type: UInt64) {
     types.insert(type, at: 0)
     bodyLength += RecordDecoder.length(ofType: type)

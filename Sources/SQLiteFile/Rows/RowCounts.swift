@@ -1,6 +1,7 @@
 /// Counts all rows, and the rows for each integer that occurs in one column.
 struct CountSink: RowSink {
-  /// Further integers are not counted: the integers are entity numbers, and no store has this many entities.
+  /// The maximum number of different integers for which rows are counted. The integers are entity numbers, and no store
+  /// has this many entities.
   private static let limit = 100_000
   private let wanted: Int
   private var column = 0
@@ -9,7 +10,7 @@ struct CountSink: RowSink {
   private(set) var byInteger: [Int64: Int] = [:]
   var wantsMore: Bool { true }
 
-  /// `column`: the column of the integers; nil to count all rows only.
+  /// Creates a sink that counts all rows and, unless `column` is nil, the rows for each integer in that column.
   init(column: Int? = nil) { wanted = column ?? -1 }
 
   mutating func beginRow(_ rowID: Int64?) {
@@ -31,7 +32,7 @@ struct CountSink: RowSink {
     byInteger[value, default: 0] += count
   }
 
-  /// Adds the counts of `other`, and resets it.
+  /// Adds the counts of another sink, and resets that sink.
   mutating func take(from other: inout CountSink) {
     rowCount += other.rowCount
     highestRowID = max(highestRowID, other.highestRowID)

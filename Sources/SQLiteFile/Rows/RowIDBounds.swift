@@ -14,7 +14,7 @@ struct KeyWalk {
 
   init(_ rowIDs: RowIDBounds = RowIDBounds()) { rest = rowIDs }
 
-  /// The row ids that are allowed on the child page to the left of this key.
+  /// Advances to the next key. Returns the row ids that are allowed on the child page to the left of this key.
   mutating func next(_ key: Int64) -> RowIDBounds {
     guard isInOrder, key >= rest.least, key <= rest.most else {
       isInOrder = false
@@ -34,7 +34,7 @@ package struct LeafList {
 
   package init() {}
 
-  /// The keys are not known.
+  /// Creates a list of leaves for which the keys are not known.
   package init(unbounded pages: [UInt32]) {
     self.pages = pages
     most = Array(repeating: .max, count: pages.count)
@@ -42,7 +42,7 @@ package struct LeafList {
 
   package var count: Int { pages.count }
 
-  /// Also gives the row ids that are allowed on the leaf: those after the bounds of the previous leaf.
+  /// The leaf at an index, and the row ids that are allowed on it: those after the bounds of the previous leaf.
   package subscript(index: Int) -> (page: UInt32, rowIDs: RowIDBounds) {
     let before = index > 0 ? most[index - 1] : .min
     return (

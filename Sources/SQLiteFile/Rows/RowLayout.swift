@@ -1,28 +1,28 @@
-/// How columns are read from the fields of a record.
+/// How the columns of a row are read from the fields of a record.
 @usableFromInline package struct RowLayout {
-  /// Where a column's value is. Compact, because a rule is looked up for each value of each row.
+  /// The source of a column's value. A rule is compact because it is looked up for each value of each row.
   @usableFromInline package struct Rule: BitwiseCopyable {
-    /// The index in the record; negative when the value is in no field.
+    /// The index of the field in the record; negative when the value is in no field.
     @usableFromInline package var field: Int32
-    /// The field of the record is then NULL.
+    /// Whether the value is the row id. The field of the record is then NULL.
     @usableFromInline package var isRowID = false
     /// Whether integers are converted to reals when they are read.
     @usableFromInline package var isReal = false
   }
 
-  /// One for each column.
+  /// The rules for the columns, one for each column.
   @usableFromInline package let rules: ContiguousArray<Rule>
-  /// The values of columns for which a record has no field; nil if the value is not known.
+  /// For each column, the value that is read if a record has no field for the column; nil if that value is not known.
   package let defaults: [StoredValue?]
-  /// In the order of ``rules``.
+  /// The names of the columns, in the order of ``rules``.
   package let names: [String]
   /// Whether field and column have the same index, so that a record can be read in one pass.
   @usableFromInline package let isInOrder: Bool
-  /// The maximum number in a record of the table.
+  /// The maximum number of fields in a record of the table.
   @usableFromInline package let fieldCount: Int
-  /// What the CREATE statement demands of the fields.
+  /// The constraints that the CREATE statement sets on the fields of a record.
   package let demands: FieldDemands
-  /// Whether fields beyond the last column are read too.
+  /// Whether fields after those of the last column are read too.
   @usableFromInline package let takesAllFields: Bool
 
   package init(_ table: TableDefinition) {
@@ -38,7 +38,7 @@
     takesAllFields = false
   }
 
-  /// Keeps only some columns of `layout`: those with the indexes `columns`, in this order.
+  /// Creates a layout with only some columns of `layout`: those with the indexes `columns`, in this order.
   package init(_ layout: RowLayout, columns: [Int]) {
     rules = ContiguousArray(columns.map { layout.rules[$0] })
     defaults = columns.map { layout.defaults[$0] }
@@ -49,7 +49,7 @@
     takesAllFields = false
   }
 
-  /// For records of an unknown table: all fields are read as stored.
+  /// Creates the layout for records of an unknown table: all fields are read as stored.
   package init() {
     rules = []
     defaults = []

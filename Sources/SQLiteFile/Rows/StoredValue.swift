@@ -38,7 +38,7 @@ public struct StoredRow: Sendable, Hashable {
   /// The values, one for each column, in the order of the table's columns.
   public let values: [StoredValue]
 
-  /// `values` must contain one value for each column.
+  /// Creates a row. `values` must contain one value for each column.
   package init(rowID: Int64?, values: [StoredValue]) {
     self.rowID = rowID
     self.values = values
@@ -51,7 +51,7 @@ package struct ValueSink: RowSink, ~Copyable {
   private var values: [StoredValue] = []
   package private(set) var wantsMore = true
 
-  /// `receive` returns whether the next row is wanted.
+  /// Creates a sink. `receive` receives each row, and returns whether the next row is wanted.
   package init(receive: @escaping (StoredRow) -> Bool) { self.receive = receive }
 
   package mutating func beginRow(_ rowID: Int64?) {

@@ -1,9 +1,9 @@
 /// Chooses the owner of a root page that several tables in the schema have.
 package enum RootChoice {
-  /// No more tables are compared with the rows.
+  /// The maximum number of tables whose declarations are compared with the rows.
   private static let maxTables = 4096
 
-  /// The table whose declaration fits the first rows best; of several, the first.
+  /// The table whose declaration fits the first rows best; the first one, if several fit equally well.
   package static func choose(
     _ tables: [Table], encoding: DatabaseHeader.TextEncoding, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Table {
@@ -53,7 +53,7 @@ package enum RootChoice {
     return true
   }
 
-  /// A column of numeric affinity would have stored such a text as a number.
+  /// Whether a text has the form of a number. A column of numeric affinity would have stored such a text as a number.
   private static func isNumber(_ text: RawSpan, _ encoding: DatabaseHeader.TextEncoding) -> Bool {
     var bytes = text.array()
     if encoding != .utf8 {

@@ -3,10 +3,10 @@
 package struct SQLName: Hashable, Comparable, Sendable {
   private let folded: [UInt8]
 
-  /// `text` must have no quotes around it.
+  /// Creates a name. `text` must have no quotes around it.
   package init(_ text: some StringProtocol) { folded = text.utf8.map(Self.folded) }
 
-  /// `prefix` must be in lower case.
+  /// Whether the name starts with `prefix`, ignoring the case of ASCII letters. `prefix` must be in lower case.
   package func hasPrefix(_ prefix: StaticString) -> Bool {
     folded.starts(with: prefix.description.utf8)
   }

@@ -3,24 +3,24 @@ package struct SQLToken: Equatable {
   package enum Kind: Equatable {
     /// A bare word: a keyword or an identifier.
     case word
-    /// In quotes, brackets or backticks, which are not part of the token's text.
+    /// An identifier in quotes, brackets or backticks, which are not part of the token's text.
     case quotedIdentifier
-    /// The quotes are not part of the token's text.
+    /// A string literal. The quotes are not part of the token's text.
     case string
     case number
-    /// `x'…'`. The token's text contains only the digits.
+    /// A BLOB literal, `x'…'`. The token's text contains only the digits.
     case blob
-    /// `?1`, `:name`, `@name`, `#name` or `$name`, which means NULL in the schema.
+    /// A parameter, which means NULL in the schema: `?1`, `:name`, `@name`, `#name` or `$name`.
     case parameter
     case punctuation
   }
 
   package let kind: Kind
   package let text: String
-  /// In the UTF-8 bytes of the statement.
+  /// The range of the token in the UTF-8 bytes of the statement.
   package let range: Range<Int>
 
-  /// Case is ignored. A quoted word is never a keyword.
+  /// Whether the token is the given keyword, ignoring case. A quoted word is never a keyword.
   package func isKeyword(_ keyword: String) -> Bool {
     kind == .word && SQLName.isSame(text, keyword)
   }
@@ -39,13 +39,13 @@ package struct SQLToken: Equatable {
     return isGeneration ? end - 2 : end
   }
 
-  /// The statement that SQLite reads from a schema entry ends at a zero byte. It also ends at a semicolon, unless it
-  /// creates a trigger.
+  /// The tokens of the statement that SQLite reads from a schema entry. The statement ends at a zero byte. It also ends
+  /// at a semicolon, unless it creates a trigger.
   package static func statement(in sql: [UInt8]) -> [SQLToken] {
     all(in: Array(statementBytes(of: sql)))
   }
 
-  /// The semicolon is left out.
+  /// The bytes of the statement that SQLite reads from a schema entry, without the semicolon.
   package static func statementBytes(of sql: [UInt8]) -> ArraySlice<UInt8> {
     let text = sql.prefix { $0 != 0 }
     guard text.contains(UInt8(ascii: ";")) else { return text }
@@ -56,15 +56,16 @@ package struct SQLToken: Equatable {
     return text.prefix(end.range.lowerBound)
   }
 
-  /// Comments and white space are dropped. A literal that is not closed ends at the end of the text.
+  /// Splits a statement into tokens. Comments and white space are dropped. A literal that is not closed ends at the end
+  /// of the text.
   package static func all(in sql: [UInt8]) -> [SQLToken] {
     var tokens: [SQLToken] = []
     var index = 0
 
     func text(_ range: Range<Int>) -> String { String(decoding: sql[range], as: UTF8.self) }
 
-    /// For the opening quote at `start`: the index after the closing quote, and the content with doubled quotes reduced
-    /// to one.
+    /// For a quoted token whose opening quote is at `start`: the index after the closing quote, and the content with
+    /// doubled quotes reduced to one.
     func quoted(from start: Int, close: UInt8) -> (end: Int, content: String) {
       var content: [UInt8] = []
       var position = start + 1
@@ -147,7 +148,8 @@ package struct SQLToken: Equatable {
     return tokens
   }
 
-  /// Nil when no parameter begins at `start` (tokenize.c, CC_VARNUM, CC_DOLLAR, CC_VARALPHA).
+  /// The index after the end of a parameter that begins at `start`; nil when no parameter begins there (tokenize.c,
+  /// CC_VARNUM, CC_DOLLAR, CC_VARALPHA).
   private static func parameterEnd(_ sql: [UInt8], _ start: Int) -> Int? {
     var index = start + 1
     switch sql[start] {

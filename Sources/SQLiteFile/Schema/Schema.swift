@@ -1,11 +1,11 @@
 /// An entry of the schema table (file format, section 2.6 "Storage Of The SQL Database Schema").
 package struct SchemaEntry: Sendable, Hashable {
-  /// `table`, `index`, `view` or `trigger`.
+  /// The type of the object: `table`, `index`, `view` or `trigger`.
   package let type: String
   package let name: String
-  /// For a table, its own name.
+  /// The name of the table that the object belongs to. For a table, this is its own name.
   package let tableName: String
-  /// 0 for an object without a b-tree (a view, a trigger or a virtual table).
+  /// The root page of the object's b-tree; 0 for an object without a b-tree (a view, a trigger or a virtual table).
   package let rootPage: UInt32
   /// The CREATE statement; nil for an index that SQLite has created automatically.
   package let sql: String?
@@ -24,11 +24,11 @@ public struct Table: Sendable, Hashable {
   /// The name of the table, without quotes.
   public let name: String
   package let rootPage: UInt32
-  /// According to the CREATE statement; nil when it cannot be read.
+  /// The table's definition according to its CREATE statement; nil when the statement cannot be read.
   package let definition: TableDefinition?
   /// The CREATE statement, with flipped bits repaired as far as possible; nil when the schema contains none.
   public let sql: String?
-  /// The index in ``Schema/tables``; nil for the schema table itself.
+  /// The index of the table in ``Schema/tables``; nil for the schema table itself.
   package var place: Int?
 
   package init(
@@ -49,7 +49,7 @@ public struct Table: Sendable, Hashable {
 public struct Schema: Sendable, Equatable {
   /// All entries as stored, in the order of the schema table.
   package let entries: [SchemaEntry]
-  /// In the entries of tables, flipped bits are repaired as far as possible.
+  /// All entries. In the entries of tables, flipped bits are repaired as far as possible.
   package let repairedEntries: [SchemaEntry]
   /// The tables that are stored in the file, in the order of the schema table. They include the shadow tables of
   /// virtual tables, but not the virtual tables themselves.
@@ -78,14 +78,14 @@ public struct Schema: Sendable, Equatable {
       tables.enumerated().map { (SQLName($1.name), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The indexes of tables whose rows contradicted a readable statement.
+  /// The indexes of tables whose readable statements were contradicted by the tables' rows.
   private var ignoredStatements: Set<Int> = []
 
   package func isStatementIgnored(of table: Table) -> Bool {
     table.place.map(ignoredStatements.contains) ?? false
   }
 
-  /// The table's rows contradict its statement. `repaired`, if not nil, replaces it.
+  /// Drops the statement of a table because the table's rows contradict it. `repaired`, if not nil, replaces it.
   package mutating func ignoreStatement(of table: Table, repaired: String? = nil) {
     guard let place = table.place else { return }
     ignoredStatements.insert(place)
@@ -117,13 +117,14 @@ extension SchemaEntry {
     return SQLName(Substring(sql.utf8.prefix(6))) == SQLName("CREATE")
   }
 
-  /// Whether a table that needs a b-tree states no root page. SQLite rejects such an entry.
+  /// Whether the entry declares a table that needs a b-tree but states no root page. SQLite rejects such an entry.
   package var lacksRoot: Bool {
     guard type == "table", rootPage < 2, let sql else { return false }
     return SchemaGrammar.isTable(sql)
   }
 
-  /// Nil for NULL and numbers. Like SQLite, this reads a BLOB in the schema table as text in the encoding of the file.
+  /// The text in a column of the schema table; nil for NULL and numbers. Like SQLite, this reads a BLOB in the schema
+  /// table as text in the encoding of the file.
   private static func text(_ value: StoredValue, _ encoding: DatabaseHeader.TextEncoding) -> String?
   {
     guard case .blob(let bytes) = value else {

@@ -13,12 +13,13 @@ package struct SchemaGrammar {
 
   private let tokens: [SQLToken]
   private var position = 0
-  /// The columns parsed so far. The type is nil if no type is declared, and "other" if it is not a single word.
+  /// The columns of the table that were parsed so far. The type is nil if no type is declared, and "other" if it is not
+  /// a single word.
   private var columns: [(name: String, type: String?)] = []
   private var uniqueCount = 0
-  /// The column with AUTOINCREMENT.
+  /// The column that is declared with AUTOINCREMENT.
   private var numbered: (name: String, type: String?)?
-  /// Whether an expression, a query or a trigger body was skipped.
+  /// Whether a part of the statement was skipped because it is an expression, a query or a trigger body.
   package private(set) var hasUnjudged = false
 
   package init(_ tokens: [SQLToken]) { self.tokens = tokens }
@@ -28,7 +29,7 @@ package struct SchemaGrammar {
     return tokens.count > 1 && tokens[0].isKeyword("CREATE") && tokens[1].isKeyword("TABLE")
   }
 
-  /// Whether SQLite rejects the statement because of its words or their order.
+  /// Whether SQLite rejects a CREATE TABLE statement because of its words or their order.
   package static func refusesTable(_ sql: String) -> Bool {
     let bytes = Array(SQLToken.statementBytes(of: Array(sql.utf8)))
     guard SchemaLexis.defect(in: bytes) == nil else { return true }
@@ -80,7 +81,7 @@ package struct SchemaGrammar {
     guard take(punctuation: punctuation) else { throw unexpected(punctuation) }
   }
 
-  /// TEMP is accepted and ignored: the schema describes only its file.
+  /// Parses CREATE and the kind of object. TEMP is accepted and ignored: the schema describes only its file.
   private mutating func create(_ what: String) throws(Defect) {
     try expect("CREATE")
     if !take("TEMP") { _ = take("TEMPORARY") }
@@ -187,7 +188,7 @@ package struct SchemaGrammar {
     Self.tableConstraints.contains { current?.isKeyword($0) == true }
   }
 
-  /// Throws for a type that is not allowed in a STRICT table ("STRICT Tables", section 2).
+  /// Throws if a column has a type that is not allowed in a STRICT table ("STRICT Tables", section 2).
   private func judgeStrict() throws(Defect) {
     for column in columns where !Self.strictTypes.contains(SQLName(column.type ?? "")) {
       let type = column.type.map { "the type \($0), which is not allowed there" } ?? "no type"
@@ -389,7 +390,7 @@ package struct SchemaGrammar {
 
   // MARK: - Other statements
 
-  /// `columns` contains those parts of the index that are plain columns.
+  /// The names in a CREATE INDEX statement. `columns` contains those parts of the index that are plain columns.
   package struct IndexNames {
     package var name: String
     package var table: String
@@ -418,7 +419,7 @@ package struct SchemaGrammar {
     return index
   }
 
-  /// Returns nil for an expression, which is skipped.
+  /// Parses a part of an index. Returns the name of the column; for an expression, skips it and returns nil.
   private mutating func indexedColumn() throws(Defect) -> String? {
     let start = position
     if let token = current, isName(token) {
@@ -456,7 +457,7 @@ package struct SchemaGrammar {
     return name
   }
 
-  /// Returns the names of the trigger and of its table or view.
+  /// Parses a CREATE TRIGGER statement. Returns the name of the trigger, and the name of its table or view.
   package mutating func trigger() throws(Defect) -> (name: String, table: String) {
     try create("TRIGGER")
     if take("IF") { try expect("NOT", "EXISTS") }

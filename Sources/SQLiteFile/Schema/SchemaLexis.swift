@@ -1,6 +1,6 @@
 /// Finds text that SQLite's tokenizer rejects (tokenize.c). SQLite cannot parse a statement with such text.
 @usableFromInline package enum SchemaLexis {
-  /// Nil when all tokens are valid.
+  /// A description of the first invalid token of a statement; nil when all tokens are valid.
   package static func defect(in sql: [UInt8]) -> String? {
     if let defect = unfinished(sql) { return defect }
     var depth = 0

@@ -1,31 +1,31 @@
-/// Repairs flipped bits in the schema. One value is used for all entries of a file, so that its budget limits the total
-/// work: a hostile file may have any number of wrong entries.
+/// Repairs flipped bits in entries of the schema. One value is used for all entries of a file, so that its budget
+/// limits the total work: a hostile file may have any number of wrong entries.
 package struct SchemaRepair {
-  /// How many bytes of statements may still be parsed.
+  /// The number of bytes of statements that may still be parsed.
   private var budget = 1 << 24
-  /// Like ``budget``, for the search for lost commas.
+  /// The number of bytes of statements that may still be parsed in the search for lost commas.
   private var commaBudget = 1 << 22
   /// For each root page, the number of statements that were compared with the rows below it.
   private var compared: [UInt32: Int] = [:]
 
   package init() {}
 
-  /// Repairs the entries of tables, and keeps the order. An entry is repaired only as far as the entry itself shows
-  /// what SQLite wrote.
+  /// Repairs those of the entries that are of tables, and returns all entries in the same order. An entry is repaired
+  /// only as far as the entry itself shows what SQLite wrote.
   package mutating func repaired(_ entries: [SchemaEntry]) -> [SchemaEntry] {
     let automatic = Set(
       entries.lazy.filter { $0.type == "index" && $0.sql == nil }.map { SQLName($0.tableName) })
     return entries.map { $0.repaired(automatic, &budget) }
   }
 
-  /// Restores a lost comma, so that the statement has `count` columns. Nil unless exactly one position gives this
-  /// number.
+  /// Restores a lost comma of a statement, so that the statement has `count` columns. Returns nil unless there is
+  /// exactly one position at which a comma gives this number of columns.
   mutating func separated(_ sql: String, columns count: Int) -> String? {
     StatementRepair.separated(sql, columns: count, &commaBudget)
   }
 
-  /// The number of statements that are compared with the rows below a root page is limited, because a hostile schema
-  /// may list thousands of tables with the same root page.
+  /// Whether one more statement may be compared with the rows below a root page. The number is limited, because a
+  /// hostile schema may list thousands of tables with the same root page.
   mutating func mayCompare(root: UInt32) -> Bool {
     compared[root, default: 0] += 1
     return compared[root, default: 0] <= 64
@@ -65,8 +65,8 @@ extension SchemaEntry {
       sql: SQLName.isSame(name, stated) ? statement : StatementRepair.renamed(statement, name))
   }
 
-  /// Two of the three copies must agree, either as a whole or at each character. Nil when all three differ at some
-  /// character.
+  /// The name that two of three copies of it agree on, either as a whole or at each character. Nil when all three
+  /// copies differ at some character.
   private static func majority(of one: String, _ two: String, _ three: String) -> String? {
     if one == two || one == three { return one }
     if two == three || SQLName.isSame(two, three) { return two }
@@ -93,9 +93,9 @@ struct StatementRepair {
   /// Whether the schema has an automatic index for a constraint of the table.
   private let hasAutomaticIndex: Bool
 
-  /// In bytes. A longer statement is not repaired, because each attempt parses the whole statement.
+  /// The maximum length of a statement that is repaired, in bytes. Each attempt parses the whole statement.
   private static let maxLength = 1 << 13
-  /// More flipped bits in a statement are not repaired.
+  /// The maximum number of flipped bits that are repaired in a statement.
   private static let maxFlips = 6
 
   /// The statement with the fewest flipped bits corrected that make SQLite accept it. Nil if SQLite accepts the
@@ -295,7 +295,8 @@ struct StatementRepair {
     }
   }
 
-  /// If the top bit is flipped, the character becomes invalid and is read as U+FFFD.
+  /// Whether one flipped bit turns `original` into `found`. If the top bit is flipped, the character becomes invalid
+  /// and is read as U+FFFD.
   private static func isFlipped(_ found: Unicode.Scalar, from original: Unicode.Scalar) -> Bool {
     found == "\u{fffd}" || (found.value ^ original.value).nonzeroBitCount == 1
   }

@@ -16,32 +16,33 @@ extension TableDefinition {
     return refused
   }
 
-  /// SQLite converts such text to a number before it stores it.
+  /// Whether SQLite converts numeric text to a number before it stores the text in the column.
   package func refusesNumericText(inColumn place: Int) -> Bool {
     !isStrict && columns[place].affinity != .text && columns[place].affinity != .blob
   }
 
-  /// True if the column forbids NULL, and its default value is NULL. A record without the field is older than the
-  /// column, and the column then has its default value. A default expression is assumed not to be NULL.
+  /// Whether every record must have a field for a column: the column forbids NULL, and its default value is NULL. A
+  /// record without the field is older than the column, and the column then has its default value. A default expression
+  /// is assumed not to be NULL.
   package func requiresField(ofColumn place: Int) -> Bool {
     rowIDColumn != place && refusedClasses(ofColumn: place).contains(.null)
       && columns[place].defaultValue == .null
   }
 }
 
-/// What a table's declaration demands of a record's fields, computed once, because a table may have thousands of
-/// columns.
+/// The constraints that a table's declaration sets on the fields of a record. They are computed once for each table,
+/// because a table may have thousands of columns.
 package struct FieldDemands: Sendable {
   package struct Field: BitwiseCopyable, Sendable {
     /// The storage classes that SQLite never stores in the field.
     package let refused: StorageClasses
-    /// SQLite converts such text to a number before it stores it.
+    /// Whether SQLite converts numeric text to a number before it stores the text in the field.
     package let refusesNumericText: Bool
     /// Whether every record must have the field: without it, the column would be NULL although it forbids NULL.
     package let isRequired: Bool
   }
 
-  /// In the order of the record's fields; empty for an unknown table.
+  /// The constraints in the order of the record's fields; empty for an unknown table.
   package let fields: ContiguousArray<Field>
 
   package init(_ table: TableDefinition) {
@@ -57,7 +58,7 @@ package struct FieldDemands: Sendable {
   /// Creates an empty list of constraints, for an unknown table.
   package init() { fields = [] }
 
-  /// Whether SQLite could have stored a record with these types.
+  /// Whether SQLite could have stored a record with these serial types.
   package func allow(_ types: borrowing RecordTypes) -> Bool {
     if fields.isEmpty { return true }
     let count = types.types.count

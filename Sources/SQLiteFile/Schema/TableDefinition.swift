@@ -14,7 +14,7 @@ package struct TableDefinition: Sendable, Hashable {
   }
 
   package struct Column: Sendable, Hashable {
-    /// Whether, and when, SQLite computes the values.
+    /// Whether SQLite computes the values of a column and, if so, when.
     package enum Generation: String, Sendable, Hashable {
       case none
       /// SQLite computes the value when it stores the row, so the record contains it.
@@ -23,15 +23,15 @@ package struct TableDefinition: Sendable, Hashable {
       case virtual
     }
 
-    /// Without quotes.
+    /// The name of the column, without quotes.
     package let name: String
-    /// As written; empty when no type is declared.
+    /// The declared type as written; empty when no type is declared.
     package let declaredType: String
     package let affinity: Affinity
-    /// The value in rows that are older than the column, with the affinity applied. Nil if the default is an expression
-    /// that would have to be computed.
+    /// The default value, with the affinity applied. It is the value in rows that are older than the column. Nil if the
+    /// default is an expression that would have to be computed.
     package let defaultValue: StoredValue?
-    /// BINARY when the declaration names none.
+    /// The collating sequence; BINARY when the declaration names none.
     package let collation: String
     package let generation: Generation
     package let isNotNull: Bool
@@ -48,7 +48,7 @@ package struct TableDefinition: Sendable, Hashable {
       self.isDescending = isDescending
     }
 
-    /// An index stores parts with equal column and collation only once.
+    /// The column and the collation. An index stores parts that are equal in both only once.
     package struct Stored: Hashable {
       let column: Int
       let collation: SQLName
@@ -56,48 +56,48 @@ package struct TableDefinition: Sendable, Hashable {
     package var stored: Stored { Stored(column: column, collation: SQLName(collation)) }
   }
 
-  /// Created by SQLite for a constraint.
+  /// An index that SQLite creates automatically for a constraint.
   package struct AutomaticIndex: Sendable, Hashable {
-    /// For example 1 in `sqlite_autoindex_T_1`.
+    /// The number at the end of the index's name, for example 1 in `sqlite_autoindex_T_1`.
     package var number: Int
     package var parts: [KeyPart]
   }
 
-  /// In the order in which they are declared.
+  /// The columns in the order in which they are declared.
   package let columns: [Column]
-  /// The alias for the row id; nil when no column is.
+  /// The index of the column that is an alias for the row id; nil when no column is.
   package let rowIDColumn: Int?
-  /// The indexes of the columns, in the order of the key; empty when no primary key is declared.
+  /// The indexes of the primary key's columns, in the order of the key; empty when no primary key is declared.
   package let primaryKey: [Int]
-  /// The columns of ``primaryKey``, for fast lookup: a hostile key can have hundreds of thousands.
+  /// The columns of ``primaryKey`` as a set, for fast lookup: a hostile key can have hundreds of thousands.
   let keyColumns: Set<Int>
-  /// The rows of such a table are stored in the b-tree of the primary key.
+  /// Whether the rows are stored in the b-tree of the primary key (WITHOUT ROWID).
   package let isWithoutRowID: Bool
-  /// SQLite enforces the declared types.
+  /// Whether the table is STRICT, so that SQLite enforces the declared types.
   package let isStrict: Bool
-  /// Row ids are never reused ("SQLite Autoincrement").
+  /// Whether row ids are never reused ("SQLite Autoincrement").
   package let isAutoincrement: Bool
   /// The parts of the primary key, each listed once.
   package let keyParts: [KeyPart]
-  /// Nil when a constraint could not be understood.
+  /// The indexes that SQLite creates for constraints; nil when a constraint could not be understood.
   package let automaticIndexes: [AutomaticIndex]?
-  /// CHECK constraints restrict the values further.
+  /// Whether the table has CHECK constraints, which restrict the values further.
   package let hasChecks: Bool
 
-  /// Nil when no column has the name.
+  /// The index of the column with the given name; nil when no column has it.
   package func place(of name: String) -> Int? {
     columns.firstIndex { SQLName.isSame($0.name, name) }
   }
 
-  /// The order in which a record stores the columns. In a WITHOUT ROWID table, the primary key comes first (file
-  /// format, section 2.4 "Representation Of SQL Tables"). Virtual columns are left out.
+  /// The indexes of the columns in the order in which a record stores them. In a WITHOUT ROWID table, the primary key
+  /// comes first (file format, section 2.4 "Representation Of SQL Tables"). Virtual columns are left out.
   package var storedOrder: [Int] {
     let stored = columns.indices.filter { columns[$0].generation != .virtual }
     guard isWithoutRowID else { return stored }
     return primaryKey + stored.filter { !keyColumns.contains($0) }
   }
 
-  /// Nil when the statement is of another kind or declares no columns.
+  /// Reads a CREATE TABLE statement. The result is nil when the statement is of another kind or declares no columns.
   package init?(sql: String) {
     // If a quote is not closed, the columns after it are lost. If a zero byte in a quoted name ends the statement, the
     // closing quote comes after this byte.
@@ -158,7 +158,7 @@ extension TableDefinition.Affinity {
     }
   }
 
-  /// The value that a column with this affinity stores ("Datatypes In SQLite", section 3).
+  /// Converts a literal to the value that a column with this affinity stores ("Datatypes In SQLite", section 3).
   package func applied(to value: StoredValue) -> StoredValue {
     switch (self, value) {
     case (.text, .integer(let number)):
@@ -187,7 +187,8 @@ extension TableDefinition.Affinity {
 
 /// Recognises numbers in text in the way SQLite does when it converts text.
 package enum SQLNumber {
-  /// Nil unless the text is a decimal number, optionally with white space around it.
+  /// The number that a text represents. The text must be a decimal number, optionally with white space around it; nil
+  /// for other text.
   package static func value(of text: [UInt8]) -> StoredValue? {
     var rest = text[...]
     while let last = rest.last, isSpace(last) { rest.removeLast() }

@@ -4,13 +4,13 @@ struct TableParser {
   private let tokens: [SQLToken]
   private var position = 0
 
-  /// If `isWhole` is true, the parser continues past the point at which the statement ends for SQLite.
+  /// Creates a parser. If `isWhole` is true, it continues past the point at which the statement ends for SQLite.
   init(_ sql: String, isWhole: Bool = false) {
     self.sql = Array(sql.utf8)
     tokens = isWhole ? SQLToken.all(in: self.sql) : SQLToken.statement(in: self.sql)
   }
 
-  /// A constraint that follows may still change the column.
+  /// A column that is being parsed. A constraint that follows may still change it.
   private struct Draft {
     var name: String
     var type = ""
@@ -24,7 +24,7 @@ struct TableParser {
     var isNotNull = false
     var isDescendingKey = false
 
-    /// Case is ignored.
+    /// Whether the type is INTEGER, regardless of case.
     var isInteger: Bool {
       isOneWord && SQLName.isSame(type, "INTEGER")
     }
@@ -37,7 +37,7 @@ struct TableParser {
     var isExpression = false
   }
 
-  /// UNIQUE or PRIMARY KEY, for which SQLite creates an index.
+  /// A constraint for which SQLite creates an index: UNIQUE or PRIMARY KEY.
   private struct UniqueConstraint {
     var isPrimaryKey: Bool
     var isOfTable: Bool
@@ -149,8 +149,9 @@ struct TableParser {
       isDescending: part.isDescending)
   }
 
-  /// Numbered in the order of the constraints. Equal constraints share one index (`sqlite3CreateIndex`). The primary
-  /// key of a WITHOUT ROWID table counts in the numbering but has no index of its own.
+  /// The indexes that SQLite creates for constraints, numbered in the order of the constraints. Equal constraints share
+  /// one index (`sqlite3CreateIndex`). The primary key of a WITHOUT ROWID table counts in the numbering but has no
+  /// index of its own.
   private func automaticIndexes(
     _ drafts: [Draft], _ places: [SQLName: Int], isWithoutRowID: Bool
   ) -> [TableDefinition.AutomaticIndex]? {
@@ -293,7 +294,7 @@ struct TableParser {
     return parts
   }
 
-  /// SQLite treats a column in parentheses like a column without them.
+  /// Parses a part of a key. SQLite treats a column in parentheses like a column without them.
   private mutating func keyPart() -> KeyPart {
     var depth = 0
     while takePunctuation("(") { depth += 1 }
@@ -320,8 +321,8 @@ struct TableParser {
     return part
   }
 
-  /// The value of a DEFAULT clause, with the affinity applied; nil when it would have to be computed. SQLite's own
-  /// rules are in `valueFromExpr` (vdbemem.c).
+  /// The constant that the tokens of a DEFAULT clause represent, with the affinity applied; nil when the default would
+  /// have to be computed. SQLite's own rules are in `valueFromExpr` (vdbemem.c).
   private static func constant(_ tokens: [SQLToken], _ affinity: TableDefinition.Affinity)
     -> StoredValue?
   {
@@ -361,8 +362,8 @@ struct TableParser {
     }
   }
 
-  /// A number that is not a 32-bit integer is first taken as text, so that a text column stores it as written: the
-  /// value of `TEXT DEFAULT 1.50` is '1.50'.
+  /// The value of a number in a DEFAULT clause. A number that is not a 32-bit integer is first taken as text, so that a
+  /// text column stores it as written: the value of `TEXT DEFAULT 1.50` is '1.50'.
   private static func number(
     _ text: String, _ isNegative: Bool, _ affinity: TableDefinition.Affinity
   ) -> StoredValue {

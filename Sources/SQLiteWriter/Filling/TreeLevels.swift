@@ -43,7 +43,7 @@ struct TreeLevels {
   /// A closure that writes a page and returns the page's number.
   typealias Write = (borrowing TreePage) throws(SQLiteWriterError) -> UInt32
 
-  /// `lowest`: the kind of the pages to which cells are added.
+  /// Creates a b-tree without cells. `lowest`: the kind of the pages to which cells are added.
   init(pageSize: Int, lowest: TreePage.Kind) {
     self.pageSize = pageSize
     interior = lowest == .indexLeaf ? .indexInterior : lowest
@@ -141,7 +141,7 @@ struct TreePage {
     start = pageSize
   }
 
-  /// `content`: the length of the cell in bytes, without its child pointer.
+  /// Whether a cell fits on the page. `content`: the length of the cell in bytes, without its child pointer.
   @inline(__always)
   func fits(_ content: Int) -> Bool { header + 2 * (count + 1) + childBytes + content <= start }
 

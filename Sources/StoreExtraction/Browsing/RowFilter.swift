@@ -8,7 +8,7 @@ package struct RowFilter: Sendable {
   /// examined.
   package let mayBeNumber: Bool
 
-  /// A filter for an empty text selects no row.
+  /// Creates a filter for a text. The filter for an empty text selects no row.
   package init(_ text: String) {
     self.text = text
     needle = TextNeedle(text.unicodeScalars, in: .utf8, isCaseSensitive: false)

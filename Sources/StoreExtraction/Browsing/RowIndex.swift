@@ -5,7 +5,7 @@ package import SQLiteFile
 /// number for each part, and the rows of a few parts that were shown last.
 package final class RowIndex {
   package let rows: LeafRows
-  /// If true, ``count`` is final.
+  /// Whether all parts of the table were read, so that ``count`` is final.
   package var isComplete: Bool { ends.count == rows.count }
   /// The number of rows found so far that meet the condition.
   package var count: Int { ends.last ?? 0 }
@@ -25,6 +25,8 @@ package final class RowIndex {
   package static let shownBytes = 2048
   private static let cachedParts = 4
 
+  /// Creates an index that covers no part of the table yet.
+  ///
   /// `longest`: the maximum number of bytes of a value that is passed to the condition.
   /// `fits`: the condition. The closure must give the same answer for the same row each time.
   package init(

@@ -57,7 +57,7 @@ final class RowCursor {
 }
 
 extension SQLiteDatabase {
-  /// Returns the number of `pages` that are not b-tree pages but overflow, free or pointer-map pages.
+  /// Returns how many of `pages` are not b-tree pages but overflow, free or pointer-map pages.
   func otherPageCount(_ pages: [UInt32]) throws(SQLiteFileError) -> Int {
     var reader = anotherReader()
     var count = 0

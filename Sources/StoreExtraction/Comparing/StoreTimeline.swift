@@ -108,14 +108,14 @@ package final class StoreTimeline {
   /// The maximum number of dates that are sorted. Each date takes 24 bytes of memory.
   private static let dateLimit = 2_000_000
 
-  /// `includesDates`: whether the dates in rows are also events. Throws `SQLiteFileError` when the file cannot be
-  /// opened or is no database.
+  /// Opens the store at `path`. `includesDates`: whether the dates in rows are also events. Throws `SQLiteFileError`
+  /// when the file cannot be opened or is no database.
   package convenience init(path: String, includesDates: Bool = false) throws {
     try self.init(CoreDataStore(path: path), includesDates: includesDates)
   }
 
-  /// Reads a store that is open. Its log view must be `committed`. `includesDates`: whether the dates in rows are also
-  /// events.
+  /// Creates the timeline of an open store, whose log view must be `committed`. `includesDates`: whether the dates in
+  /// rows are also events.
   package init(_ store: CoreDataStore, includesDates: Bool = false) {
     name = store.database.path
     self.store = store

@@ -97,7 +97,7 @@ final class OutputFolder {
     return candidate
   }
 
-  /// Returns the descriptor of a new file, which ``finish(_:)`` closes.
+  /// Creates a file and returns its descriptor, which ``finish(_:)`` closes.
   func create(_ name: String) throws(ExtractionError) -> Int32 {
     let descriptor: Int32
     do { descriptor = try made.makeFile(name, in: folder) } catch {

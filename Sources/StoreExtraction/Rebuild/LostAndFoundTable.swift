@@ -46,7 +46,7 @@ final class LostAndFoundTable {
     return try writer.prepare("INSERT INTO \(quoted) VALUES(NULL, \(marks))")
   }
 
-  /// Returns the `_id` of the added row.
+  /// Adds a row and returns its `_id`.
   func add(_ row: borrowing RecoveredRowBuffer, note: String?, confidence: Int?) throws -> Int64 {
     if grows, row.values.count > quotedColumns.count { try grow(to: row.values.count) }
     let count = min(row.values.count, quotedColumns.count)

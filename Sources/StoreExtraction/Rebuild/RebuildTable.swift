@@ -123,7 +123,7 @@ final class RebuildTable {
     if filled != nil { encoder = EncodedRow(form) } else { self.form = nil }
   }
 
-  /// Returns false if SQLite must insert the row.
+  /// Encodes a row as a record. Returns false if SQLite must insert the row.
   func encode(_ row: borrowing RecoveredRowBuffer) -> Bool { encoder?.encode(row) ?? false }
 
   /// Whether the next row, which comes from `page`, comes from the same page as the row before. If so, no row of
@@ -151,7 +151,7 @@ final class RebuildTable {
     !needsRowID || row.rowID != nil || (rowIDName == nil && !hasRowIDColumn)
   }
 
-  /// If the table refuses the row, the error's `isRowRefusal` is true.
+  /// Inserts a row. If the table refuses it, the error's `isRowRefusal` is true.
   @inline(__always)
   func add(_ row: borrowing RecoveredRowBuffer, _ invalidText: InvalidText)
     throws(SQLiteWriterError)

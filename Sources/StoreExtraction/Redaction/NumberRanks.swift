@@ -32,8 +32,8 @@ package struct NumberRanks: Sendable {
   private var overfull: Set<[UInt8]> = []
   private var count = 0
 
-  /// `limit`: the maximum number of numbers that are kept, for all columns together. The default takes 8 MiB of memory.
-  /// When the limit is reached, the column with the most numbers loses its ranks.
+  /// Creates an empty collection. `limit`: the maximum number of numbers that are kept, for all columns together. The
+  /// default takes 8 MiB of memory. When the limit is reached, the column with the most numbers loses its ranks.
   package init(limit: Int = 1 << 20) { mostWords = max(2, limit) }
 
   /// The number of columns that get no ranks because they have too many distinct numbers.

@@ -9,7 +9,7 @@ import SQLiteForensics
 struct Example {
   struct Content {
     var tables: [ExpectedTable]
-    /// Indexes, views, triggers and virtual tables.
+    /// The entries of indexes, views, triggers and virtual tables.
     var companions: [SchemaEntry]
     var model: ManagedObjectModel?
     /// Whether the CREATE statements come from a store and not from a model.
@@ -24,7 +24,8 @@ struct Example {
   private let path: String
   private let kind: Kind
 
-  /// Throws `SQLiteFileError` or `ModelError` when the path is neither a store nor a model.
+  /// Opens the model or store at a path. Throws `SQLiteFileError` or `ModelError` when the path is neither a store nor
+  /// a model.
   init(_ path: String) throws {
     self.path = path
     if let bytes = try? ByteFile(path).bytes(at: 0, count: DatabaseHeader.magic.count),

@@ -311,6 +311,8 @@ final class TableRecords: RecordMaker {
   private let limit: Int?
   private var count = 0
 
+  /// Prepares to make the records of a new table.
+  ///
   /// `names`: the names of all columns of the old table.
   /// `ownCount`: the number of columns in the new table. If `names` has more elements, the new table has one additional
   /// column for all other values, as JSON.

@@ -54,7 +54,7 @@ final class ExportTables {
   private var taken: UniqueNames
   private var values: ContiguousArray<RecoveredRowBuffer.Value> = []
 
-  /// `reserved`: names that no table may get.
+  /// Creates an export without tables. `reserved`: names that no table may get.
   init(_ writer: SQLiteWriter, reserved: [String]) {
     self.writer = writer
     taken = UniqueNames(reserved)

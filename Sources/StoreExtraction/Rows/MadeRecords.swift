@@ -12,7 +12,7 @@ package protocol RecordMaker: AnyObject {
   /// Makes the new records of a row and adds them to `batch`.
   ///
   /// `rowID`: nil in a table without row ids.
-  /// `decoder`: has opened the record.
+  /// `decoder`: the decoder, which has opened the record.
   func make(
     _ record: RawSpan, _ rowID: Int64?, _ layout: borrowing RowLayout,
     _ decoder: inout RecordDecoder, into batch: inout MadeRecords.Batch)

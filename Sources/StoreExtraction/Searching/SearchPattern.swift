@@ -26,8 +26,8 @@ package struct SearchPattern: Sendable {
   /// Whether the searched text can also be read as a number or a date.
   var isNumberOrDate: Bool { integer != nil || real != nil || seconds != nil }
 
-  /// A `text` between two slashes is a regular expression. Throws ``ExtractionError`` with `usage.badPattern` for an
-  /// empty text and for an invalid regular expression.
+  /// Creates a pattern from a text. If `text` is between two slashes, it is a regular expression. Throws
+  /// ``ExtractionError`` with `usage.badPattern` for an empty text and for an invalid regular expression.
   package init(_ text: String, isCaseSensitive: Bool = false) throws(ExtractionError) {
     let bytes = text.utf8
     guard !bytes.isEmpty else {

@@ -32,7 +32,7 @@ package struct LocalDates: Sendable {
 
   /// The number of days from 1899-12-30 to 2001-01-01.
   private static let firstOf2001: Int64 = 36_892
-  /// The number of 9999-12-31, the last day in a spreadsheet. Day 0 is 1899-12-30.
+  /// The day number of 9999-12-31, the last day in a spreadsheet. Day 0 is 1899-12-30.
   private static let lastDay: Int64 = 2_958_465
 
   /// A moment in the Gregorian calendar, in the local time of the time zone.

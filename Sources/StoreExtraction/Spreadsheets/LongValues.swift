@@ -13,7 +13,7 @@ final class LongValues {
   private let made: MadeFiles
   private var folder: OutputFolder?
 
-  /// `path`: the path of the folder, which is not made yet.
+  /// Prepares to write files into the folder at `path`, which is not made yet.
   init(_ path: String, _ made: MadeFiles) {
     self.path = path
     self.made = made

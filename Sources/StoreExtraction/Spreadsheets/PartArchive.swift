@@ -19,7 +19,7 @@ package protocol PartArchive: AnyObject {
 
 /// A part of an archive that is being written.
 package protocol ArchivePart: AnyObject {
-  /// Throws when the archive cannot be written.
+  /// Adds bytes to the part. Throws when the archive cannot be written.
   func append(_ bytes: RawSpan) throws(ExtractionError)
 
   /// Completes the part. After that, no more bytes may be added to it. Throws when the archive cannot be written.

@@ -124,6 +124,6 @@ final class Sheet {
 /// A style of cells. The raw value is the index of the style among the cell formats of the workbook.
 enum CellStyle: Int, CaseIterable {
   case general, date, wholeNumber, header
-  /// For text that begins like a formula. With this style, the cell remains text when somebody edits it.
+  /// The style of a text that begins like a formula. With this style, the cell remains text when somebody edits it.
   case quoted
 }

@@ -41,7 +41,7 @@ struct SheetRowSink: RowSink, ~Copyable {
   /// The number of bytes in the buffer above which the buffer is passed on to the sheet.
   private static let drainSize = 64 << 10
 
-  /// `storePath`: the path of the store, beside which its external files are.
+  /// Creates a sink without a sheet. `storePath`: the path of the store, beside which its external files are.
   init(
     storePath: String, _ dates: LocalDates, _ longValues: LongValues, _ blobs: BlobForm = .hex
   ) {

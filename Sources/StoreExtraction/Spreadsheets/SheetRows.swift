@@ -34,7 +34,9 @@ final class SheetRows: RecordReceiver {
   private var unknownNumbers: [Int64?: Int] = [:]
   var invalidTextCount: Int { sink.invalidTextCount }
 
-  /// `plan`: nil to write the table as it is stored.
+  /// Prepares to write the rows of a table into the sheets `targets`.
+  ///
+  /// `plan`: the plan by which columns become properties; nil to write the table as it is stored.
   /// `limit`: the maximum number of rows for each entity or table; nil for all.
   /// `noteExternal`: called with the name of each external file that a row names, and with the row's entity or table.
   init(

@@ -12,7 +12,8 @@ final class Workbook {
   /// The maximum number of rows that a sheet may have so that every spreadsheet program can read it.
   static let maxSheetRows = 1_048_576
 
-  /// `archive`: an archive without parts.
+  /// Begins a workbook in `archive`, which has no parts yet.
+  ///
   /// `maxRows`: the maximum number of rows in a sheet, including the header; tests use a small number.
   init(_ archive: any PartArchive, maxRows: Int = maxSheetRows) throws(ExtractionError) {
     self.archive = archive

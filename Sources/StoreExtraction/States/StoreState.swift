@@ -52,7 +52,7 @@ package struct StoreState: Sendable, Codable {
     /// The root entity of the table. The table holds the rows of this entity and of its descendants. Nil for a table of
     /// no entity.
     package var entity: String?
-    /// `created` or `dropped`; nil if the table is in both states.
+    /// What happened to the table itself: `created` or `dropped`; nil if the table is in both states.
     package var tableChange: String?
     package var added: Int
     package var changed: Int

@@ -14,7 +14,8 @@ final class CopiedRecords: RecordMaker {
 
   let takesBlocks = true
 
-  /// `copies` are keyed by entity number. `entityColumn` is nil when the table has no column with the entity number.
+  /// Creates a maker from the rules for copying the records of each entity, keyed by entity number. `entityColumn` is
+  /// the index of the column with the entity number; nil when the table has no such column.
   init(_ copies: [Int64: RecordCopy], entityColumn: Int?) {
     self.copies = copies
     self.entityColumn = entityColumn

@@ -318,7 +318,7 @@ struct CopyCompiler {
     _ row: inout RowSQL
   ) throws -> (sql: String, column: Int?) {
     let fallback = attribute.defaultValue.flatMap { SQLText.literal($0, of: attribute) }
-    /// For a required attribute, the default value replaces NULL.
+    /// Adds the default value to an SQL expression: for a required attribute, the default value replaces NULL.
     func filled(_ value: String) -> String {
       attribute.isOptional ? value : fallback.map { "IFNULL(\(value), \($0))" } ?? value
     }

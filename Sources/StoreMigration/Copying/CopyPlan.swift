@@ -23,7 +23,7 @@ final class RowStatement {
     return made
   }
 
-  /// The new file cannot be completed before the statement is finalized.
+  /// Finalizes the prepared statement. The new file cannot be completed before this is done.
   func finish() {
     prepared?.finalize()
     prepared = nil
@@ -70,10 +70,11 @@ final class EntityCopy {
   let policyValues: [(property: String, expression: ModelExpression)]
   /// How the new row is made without SQL; nil when SQL is needed.
   let plain: PlainRow?
-  /// The number of rows that were written, the number of written rows that lack some values, and the number of rows
-  /// that were rejected.
+  /// The number of rows that were written, including rows that lack some values.
   var writtenCount = 0
+  /// The number of written rows that lack some values.
   var incompleteCount = 0
+  /// The number of rows that were rejected.
   var rejectedCount = 0
   /// The number of rows that the mapping did not take.
   var passedOverCount = 0
@@ -189,8 +190,9 @@ struct JoinCopy {
 
   let table: String
   let relationship: Relationship
-  /// Indexes of the two columns that hold the keys of both ends, and indexes of the columns that hold positions.
+  /// The indexes of the two columns that hold the keys of both ends.
   let keys: [Int]
+  /// The indexes of the columns that hold positions.
   let orders: [Int]
   let statement: RowStatement
   /// Whether the statement looks up new rows, so that it must run after all rows are inserted.
@@ -225,11 +227,11 @@ struct StagedLinks {
   let definition: TableDefinition
   /// The quoted name of the table in the new file that holds the copied links.
   let name: String
-  /// Indexes of three columns of the old table: the key of the row that has the relationship, the key of the row that
-  /// the relationship leads to, and the position of the link. The index for the position is nil when the table stores
-  /// no positions.
+  /// The index of the old table's column that holds the key of the row that has the relationship.
   let near: Int
+  /// The index of the column that holds the key of the row that the relationship leads to.
   let far: Int
+  /// The index of the column that holds the position of the link; nil when the table stores no positions.
   let order: Int?
 
   var creation: String { "CREATE TABLE \(name) (near, far, place)" }
@@ -247,9 +249,9 @@ struct LaterReference {
   let links: StagedLinks
   let table: String
   let column: String
-  /// The number of the entity whose rows get the reference, and how the keys of these rows were computed from the old
-  /// keys.
+  /// The number of the entity whose rows get the reference.
   let entityNumber: Int64
+  /// How the keys of the rows that get the reference were computed from the old keys.
   let shift: KeyShift
   /// Whether the keys of the rows that get the reference are in the column `near` of the staged links.
   let isNear: Bool
@@ -271,11 +273,13 @@ struct Reference: Hashable {
   /// The column that holds the position of a row among the rows with the same destination; nil when there is no such
   /// column.
   let orderColumn: String?
-  /// Whether the model requires that the column leads to a row, and the numbers of the entities that have the column.
+  /// Whether the model requires that the column leads to a row.
   let isDemanded: Bool
+  /// The numbers of the entities that have the column.
   let ownNumbers: [Int64]
-  /// The table that the column leads to, and the entity numbers that the destination in that table may have.
+  /// The table that the column leads to.
   let destinationTable: String
+  /// The entity numbers that a row which the column leads to may have.
   let destinationNumbers: [Int64]
   let entityName: String
   let propertyName: String
@@ -321,7 +325,7 @@ struct CopyPlan {
   /// The names of the tables that the old model has, in upper case.
   var oldTables: Set<String> = []
 
-  /// The name must be in upper case.
+  /// Whether a table belongs to the old model. The name must be in upper case.
   func isOld(table: String) -> Bool { oldTables.contains(table) }
 
   var hasPolicies: Bool {

@@ -32,7 +32,8 @@ struct HistoryCopy {
   private var goneCount = 0
   private var bareCount = 0
 
-  /// `run` has copied the objects already.
+  /// Prepares to copy the history after `run` has copied the objects. `known` contains the entity numbers of the old
+  /// store.
   init(
     _ run: CopyRun, known: Set<Int64>, from old: ManagedObjectModel, to schema: FreshStoreSchema
   ) {

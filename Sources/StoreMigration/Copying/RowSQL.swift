@@ -98,6 +98,7 @@ struct RowSQL {
       columns: columns)
   }
 
-  /// The statement has parameters for all columns that were passed to ``parameter(_:)`` before.
+  /// Makes a statement from SQL text. The statement has parameters for all columns that were passed to
+  /// ``parameter(_:)`` before.
   func statement(_ sql: String) -> RowStatement { RowStatement(sql: sql, columns: columns) }
 }

@@ -3,10 +3,11 @@ import SQLiteWriter
 
 /// Writes values, names and conversions as SQL text.
 enum SQLText {
-  /// Throws for a name that cannot be written in SQL.
+  /// Returns a name as a quoted SQL identifier. Throws for a name that cannot be written in SQL.
   static func quoted(_ name: String) throws -> String { try SQLIdentifier.quoted(name) }
 
-  /// A text that contains a NUL is written as bytes, because SQLite's parser stops at a NUL.
+  /// Returns a text as an SQL literal. A text that contains a NUL is written as bytes, because SQLite's parser stops at
+  /// a NUL.
   static func literal(_ text: String) -> String {
     guard !text.utf8.contains(0) else { return "CAST(\(literal(Array(text.utf8))) AS TEXT)" }
     let quote = UInt8(ascii: "'")
@@ -18,7 +19,8 @@ enum SQLText {
 
   static func literal(_ bytes: [UInt8]) -> String { "x'\(Hex.string(bytes))'" }
 
-  /// A literal that gives exactly the same number. NaN becomes NULL, because SQLite stores NULL for NaN.
+  /// Returns a real as an SQL literal that gives exactly the same number. NaN becomes NULL, because SQLite stores NULL
+  /// for NaN.
   static func literal(_ value: Double) -> String {
     if value.isNaN { return "NULL" }
     guard value.isFinite else { return value < 0 ? "-9e999" : "9e999" }
@@ -31,8 +33,8 @@ enum SQLText {
     value == .min ? "(-9223372036854775807 - 1)" : String(value)
   }
 
-  /// The value in the form in which Core Data stores it. Nil for an object of one of the app's classes, and for a value
-  /// that does not fit the attribute's type.
+  /// Returns an attribute's default value as an SQL literal, in the form in which Core Data stores it. Returns nil for
+  /// an object of one of the app's classes, and for a value that does not fit the attribute's type.
   static func literal(_ value: DefaultValue, of attribute: Attribute) -> String? {
     let constant: ExpressionConstant? =
       switch value {
@@ -50,8 +52,8 @@ enum SQLText {
     return constant.flatMap { literal($0, of: attribute) }
   }
 
-  /// The constant in the form in which Core Data stores it in an attribute. Nil when the constant does not fit the
-  /// attribute's type.
+  /// Returns a constant as an SQL literal, in the form in which Core Data stores it in an attribute. Returns nil when
+  /// the constant does not fit the attribute's type.
   static func literal(_ constant: ExpressionConstant, of attribute: Attribute) -> String? {
     switch (constant, attribute.type) {
     case (.null, _): "NULL"
@@ -168,7 +170,7 @@ enum SQLText {
     }
   }
 
-  /// Nil when SQL has no value for the constant.
+  /// Returns a constant of an expression as an SQL literal; nil when SQL has no value for the constant.
   static func literal(_ constant: ExpressionConstant) -> String? {
     switch constant {
     case .null: "NULL"

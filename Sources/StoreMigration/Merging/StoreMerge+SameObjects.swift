@@ -198,7 +198,7 @@ extension StoreMerge {
     )
   }
 
-  /// Writes those present rows into the file of rejects in which the merge will replace a value. Returns the number of
+  /// Writes the present rows in which the merge will replace a value into the file of rejects. Returns the number of
   /// these rows.
   func tellReplaced() throws -> Int {
     try layout.tables.reduce(0) { count, table in
@@ -221,8 +221,8 @@ extension StoreMerge {
     }
   }
 
-  /// Writes those old rows into the file of rejects that have the same unique values as a present row, but differ from
-  /// it in other values. Returns the number of these rows.
+  /// Writes the old rows that have the same unique values as a present row, but differ from it in other values, into
+  /// the file of rejects. Returns the number of these rows.
   func tellDifferences() throws -> Int {
     try layout.tables.reduce(0) { count, table in
       let attributes = Set(attributes(of: table).map(\.name))

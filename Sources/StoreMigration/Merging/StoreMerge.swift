@@ -29,8 +29,9 @@ struct StoreMerge {
   let rejects: RejectedRows
   /// The highest key that was ever assigned in each table of this store, keyed by table name.
   let highestKeys: [String: Int64]
-  /// The external files of this store, and the external files of the other store.
+  /// The external files of this store.
   let present: ExternalFiles
+  /// The external files of the other store.
   let old: ExternalFiles
   private(set) var report: MigrationReport.Merge
 
@@ -76,8 +77,8 @@ struct StoreMerge {
     noteDerived()
   }
 
-  /// If the merge has added or matched any objects, adds a note for each entity whose present objects have derived
-  /// attributes: Core Data computes derived attributes only when it saves an object.
+  /// Adds a note for each entity whose present objects have derived attributes, if the merge has added or matched any
+  /// objects. Core Data computes derived attributes only when it saves an object.
   private mutating func noteDerived() {
     guard report.entities.contains(where: { $0.addedCount + $0.sameValuesCount > 0 }) else {
       return

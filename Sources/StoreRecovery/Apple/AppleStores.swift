@@ -16,7 +16,7 @@ extension StoreRecovery {
   /// The path under which Core Data keeps an SQLite store in memory.
   static var inMemoryPath: String { "/dev/null" }
 
-  /// Events of the copy reach the listeners of this recovery.
+  /// A copy of this recovery with `policy`. Events of the copy reach the listeners of this recovery.
   func with(_ policy: Policy) -> StoreRecovery {
     var policy = policy
     policy.report = { tell($0) }
@@ -27,7 +27,8 @@ extension StoreRecovery {
 }
 
 extension ExpectedModel {
-  /// Nil when one of the hashes is not a version hash.
+  /// Creates an expectation from hashes as Core Data returns them and from the entities' renaming identifiers; nil when
+  /// one of the hashes is not a version hash.
   init?(name: String?, hashData: [String: Data], renamingIdentifiers: [String?] = []) {
     var hashes: [String: VersionHash] = [:]
     for (entity, data) in hashData {
@@ -37,7 +38,7 @@ extension ExpectedModel {
     self.init(name: name, hashes: hashes, earlierNames: renamingIdentifiers.compactMap(\.self))
   }
 
-  /// Nil when none of the identifiers is a text.
+  /// A name for people, made from a model's version identifiers; nil when none of the identifiers is a text.
   static func name(ofIdentifiers identifiers: some Sequence<AnyHashable>) -> String? {
     let texts = identifiers.compactMap { $0.base as? String }.filter { !$0.isEmpty }
     return texts.isEmpty ? nil : texts.sorted().joined(separator: ", ")
@@ -45,7 +46,7 @@ extension ExpectedModel {
 }
 
 extension Policy {
-  /// In an extension of the app, the mode `act` becomes `extension`.
+  /// A copy of this policy for `process`. In an extension of the app, the mode `act` becomes `extension`.
   func adaptedToProcess(_ process: HostState = .ofThisProcess()) -> Policy {
     var policy = self
     if process.isExtension == true, mode == .act { policy.mode = .extension }

@@ -13,9 +13,9 @@ extension HostState {
     HostState(isExtension: bundle.pathExtension == "appex")
   }
 
-  /// Fills in ``isProtectedDataAvailable``, if the host has not set that value and the store's file shows it. A
-  /// protected file that may not be opened shows that the device is locked. A readable file with the protection class
-  /// `complete` shows that it is not.
+  /// This state with ``isProtectedDataAvailable`` filled in, if the host has not set that value and the store's file
+  /// shows it. A protected file that may not be opened shows that the device is locked. A readable file with the
+  /// protection class `complete` shows that the device is unlocked.
   ///
   /// - Parameters:
   ///   - openErrno: The error number of an attempt to read the file; 0 when that worked, nil without an attempt.
@@ -34,7 +34,7 @@ extension HostState {
     return state
   }
 
-  /// Nil on systems without protection classes. The file is not opened.
+  /// The protection class of a file, found without opening the file; nil on systems without such classes.
   static func protection(ofFileAt path: String) -> FileProtectionType? {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     return attributes?[.protectionKey] as? FileProtectionType

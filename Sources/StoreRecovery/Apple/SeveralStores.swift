@@ -18,7 +18,8 @@ public enum ContainerOutcome<Container> {
   /// All stores are open, each of them either the existing store or a fresh one.
   case opened(OpenedContainer<Container>)
   /// No store is open, because one store or the container failed; the value describes this failure. A store that was
-  /// set aside earlier in the attempt may stay aside, with a fresh store in its place; ``Incidents`` lists the former.
+  /// set aside earlier in the attempt may stay aside, with a fresh store in its place; ``Incidents`` lists the store
+  /// that was set aside.
   case failed(FailedOpen)
 
   /// The open container.
@@ -105,7 +106,7 @@ struct SeveralStores {
     return try results.note(outcome, of: members[index].recovery.storeURL, elsewhere)
   }
 
-  /// Opens all stores with a synchronous `load`, otherwise like ``open(isolation:close:load:)``.
+  /// Opens all stores as ``open(isolation:close:load:)`` does, but with a synchronous `load`.
   func openSynchronously<Container>(
     close: (Container) -> Void, load: ([URL]) throws -> Loaded<Container>
   ) -> ContainerOutcome<Container> {

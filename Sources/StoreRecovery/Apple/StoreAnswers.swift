@@ -3,7 +3,7 @@ import Foundation
 /// Collects the result of loading each store of a container. The results may arrive on any thread.
 final class StoreAnswers: @unchecked Sendable {
   struct Failure: Sendable {
-    /// Nil for a store without a file.
+    /// The path of the store; nil for a store without a file.
     let path: String?
     let error: any Error
   }
@@ -20,7 +20,8 @@ final class StoreAnswers: @unchecked Sendable {
     if count <= 0 { whenComplete?([]) }
   }
 
-  /// Adds the result for one store; `error` is nil if the store was loaded. A surplus result is ignored.
+  /// Adds the result for one store; `error` is nil if the store was loaded. A result beyond the expected number is
+  /// ignored.
   func take(path: String?, error: (any Error)?) {
     let complete: [Failure]? = lock.withLock {
       guard missing > 0 else { return nil }
@@ -31,7 +32,7 @@ final class StoreAnswers: @unchecked Sendable {
     if let complete { whenComplete?(complete) }
   }
 
-  /// Nil until every result has arrived.
+  /// All failures; nil until every result has arrived.
   var complete: [Failure]? { lock.withLock { missing > 0 ? nil : failures } }
 }
 

@@ -79,7 +79,7 @@
       Task { @MainActor in completion(await load(app: app, policy: policy) { try make() }) }
     }
 
-    /// Not isolated, because Core Data may call back on a thread of its own.
+    /// Starts to load all stores of `container`. Not isolated, because Core Data may call back on a thread of its own.
     @discardableResult
     private nonisolated static func loadAll(
       _ container: NSPersistentContainer,

@@ -15,8 +15,9 @@ package enum FileEvidence {
     return evidence
   }
 
-  /// Gathers the facts that must be known before the app opens the store. If `files` is nil, they are looked up. This
-  /// runs at each launch: no folder is read, no call is made twice, and the main file is opened once.
+  /// Gathers the facts that must be known before the app opens the store. If `files` is nil, the status of the store's
+  /// files is looked up. This runs at each launch: no folder is read, no call is made twice, and the main file is
+  /// opened once.
   static func beforeOpening(_ path: String, _ files: DatabaseFiles? = nil) -> StoreEvidence {
     let files = files ?? DatabaseFiles(at: path)
     var evidence = StoreEvidence(mainKind: files.main?.kind)
@@ -100,7 +101,7 @@ package enum FileEvidence {
   /// The first bytes of a journal that holds a transaction (SQLite file format, section 3).
   private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
-  /// The bytes of the header that are read: magic number, record count, nonce and initial size.
+  /// The total length of the header fields that are read, in bytes: magic number, record count, nonce and initial size.
   private static let journalHeaderBytes = 20
 
   /// Whether a journal that begins with the bytes `start` must be rolled back. `hasMain` says whether the main file has
@@ -114,11 +115,12 @@ package enum FileEvidence {
 
   struct Lock {
     let isHeld: Bool
-    /// Nil without a lock, or when the process runs in another container.
+    /// The id of a process that holds a lock; nil without a lock, or when the process runs in another container.
     let holder: Int32?
   }
 
-  /// Nil when unknown. A connection in WAL mode holds a lock as long as it is open.
+  /// Whether another process holds a lock on the database at `path`; nil when unknown. A connection in WAL mode holds a
+  /// lock as long as it is open.
   static func isUsedElsewhere(_ path: String) -> Bool? {
     let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else { return nil }
@@ -133,7 +135,8 @@ package enum FileEvidence {
     return Lock(isHeld: isHeld, holder: isHeld && lock.l_pid > 0 ? lock.l_pid : nil)
   }
 
-  /// Links are followed, because the host chose the path. This process need not be allowed to open the folder.
+  /// Whether `path` leads to a folder, which this process need not be allowed to open. Links are followed, because the
+  /// host chose the path.
   private static func isFolder(_ path: String) -> Bool {
     let descriptor = SystemCalls.openFolder(following: path)
     guard descriptor >= 0 else { return errno == EACCES }

@@ -27,7 +27,7 @@ extension ModelCollection: ModelExpectation {
 
 /// The version hashes that an app expects its store to record.
 public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
-  /// Nil for a version without a name.
+  /// The name of the model version, for people; nil for a version without a name.
   public let name: String?
 
   /// The alternative sets of hashes that the model may have. A store that records any one of these sets fits the model.
@@ -82,15 +82,15 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
   /// This value.
   public var expectedModel: ExpectedModel { self }
 
-  /// The first set ignores tombstone entries. If the model has tombstone entries, a second set includes them. Core Data
-  /// tries both sets.
+  /// The alternative sets of hashes of a model. The first set ignores tombstone entries. If the model has tombstone
+  /// entries, a second set includes them. Core Data tries both sets.
   fileprivate static func forms(of model: ManagedObjectModel) -> [Form] {
     let plain = Form(model.versionHashes())
     guard model.hasTombstoneEntries else { return [plain] }
     return [plain, Form(model.versionHashes(honouringTombstones: true))]
   }
 
-  /// The recorded set, if there is one, and the computed sets.
+  /// The alternative sets of hashes of a version: the recorded set, if there is one, and the computed sets.
   fileprivate static func forms(of version: ModelCollection.Version) -> [Form] {
     let computed = version.model.map(forms) ?? []
     guard let recorded = version.recorded else { return computed }
@@ -156,14 +156,15 @@ extension ExpectedModel {
       let comparison: HashComparison
       let undecided: [String]
 
-      /// The number of proven differences, then the number of undecided entities.
+      /// How much store and model differ: the number of proven differences, then the number of undecided entities.
       var distance: (Int, Int) {
         let proven = comparison.differing.count + comparison.onlyInStore.count
         return (proven + comparison.onlyInModel.count, undecided.count)
       }
     }
 
-    /// Leaves out entities whose hashes may differ without any difference in the model.
+    /// Compares this set with the hashes that a store records. Entities whose hashes may differ without any difference
+    /// in the model are left out.
     func compared(with recorded: [String: VersionHash], _ evidence: StoreEvidence) -> Result {
       var store = recorded
       var model = hashes

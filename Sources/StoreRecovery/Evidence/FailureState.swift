@@ -10,17 +10,17 @@ struct FailureState: Codable, Sendable, Equatable {
   struct Entry: Codable, Sendable, Equatable {
     let storeName: String
     let app: StoreRecovery.App
-    /// See ``StoreEvidence/Repetition/fingerprint(_:_:)``.
+    /// The text that identifies the failure; see ``StoreEvidence/Repetition/fingerprint(_:_:)``.
     let fingerprint: String
     var count: Int
     var last: Date
-    /// The newest last.
+    /// The ids of the latest incidents that this failure caused, the newest last.
     var incidents: [String]
   }
 
   let schema: String
   let version: Int
-  /// The most recent last.
+  /// The failures, the most recent last.
   var failures: [Entry]
 
   static let name = ".state.json"
@@ -59,8 +59,8 @@ struct FailureState: Codable, Sendable, Equatable {
     let version: Int
   }
 
-  /// Returns an empty record when the file is missing or damaged. After damage, only the incidents show earlier
-  /// failures.
+  /// Reads the record in the folder `incompatible`. Returns an empty record when the file is missing or damaged; after
+  /// damage, only the incidents show earlier failures.
   ///
   /// - Throws: An error when the record exists but cannot be read now, or was written by a newer Lifeboat. Its counts
   ///   are then unknown, not zero, and the record must not be replaced.
@@ -84,15 +84,15 @@ struct FailureState: Codable, Sendable, Equatable {
     return FailureState()
   }
 
-  /// Replaces the old record in one step. A kill before that step leaves the new record in a file whose name ends in
-  /// `.part`. ``read(_:_:)`` uses that file only when the old record is missing or damaged.
+  /// Writes this record and replaces the old one in one step. After a kill before that step, the new record is in a
+  /// file whose name ends in `.part`. ``read(_:_:)`` uses that file only when the old record is missing or damaged.
   func write(_ incompatible: String, _ records: RecordFile) throws {
     try records.write(self, to: incompatible + "/" + Self.name, replacing: true)
   }
 }
 
 extension StoreRecovery {
-  /// Nil when the evidence does not call for a quarantine.
+  /// How often this build has set the store aside before; nil when the evidence does not call for a quarantine.
   func repetition(of evidence: StoreEvidence, at path: String) -> StoreEvidence.Repetition? {
     let verdict = classify(evidence, policy: policy)
     guard verdict.action == .quarantine else { return nil }
@@ -125,7 +125,7 @@ extension StoreRecovery {
     return repetition
   }
 
-  /// If this fails, a later launch counts the incident itself.
+  /// Adds the incident to the record of failures. If this fails, a later launch counts the incident itself.
   func note(_ incident: Incident, in incompatible: String) {
     let records = RecordFile(fileSystem: fileSystem)
     do {

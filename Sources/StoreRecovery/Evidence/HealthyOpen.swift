@@ -6,24 +6,24 @@ import SafeText
 /// The state of a store's main file and log just before its last healthy open. At a later launch, this record can show
 /// that committed rows were lost with the log. Rows written after that open are not covered.
 struct HealthyOpen: Sendable, Equatable {
-  /// Facts about the main file, which a checkpoint changes.
+  /// Facts about the main file. A checkpoint changes them.
   struct Main: Sendable, Equatable {
     var inode: UInt64
-    /// In bytes.
+    /// The size of the main file, in bytes.
     var size: Int64
-    /// In nanoseconds since 1970.
+    /// The modification time, in nanoseconds since 1970.
     var modified: Int64
     var changeCounter: UInt32
-    /// Whether the file's last change was so long ago that any later change must give it another modification time.
+    /// Whether the file had last changed so long before that any later change must give it another modification time.
     var isSettled: Bool
   }
 
-  /// Facts about the log, which a restart of the log or a new commit changes.
+  /// Facts about the log. A restart of the log or a new commit changes them.
   struct Log: Sendable, Equatable {
     var inode: UInt64
     /// The two salts in the log's header (8 bytes), which change each time SQLite restarts the log.
     var salts: UInt64
-    /// Up to the log's last commit; 0 when unknown.
+    /// The number of frames up to the log's last commit; 0 when unknown.
     var frames: UInt32
     /// The number of ``frames`` whose content was only in the log, and not in the main file.
     var unsaved: UInt32
@@ -35,19 +35,19 @@ struct HealthyOpen: Sendable, Equatable {
   /// The coarsest resolution of file times, two seconds (FAT), in nanoseconds.
   static let settlingTime: Int64 = 2_000_000_000
 
-  /// `.X.lifeboat` beside the store `X`. A move of the store set does not move the record.
+  /// The path of the record, `.X.lifeboat` beside the store `X`. A move of the store set does not move the record.
   static func path(for store: String) -> String {
     PathText.folder(of: store) + "/." + PathText.lastComponent(of: store) + ".lifeboat"
   }
 
-  /// Nil when the record is missing, incomplete or in another format.
+  /// Reads the record of the store at `path`; nil when the record is missing, incomplete or in another format.
   static func read(for path: String) -> HealthyOpen? {
     let start = FileEvidence.firstBytes(of: Self.path(for: path), count: length + 1)
     return start.errno == 0 ? HealthyOpen(bytes: start.bytes) : nil
   }
 
-  /// Replaces the record in one write that is not synced: an incomplete record is ignored when it is read. Failures are
-  /// ignored, because the record is optional.
+  /// Replaces the record in one write that is not synced. A record that was written only in part is ignored when it is
+  /// read. The record is optional, so failures are ignored.
   func write(for path: String) {
     let record = Self.path(for: path)
     let descriptor = SystemCalls.open(record, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
@@ -68,7 +68,7 @@ extension HealthyOpen {
   static let length = 80
   private static let magic: UInt64 = 0x4c42_4f61_744f_7001
 
-  /// All numbers are little-endian; the checksum comes last.
+  /// The record as it is stored. All numbers are little-endian; the checksum comes last.
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
     func put(_ number: some FixedWidthInteger) {
@@ -106,7 +106,7 @@ extension HealthyOpen {
     guard main.size >= 0, log.unsaved <= log.frames else { return nil }
   }
 
-  /// FNV-1a.
+  /// The FNV-1a hash of `bytes`.
   private static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt64 {
     bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
   }

@@ -1,11 +1,11 @@
-/// The first 136 bytes of the wal-index, `-shm` (https://www.sqlite.org/walformat.html, section 2). It may be left over
-/// from an earlier session; the first connection of any process then clears it.
+/// The first 136 bytes of the wal-index, `-shm` (https://www.sqlite.org/walformat.html, section 2). The wal-index may
+/// be left over from an earlier session; the first connection of any process then clears it.
 struct LogIndexHeader: Equatable {
   static let length = 136
 
-  /// In bytes.
+  /// The page size, in bytes.
   let pageSize: Int
-  /// Up to the last commit.
+  /// The number of frames up to the last commit.
   let frames: Int
   /// The checksum of the last committed frame, 8 bytes as in the log.
   let checksum: [UInt8]
@@ -17,10 +17,11 @@ struct LogIndexHeader: Equatable {
   /// (`nBackfillAttempted`) or because they were already in the log when the wal-index was made.
   let perhapsSaved: Int
 
-  /// The frames whose content is certainly only in the log.
+  /// The number of frames whose content is certainly only in the log.
   var unsaved: Int { frames - perhapsSaved }
 
-  /// nil when `bytes` are not a valid wal-index header, or when a connection was changing the header.
+  /// Reads the header from `bytes`; nil when they are not a valid wal-index header, or when a connection was changing
+  /// it.
   init?(_ bytes: [UInt8]) {
     guard bytes.count >= Self.length, bytes[0..<48] == bytes[48..<96] else { return nil }
     // SQLite uses the native byte order here.

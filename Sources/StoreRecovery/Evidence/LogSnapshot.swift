@@ -9,7 +9,7 @@ import SafeFiles
 /// It must be taken before the app opens the store: closing the log or the wal-index later would drop SQLite's locks on
 /// them. It reads a few hundred bytes and locks nothing.
 struct LogSnapshot: Equatable {
-  /// A log that is at least as long as its header.
+  /// What was read from a log that is at least as long as its header.
   struct Log: Equatable {
     var status: FileStatus
     var header: [UInt8]
@@ -20,12 +20,12 @@ struct LogSnapshot: Equatable {
     var pageSize: Int { Int(Self.word(header, 8)) }
     var salts: [UInt8] { Array(header[16..<24]) }
 
-    /// Valid or not.
+    /// The number of whole frames in the file, valid or not.
     var frames: Int {
       Int(clamping: (status.sizeBytes - Int64(LostFrames.headerLength)) / Int64(24 + pageSize))
     }
 
-    /// An interrupted write leaves a partial frame, and also a truncation of the log.
+    /// Whether the log ends in a partial frame, which an interrupted write leaves, and also a truncation of the log.
     var endsInPartialFrame: Bool {
       (status.sizeBytes - Int64(LostFrames.headerLength)) % Int64(24 + pageSize) != 0
     }
@@ -45,10 +45,10 @@ struct LogSnapshot: Equatable {
   var index: LogIndexHeader?
   var indexStatus: FileStatus?
 
-  /// Nil when the state of the files cannot be read.
+  /// Takes a snapshot of the store at `path`; nil when the state of its files cannot be read.
   init?(at path: String) { self.init(at: path, DatabaseFiles(at: path)) }
 
-  /// `files` were just looked up. Nil when their state cannot be read.
+  /// Takes a snapshot of the store at `path`, whose `files` were just looked up; nil when their state cannot be read.
   init?(at path: String, _ files: DatabaseFiles) {
     guard files.isLogKnown else { return nil }
     main = files.main
@@ -84,8 +84,8 @@ struct LogSnapshot: Equatable {
 }
 
 extension LogSnapshot {
-  /// The facts about the store's log; nil when there is no log and nothing shows that there was one. `header` is the
-  /// main file's, and `files` was looked up just before `header` was read.
+  /// The facts about the log of the store at `path`; nil when there is no log and nothing shows that there was one.
+  /// `header` is the main file's header. The status in `files` was looked up just before `header` was read.
   static func read(
     _ path: String, _ header: StoreEvidence.Header?, _ files: DatabaseFiles? = nil,
     settlingTime: Int64 = HealthyOpen.settlingTime
@@ -179,8 +179,8 @@ struct SilentLossCheck {
     if doubt?.witness == .log, agreeing.contains(.index) { doubt = nil }
   }
 
-  /// Only the first proven and the first possible loss are kept. The log is checked first, then the wal-index, then the
-  /// record.
+  /// Notes a proven loss, or, if `isCertain` is false, a possible one. Only the first of each is kept. The log is
+  /// checked first, then the wal-index, then the record.
   private mutating func found(
     _ kind: SilentLoss.Kind, _ witness: SilentLoss.Witness, frames: Int?, isCertain: Bool = true
   ) {

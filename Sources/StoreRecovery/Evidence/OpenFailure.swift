@@ -6,7 +6,7 @@ enum OpenFailure {
   /// The user-info key under which Core Data gives SQLite's extended code; also the domain of errors with such a code.
   static let sqliteDomain = "NSSQLiteErrorDomain"
 
-  /// An error may contain itself, so only this many underlying errors are read.
+  /// The maximum number of errors read from a chain of underlying errors, because an error may contain itself.
   static let linkLimit = 64
 
   static func facts(
@@ -44,7 +44,8 @@ enum OpenFailure {
     return failure
   }
 
-  /// Called only for SQLite's code 1, because the text of a Core Data error may contain a model.
+  /// Whether the text of an error blames the schema. Called only for SQLite's code 1, because the text of a Core Data
+  /// error may contain a model.
   private static func blamesSchema(_ error: any Error) -> Bool {
     [(error as NSError).localizedDescription, String(describing: error)].contains {
       $0.contains("unsupported file format") || $0.contains("malformed database schema")

@@ -51,7 +51,7 @@ struct OpenedBy {
     }
   }
 
-  /// Nil when unknown.
+  /// Whether a newer version of the app has opened the store; nil when unknown.
   var isNewer: Bool? {
     let answers = markers().compactMap { marker, _ -> Bool? in
       let parts = marker.utf8.dropFirst(prefix.utf8.count)
@@ -64,7 +64,7 @@ struct OpenedBy {
     return answers.isEmpty ? nil : answers.contains(true)
   }
 
-  /// A file that is not empty is not a marker.
+  /// All markers beside the store, each with its status. A file that is not empty is not a marker.
   private func markers() -> [(name: String, status: FileStatus)] {
     let names = (try? FolderEntries.read(folder, limit: FileSystem.entryLimit).names) ?? []
     return names.compactMap { name in
@@ -76,7 +76,7 @@ struct OpenedBy {
     }
   }
 
-  /// Nil unless `text` is 1 to 48 ASCII letters, digits, `.`, `-` and `_`, which can be a part of a file name.
+  /// `text` if it can be a part of a file name: 1 to 48 ASCII letters, digits, `.`, `-` and `_`; otherwise nil.
   private static func encoded(_ text: String) -> String? {
     let isPlain = text.utf8.allSatisfy { byte in
       (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)

@@ -36,7 +36,7 @@ public struct SilentLoss: Sendable, Codable, Equatable {
   /// The number of pages whose newest content is still in the log, where SQLite does not read it; nil when not counted.
   public var keptPages: Int?
 
-  /// Follows the words "the store: " in a text for support.
+  /// A description of the loss for support, to be put after the words "the store: ".
   var sentence: String {
     let count = frames.map { counted($0, "committed frame") }
     let what: String =

@@ -2,12 +2,12 @@ import StoreFiles
 import SafeFiles
 import SQLiteFile
 
-/// Reads the whole file at `path`, and adds facts to the evidence: structure, metadata, version hashes, log frames.
-/// Called only when these facts can change the verdict. Facts that cannot be established stay nil.
+/// A closure that reads the whole file at `path` and adds facts to the evidence: structure, metadata, version hashes,
+/// log frames. It is called only when these facts can change the verdict. A fact that cannot be established stays nil.
 package typealias StructureReader =
   @Sendable (_ path: String, _ evidence: inout StoreEvidence) -> Void
 
-/// Lifeboat's own reader of SQLite's format, which takes no lock and writes nothing.
+/// The default ``StructureReader``: Lifeboat's own reader of SQLite's format, which takes no lock and writes nothing.
 package enum FileStructure {
   /// The time after which no further table is read. Apple's systems kill a launch that takes about 20 seconds.
   static let budget: Duration = .seconds(10)

@@ -10,28 +10,29 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     /// The path relative to the store's folder.
     package var name: String
     package var kind: StoreSet.Kind
-    /// In bytes; 0 for anything but a file.
+    /// The size in bytes; 0 for anything but a file.
     package var sizeBytes: Int64
   }
 
   /// Facts from the first 100 bytes of the main file (SQLite file format, section 1.3).
   package struct Header: Sendable, Codable, Equatable {
-    /// The magic is "SQLite format 3" and a zero byte.
+    /// Whether the first 16 bytes are "SQLite format 3" and a zero byte.
     package var isMagicRight: Bool
-    /// In bytes, 512 to 65536; nil when the field holds no valid size.
+    /// The page size in bytes, 512 to 65536; nil when the field holds no valid size.
     package var pageSize: Int?
     /// The file format read version, 1 for rollback journals and 2 for WAL. SQLite does not read a higher version.
     package var readVersion: Int?
     package var changeCounter: UInt32?
-    /// In pages; nil when the field is stale: the change counter differs from the version-valid-for number.
+    /// The size of the database in pages; nil when the field is stale, that is, when the change counter
+    /// differs from the version-valid-for number.
     package var pageCount: UInt32?
-    /// 1 to 4 today.
+    /// The schema format number, 1 to 4 today.
     package var schemaFormat: UInt32?
   }
 
   package struct WAL: Sendable, Codable, Equatable {
     package var sizeBytes: Int64
-    /// Whether magic number and checksum are valid; nil when the log has fewer than 32 bytes.
+    /// Whether the log's header has a valid magic number and checksum; nil when the log has fewer than 32 bytes.
     package var isHeaderSound: Bool?
     /// The number of frames of committed transactions that SQLite reads; nil when not counted.
     package var committedFrames: Int?
@@ -62,12 +63,12 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
 
   /// The damage that reading the whole file found.
   package struct Structure: Sendable, Codable, Equatable {
-    /// Each listed once, sorted.
+    /// The finding ids of the damage, each listed once, sorted.
     package var findings: [String]
     package var findingCount: Int
     /// Whether the header or the schema is so damaged that no program can open the file.
     package var isUnopenable: Bool
-    /// False when the time for it ran out.
+    /// Whether all tables were read; false when the time for it ran out.
     package var isComplete: Bool
 
     package init(
@@ -80,16 +81,16 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     }
   }
 
-  /// One error of the chain, without its text, which may contain a user's data.
+  /// One error in a chain of underlying errors, without its text, which may contain a user's data.
   package struct ErrorLink: Sendable, Codable, Equatable {
     package var domain: String
     package var code: Int
   }
 
   package struct Failure: Sendable, Codable, Equatable {
-    /// Outermost first.
+    /// The error and its underlying errors, outermost first.
     package var chain: [ErrorLink] = []
-    /// The extended result code; nil for an error without one.
+    /// SQLite's extended result code; nil for an error without one.
     package var sqliteCode: Int32?
     /// The outermost code of the Cocoa domain; nil for an error without one.
     package var cocoaCode: Int?
@@ -103,7 +104,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
 
   /// The kind of file at the main file's path; nil when nothing exists there.
   package var mainKind: StoreSet.Kind?
-  /// In bytes; nil when the main file's path does not name an ordinary file.
+  /// The main file's size in bytes; nil when its path does not name an ordinary file.
   package var mainSizeBytes: Int64?
   package var members: [Member]
   /// Whether the folder of the store exists and is a folder.
@@ -118,7 +119,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var journal: Journal?
   /// What the check of the structure found; nil when no check ran.
   package var structure: Structure?
-  /// From the store's metadata; nil when unknown.
+  /// The store's UUID from its metadata; nil when unknown.
   package var storeUUID: String?
   /// The version of the framework that wrote the metadata, for example 1344; nil when unknown.
   package var frameworkVersion: Int64?

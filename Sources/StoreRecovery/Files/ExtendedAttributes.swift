@@ -3,10 +3,10 @@ import SafeFiles
 
 /// Extended attributes of a file or folder, including access control lists.
 struct ExtendedAttributes {
-  /// By attribute name; nil for a value that is too large or could not be read, which is not copied.
+  /// The values by attribute name; nil for a value that is too large or could not be read. Such a value is not copied.
   private var values: [[UInt8]: [UInt8]?] = [:]
 
-  /// The maximum size of a value, in bytes.
+  /// The maximum size of an attribute's value, in bytes.
   static let limit = 16 << 20
 
   var isEmpty: Bool { values.isEmpty }
@@ -19,7 +19,7 @@ struct ExtendedAttributes {
     }
   }
 
-  /// Empty when the path cannot be opened, or names a symbolic link.
+  /// The attributes of the file or folder at a path; empty when the path cannot be opened, or names a symbolic link.
   init(ofPath path: String, limit: Int = Self.limit) {
     let descriptor = SystemCalls.openForReading(path)
     guard descriptor >= 0 else { return }
@@ -27,7 +27,7 @@ struct ExtendedAttributes {
     _ = close(descriptor)
   }
 
-  /// Sets the attributes as far as the volume supports them.
+  /// Sets these attributes on an open file or folder, as far as its volume supports them.
   func give(to descriptor: Int32) {
     for case (let name, let value?) in values { _ = Self.set(descriptor, Self.text(name), value) }
   }
@@ -52,8 +52,8 @@ struct ExtendedAttributes {
     name.map { CChar(bitPattern: $0) } + [0]
   }
 
-  /// The bytes that `call` writes into a buffer. Without a buffer, `call` returns the size. Nil when a call fails or
-  /// the size exceeds `limit`.
+  /// The bytes that `call` writes into a buffer. `call` runs first without a buffer and returns the size. The result is
+  /// nil when a call fails or the size exceeds `limit`.
   private static func bytes(
     _ limit: Int, _ call: (UnsafeMutableRawPointer?, Int) -> Int
   ) -> [UInt8]? {

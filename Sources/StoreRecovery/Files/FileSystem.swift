@@ -15,7 +15,7 @@ package struct FileSystem: Sendable {
   package var unlink: @Sendable (String, FileStatus?) throws -> Void
   /// Removes from a folder the temporary files that `unlink` left there because its process was killed.
   package var sweep: @Sendable (String) throws -> Void
-  /// Fails when the name is taken.
+  /// Makes a folder with the given permissions. Fails when the name is taken.
   package var makeFolder: @Sendable (String, UInt32) throws -> Void
   /// Makes an empty folder with the permissions and extended attributes of another folder: `copyFolder(from, to)`. If
   /// this process is root, the new folder also gets the owner of the other. Fails when `to` exists.
@@ -28,18 +28,18 @@ package struct FileSystem: Sendable {
   package var copy: @Sendable (String, String) throws -> Void
   /// Writes a new file that only this user may read, and syncs it. Fails when the name is taken.
   package var write: @Sendable (String, [UInt8]) throws -> Void
-  /// Locks one of Lifeboat's files without waiting, and creates the file when it is missing. The lock lasts until the
-  /// descriptor is closed or the process ends. Nil while another process holds it.
+  /// Locks one of Lifeboat's files without waiting, and creates the file when it is missing. Returns a descriptor,
+  /// which holds the lock until the descriptor is closed or the process ends; nil while another process holds the lock.
   package var lock: @Sendable (String) throws -> Int32?
   /// Sets the modification time of an empty file of Lifeboat's, in nanoseconds since 1970. It need not be durable.
   package var setModified: @Sendable (String, Int64) throws -> Void
   /// Gives one of Lifeboat's files the given owner, group and permissions. When this user may not set the group, the
   /// permissions are those of ``FileTraits/modeInAnotherGroup`` instead.
   package var setTraits: @Sendable (String, FileTraits) throws -> Void
-  /// Nil when nothing exists at the path. The file may change at any time, so calls that act on the path check the file
-  /// again, in an open folder.
+  /// The status of the file, folder or link at a path; nil when nothing exists there. The file may change at any time,
+  /// so calls that act on the path check the file again, in an open folder.
   package var status: @Sendable (String) throws -> FileStatus?
-  /// At most ``entryLimit`` names.
+  /// The names in a folder, at most ``entryLimit``.
   package var entries: @Sendable (String) throws -> FolderEntries
   /// The number of bytes that this user may still write on the volume of a folder.
   package var freeSpace: @Sendable (String) throws -> Int64

@@ -4,7 +4,7 @@ import SafeFiles
 import SafeText
 
 package struct FileTraits: Sendable, Equatable {
-  /// Without the set-user-id, set-group-id and sticky bits.
+  /// The permissions without the set-user-id, set-group-id and sticky bits.
   package let mode: UInt32
   let user: UInt32
   package let group: UInt32
@@ -16,7 +16,8 @@ package struct FileTraits: Sendable, Equatable {
     return mode & 0o700 | shared << 3 | shared
   }
 
-  /// With read and write permission for the owner added; nil when `path` does not name a regular file.
+  /// The traits of the regular file at `path`, with read and write permission for its owner added; nil when `path` does
+  /// not name a regular file.
   package static func ofFile(at path: String) -> FileTraits? {
     var raw = stat()
     guard unsafe lstat(path, &raw) == 0, raw.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -70,7 +71,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Removes `name` only if it still refers to the file `expected`.
+  /// Removes `name` from the open folder `folder`, but only if the name still refers to the file `expected`.
   private func remove(
     _ name: String, in folder: Int32, _ path: String, _ expected: FileStatus
   ) throws {
@@ -91,7 +92,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Removes the files that interrupted removals left.
+  /// Removes the files that interrupted removals left in the folder at `path`.
   func sweep(_ path: String) throws {
     for name in try entries(path, limit: FileSystem.entryLimit).names
     where SafeRemoval.isAside(name) {
@@ -143,7 +144,8 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Makes a folder, calls `give` to set its owner, and then sets its permissions. Until then only this user can.
+  /// Makes a folder, calls `give` to set its owner, and then sets its permissions. Until then, only this user has
+  /// access to the folder.
   private func makeFolder(
     _ path: String, _ permissions: mode_t, _ give: (_ folder: Int32, _ made: Int32) throws -> Void
   ) throws {
@@ -342,8 +344,8 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Throws unless the file is regular, has a single hard link, and `isRight` accepts its status. A second hard link
-  /// could belong to another user.
+  /// Throws unless the open file is a regular file with a single hard link and `isRight` accepts its status. A second
+  /// hard link could belong to another user.
   private func expectOurs(
     _ descriptor: Int32, _ path: String, _ isRight: (stat) -> Bool
   ) throws {
@@ -384,7 +386,7 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Follows no link in any part of the path.
+  /// Opens a folder without following a link in any part of its path.
   private static func open(folder path: String) throws -> Int32 {
     #if canImport(Darwin)
       let folder = SystemCalls.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW_ANY)
@@ -404,7 +406,8 @@ struct RealFiles: Sendable {
     return folder
   }
 
-  /// If this process is root, gives `made` to the owner of the open folder `folder`, whose app has to read it later.
+  /// Gives the file or folder `made` to the owner of the open folder `folder`, if this process is root. The owner's app
+  /// has to read it later.
   private func giveToOwner(of folder: Int32, _ made: Int32, _ path: String) throws {
     guard geteuid() == 0 else { return }
     var raw = stat()

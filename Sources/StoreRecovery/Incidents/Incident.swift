@@ -66,7 +66,7 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
   /// The newest ``version`` that this build reads and writes.
   package static let currentVersion = 1
 
-  /// Always ``schemaName``.
+  /// The name of the record's format, always ``schemaName``.
   package let schema: String
   /// The version of the record's format.
   package let version: Int

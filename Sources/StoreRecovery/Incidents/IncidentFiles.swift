@@ -5,7 +5,7 @@ import SafeText
 /// The files and folders in an incident's folder, listed without following links.
 struct IncidentFiles: Sendable {
   struct File: Sendable, Codable, Equatable {
-    /// Relative to the incident's folder.
+    /// The path relative to the incident's folder.
     let name: String
     let status: FileStatus
 
@@ -17,14 +17,14 @@ struct IncidentFiles: Sendable {
     }
   }
 
-  /// Each folder comes before its contents.
+  /// All files and folders that were found; each folder comes before its contents.
   private(set) var files: [File] = []
-  /// Whether something could not be listed, or there are more than ``limit`` files.
+  /// Whether the list is incomplete, because something could not be listed or there are more than ``limit`` files.
   private(set) var isCut = false
 
-  /// A store set has fewer files.
+  /// The maximum number of listed files; a store set has fewer.
   static let limit = 250_000
-  /// No member of a set is in a deeper folder.
+  /// The maximum depth of folders; no member of a set is that deep.
   static let depthLimit = 40
 
   var linked: [LinkedBytes.File] {
@@ -56,7 +56,7 @@ struct IncidentFiles: Sendable {
     }
   }
 
-  /// The paths are relative to the folder of the kept store set.
+  /// The files in the folder of the kept store set, with their paths relative to that folder.
   var kept: [File] {
     files.filter(\.isKept).map { file in
       File(

@@ -76,7 +76,7 @@ extension Incidents {
     }
   }
 
-  /// A link in place of the folder counts as empty.
+  /// Whether the kept main file exists and has its sealed size. A link in place of the folder counts as empty.
   private func isKept(_ entry: Entry, _ incident: Incident) -> Bool {
     let store = entry.folder + "/" + QuarantineFolder.storeFolderName
     guard
@@ -132,7 +132,7 @@ extension Incidents {
     }
   }
 
-  /// The copy is made on the store's volume, and removed afterwards.
+  /// Calls `canOpen` with a private copy of the store, made on the store's volume. The copy is removed afterwards.
   private func isOpened(_ main: String, by canOpen: (URL) throws -> Bool) -> Bool {
     let set = StoreSet(at: main)
     let needed = set.sizeBytes.addingClamped(1024 * 1024)
@@ -159,7 +159,8 @@ extension Incident {
 }
 
 extension ExpectedModel {
-  /// The second value is the entities that cannot be compared. Nil when the store fits no known version.
+  /// How a store with the `recorded` hashes fits this model, and the entities that cannot be compared; nil when the
+  /// store fits no known version.
   package func fit(
     _ evidence: StoreEvidence, _ recorded: [String: VersionHash]
   ) -> (RestorableStore.Fit, [String])? {

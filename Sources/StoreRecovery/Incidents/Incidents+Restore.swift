@@ -140,8 +140,8 @@ extension Incidents {
       }
   }
 
-  /// The set may have no members. Throws when this user may not read it, because its files would otherwise seem to be
-  /// missing.
+  /// The store set in the quarantine, which may have no members. Throws when this user may not read the set, because
+  /// its files would otherwise seem to be missing.
   private func keptSet(_ folder: QuarantineFolder) throws -> StoreSet {
     let kept = StoreSet(at: folder.keptMainPath)
     do {
@@ -250,7 +250,7 @@ extension Incidents {
       errno: error.errno, underlying: error)
   }
 
-  /// The space that records and folders need, in bytes.
+  /// The number of free bytes that records and folders need.
   private static let recordBytes: Int64 = 1024 * 1024
 
   /// Throws unless enough space is free. On the store's own volume, files are only renamed. When the quarantine is on
@@ -280,7 +280,7 @@ extension Incidents {
     }
   }
 
-  /// The caller closes this move.
+  /// Sets aside the files that now have the names of the store to restore. The caller closes this move.
   private func replace(
     _ folder: QuarantineFolder, app: StoreRecovery.App, texts: IncidentTexts
   ) throws -> (QuarantineFolder, Incident) {

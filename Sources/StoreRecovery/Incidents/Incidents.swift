@@ -75,7 +75,7 @@ public struct Incidents: Sendable {
     try ids().map { entry($0) }
   }
 
-  /// Oldest first. Costs one `lstat` when there is no incidents' folder.
+  /// The ids of all incidents, oldest first. Costs one `lstat` when there is no incidents' folder.
   func ids() throws -> [String] {
     try readingFolder {
       try names().filter { Timestamp.isFolderName($0) }
@@ -84,7 +84,7 @@ public struct Incidents: Sendable {
     }
   }
 
-  /// Empty when there is no folder of incidents.
+  /// All names in the folder of the incidents; empty when there is no such folder.
   func names() throws -> [String] {
     try readingFolder {
       guard let status = try fileSystem.status(incompatible), status.kind == .folder else {
@@ -159,7 +159,7 @@ public struct Incidents: Sendable {
     }
   }
 
-  /// The time in the id, then the number after that time, so that -10 follows -9.
+  /// The sort key of an incident's id: the time in the id, then the number after that time, so that -10 follows -9.
   static func order(_ id: String) -> (String, Int, String) {
     let dash = UInt8(ascii: "-")
     let number = id.utf8.split(separator: dash).last.flatMap { Int(Substring($0)) } ?? 1

@@ -7,17 +7,17 @@ import SafeText
 struct RecordFile {
   let fileSystem: FileSystem
 
-  /// In bytes. Reading a record takes about twelve times as much memory.
+  /// The maximum size of a record, in bytes. Reading a record takes about twelve times as much memory.
   static let limit: Int64 = 16 * 1024 * 1024
-  /// The limit for commands that only read. The record of an incident with many files may be larger.
+  /// The size limit in bytes for commands that only read. The record of an incident with many files may be larger.
   static let lookLimit: Int64 = 4 * 1024 * 1024
-  /// What each file of an incident adds to the size limit of its record.
+  /// The number of bytes that each file of an incident adds to the size limit of its record.
   private static let bytesPerFile: Int64 = 2048
   /// The suffix of a record's name until the record is complete.
   static let partSuffix = ".part"
 
-  /// Syncs the file. The name must be free, unless `replacing` is true. A process that is killed before the end leaves
-  /// the record under its name plus `.part`.
+  /// Writes `value` to `path` and syncs the file. The name must be free, unless `replacing` is true. A process that is
+  /// killed before the end leaves the record under its name plus `.part`.
   func write(_ value: some Encodable, to path: String, replacing: Bool = false) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
@@ -52,7 +52,7 @@ struct RecordFile {
     try fileSystem.syncFolder(PathText.folder(of: path))
   }
 
-  /// Nil when nothing exists at `path`.
+  /// The value in the file at `path`; nil when nothing exists there.
   func read<Value: Decodable>(
     _ type: Value.Type, from path: String, limit: Int64 = lookLimit
   ) throws -> Value? {
@@ -81,8 +81,8 @@ struct RecordFile {
     return error.code == .unreadableIncident && error.errno == nil
   }
 
-  /// Nil when nothing exists at `path`. The default limit is the maximum size of any record that is written, because a
-  /// move must be finished at any cost.
+  /// The record of a move at `path`; nil when nothing exists there. The default limit is the maximum size of any record
+  /// that is written, because a move must be finished at any cost.
   func move(at path: String, limit: Int64 = limit) throws -> MoveRecord? {
     guard let record = try read(MoveRecord.self, from: path, limit: limit) else { return nil }
     guard record.isValid else {
@@ -93,7 +93,7 @@ struct RecordFile {
     return record
   }
 
-  /// Nil when there is no record of an incident.
+  /// The incident in `folder`; nil when there is no record of one.
   func incident(in folder: String) throws -> Incident? {
     let path = folder + "/" + QuarantineFolder.incidentName
     guard let status = try fileSystem.status(path) else { return nil }

@@ -100,11 +100,12 @@ public struct PruneReport: Sendable, Codable, Equatable {
   public internal(set) var keptBytes: Int64 = 0
 }
 
-/// No file is read here: the caller says which incidents may be removed, and how many bytes each removal frees.
+/// Decides which incidents to remove so that the limits are met. No file is read here: the caller says which incidents
+/// may be removed, and how many bytes each removal frees.
 struct RetentionPlan {
   struct Item {
     let id: String
-    /// Nil when the date cannot be right.
+    /// When the incident was recorded; nil when the date cannot be right.
     let created: Date?
     let files: [LinkedBytes.File]
     var fate: Fate
@@ -113,7 +114,7 @@ struct RetentionPlan {
   enum Fate: Equatable {
     /// Only the record is left.
     case recordOnly
-    /// A complete set, whose content the fingerprint identifies if the seal is right.
+    /// The incident holds a complete set. According to the seal, the fingerprint identifies the set's content.
     case whole(fingerprint: String)
     case stays(PruneReport.Kept.Why, String)
   }
@@ -124,7 +125,7 @@ struct RetentionPlan {
   /// 2025-01-01. No incident was recorded before that date, so a clock with an earlier date is wrong.
   static let earliest = Date(timeIntervalSince1970: 1_735_689_600)
 
-  /// Nil when the date is in the future or before ``earliest``.
+  /// The date of a record; nil when it cannot be right, because it is in the future or before ``earliest``.
   func credible(_ date: Date) -> Date? {
     now >= Self.earliest && date >= Self.earliest && date <= now ? date : nil
   }
@@ -134,15 +135,16 @@ struct RetentionPlan {
     return now.timeIntervalSince(created) > Double(max(0, limit))
   }
 
-  /// If no limit is exceeded, no file need be read.
+  /// Whether any limit is exceeded. If not, no file need be read.
   func isExceeded(_ items: [Item]) -> Bool {
     if let limit = retention.maximumCount, items.count > max(0, limit) { return true }
     if let limit = retention.maximumBytes, LinkedBytes(items).total > max(0, limit) { return true }
     return items.contains { isExpired($0) }
   }
 
-  /// For each duplicate, the id of the incident that keeps its content. The one with the newest name stays, because the
-  /// user was told about its verdict last. A wrong clock does no harm, because the content is equal.
+  /// For each duplicate, the id of the incident that keeps its content. Among incidents with equal content, the one
+  /// with the newest name stays, because the user was told about its verdict last. A wrong clock does no harm, because
+  /// the content is equal.
   func keepers(_ items: [Item]) -> [FileName: String] {
     var newest: [FileName: String] = [:]
     for item in items {
@@ -159,7 +161,7 @@ struct RetentionPlan {
     return keepers
   }
 
-  /// `items` are oldest first.
+  /// Decides what is removed and what stays. `items` are oldest first.
   func decide(_ items: [Item]) -> (removed: [PruneReport.Removed], kept: [PruneReport.Kept]) {
     let keepers = keepers(items)
     var bytes = LinkedBytes(items)
@@ -205,7 +207,7 @@ struct RetentionPlan {
   }
 }
 
-/// A file with several hard links counts once.
+/// The total size of a list of files. A file with several hard links counts once.
 struct LinkedBytes {
   struct File: Hashable {
     let device: Int64

@@ -2,21 +2,21 @@ import Foundation
 
 /// UTC times in the formats that file names and records use, computed without the system's calendar.
 enum Timestamp {
-  /// `yyyy-MM-dd-HH-mm-ssZ`, which sorts by time and is a valid name on every volume.
+  /// The date in the form `yyyy-MM-dd-HH-mm-ssZ`, which sorts by time and is a valid name on every volume.
   static func folderName(_ date: Date) -> String {
     let time = fields(date)
     return
       "\(pad(time.year, 4))-\(pad(time.month, 2))-\(pad(time.day, 2))-\(pad(time.hour, 2))-\(pad(time.minute, 2))-\(pad(time.second, 2))Z"
   }
 
-  /// `yyyy-MM-dd HH:mm UTC`, for people.
+  /// The date in the form `yyyy-MM-dd HH:mm UTC`, for people.
   static func text(_ date: Date) -> String {
     let time = fields(date)
     return
       "\(pad(time.year, 4))-\(pad(time.month, 2))-\(pad(time.day, 2)) \(pad(time.hour, 2)):\(pad(time.minute, 2)) UTC"
   }
 
-  /// Drops the fraction of a second, which a record could not hold.
+  /// The date without its fraction of a second, which a record could not hold.
   static func wholeSeconds(_ date: Date) -> Date {
     Date(timeIntervalSince1970: Double(seconds(date)))
   }
@@ -40,14 +40,14 @@ enum Timestamp {
     var year, month, day, hour, minute, second: Int
   }
 
-  /// Whole seconds since 1970, clamped to the years 0 to 9999, so that a wrong clock cannot break a name.
+  /// The whole seconds since 1970, clamped to the years 0 to 9999, so that a wrong clock cannot break a name.
   private static func seconds(_ date: Date) -> Int {
     let value = date.timeIntervalSince1970
     guard value.isFinite else { return 0 }
     return Int(min(max(value.rounded(.down), -62_167_219_200), 253_402_300_799))
   }
 
-  /// The proleptic Gregorian calendar repeats every 146097 days.
+  /// The UTC date and time of day of `date`. The proleptic Gregorian calendar repeats every 146097 days.
   static func fields(_ date: Date) -> Fields {
     let total = seconds(date)
     let day = (total >= 0 ? total : total - 86_399) / 86_400

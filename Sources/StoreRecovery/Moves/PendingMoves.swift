@@ -8,16 +8,16 @@ import SafeText
 struct PendingMoves: Sendable {
   let mover: SetMover
   let home: String
-  /// Nil for all stores in the folder.
+  /// The store whose moves are finished or undone; nil for all stores in the folder.
   let storeName: String?
-  /// Nil for all incidents.
+  /// The incident whose move is finished or undone; nil for all incidents.
   var only: String?
   /// Called for a problem that does not prevent opening the store: a damaged record, or a seal that makes no progress.
   var report: (@Sendable (RecoveryEvent) -> Void)?
 
   struct Ended {
     let folder: QuarantineFolder
-    /// Nil when the store set was moved back.
+    /// The incident of a finished move into a quarantine; nil when the store set was moved back.
     let incident: Incident?
   }
 
@@ -72,8 +72,8 @@ struct PendingMoves: Sendable {
     return ended
   }
 
-  /// Changes nothing. A damaged record counts as unfinished if a part of the store set may exist only in the quarantine
-  /// of that record, as in ``endHoldingLease(now:)``.
+  /// Whether a move of the store is unfinished. Changes nothing. A damaged record counts as unfinished if a part of the
+  /// store set may exist only in the quarantine of that record, as in ``endHoldingLease(now:)``.
   func hasUnfinishedMove() throws -> Bool {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
@@ -91,7 +91,7 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Judged only by the names of files.
+  /// Whether anything may be unfinished or under way, judged only by the names of files.
   private func isAnythingPending() throws -> Bool {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
@@ -152,8 +152,8 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// If the quarantine `id`, whose record cannot be used, holds no part of the store set, the whole set is in its
-  /// original location.
+  /// Whether the quarantine `id`, whose record cannot be used, holds a part of the store set. If it does not, the whole
+  /// set is in its original location.
   private func holdsPartOfSet(_ id: String) throws -> Bool {
     guard let storeName else { return true }
     let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
@@ -198,9 +198,9 @@ struct PendingMoves: Sendable {
     return try ended(folder, incident, now: now)
   }
 
-  /// The move of a store that could not be opened stays pending until a fresh store has opened. The move of a store
-  /// that made room for an earlier one is over once the store set is in its quarantine, whatever files have the set's
-  /// names by now.
+  /// The result of a finished move. The move of a store that could not be opened stays pending until a fresh store has
+  /// opened. The move of a store that made room for an earlier one is over once the store set is in its quarantine,
+  /// whatever files have the set's names by now.
   private func ended(_ folder: QuarantineFolder, _ incident: Incident, now: Date) throws -> Ended {
     if incident.kind == .replaced, StoreSet(at: folder.mainPath).members.isEmpty,
       try !isSetGoingBack()
@@ -282,8 +282,8 @@ struct PendingMoves: Sendable {
       }
   }
 
-  /// Removes a partial record, and the quarantine's folder if it holds nothing else: the run ended before it wrote its
-  /// intent.
+  /// Removes what a run left that ended before it wrote its intent: a partial record, and the quarantine's folder if it
+  /// holds nothing else.
   private func sweep(_ id: String, _ path: String) throws {
     let back = path + "/" + QuarantineFolder.backName + RecordFile.partSuffix
     if try mover.fileSystem.status(back) != nil { try mover.remove(back) }

@@ -4,25 +4,26 @@ import SafeFiles
 /// The names in and around the folder that holds one quarantined store set.
 struct QuarantineFolder: Sendable {
   static let parentName = "Incompatible"
-  /// Once this file exists, the store set in the subfolder `store` is complete.
+  /// The name of the incident's record. Once that file exists, the store set in the subfolder `store` is complete.
   static let incidentName = "incident.json"
   static let textName = "incident.txt"
   static let outcomeName = "outcome.json"
-  /// A ``MoveRecord`` that exists from before the first member moves until the fresh store has opened.
+  /// The name of the intent, a ``MoveRecord`` that exists from before the first member moves until the fresh store has
+  /// opened.
   static let intentName = ".intent.json"
-  /// The ``MoveRecord`` that exists while the set is moved back.
+  /// The name of the ``MoveRecord`` that exists while the set is moved back.
   static let backName = ".back.json"
-  /// The seal's progress; exists until the incident's record contains the seal.
+  /// The name of the file with the seal's progress, which exists until the incident's record contains the seal.
   static let sealingName = ".seal.json"
   static let storeFolderName = "store"
-  /// A file that is locked while a set moves. It is always empty, and never removed. ``SettledMoves`` uses its
-  /// modification time.
+  /// The name of a file in the folder of all quarantines that is locked while a set moves. The file is never removed,
+  /// and always empty. ``SettledMoves`` uses the file's modification time.
   static let leaseName = ".lease"
 
   /// The folder that the store is in.
   let home: String
   let storeName: String
-  /// Also the incident's id.
+  /// The folder's own name, which is the incident's id.
   let id: String
 
   var incompatible: String { Self.parent(in: home) }
@@ -34,7 +35,7 @@ struct QuarantineFolder: Sendable {
   var incident: String { path + "/" + Self.incidentName }
   var text: String { path + "/" + Self.textName }
   var outcome: String { path + "/" + Self.outcomeName }
-  /// Where a file is while it is copied back, because only a complete file may have a name of the set.
+  /// The temporary path of a file while it is copied back, because only a complete file may have a name of the set.
   var copyInProgress: String { home + "/.lifeboat-" + id + ".part" }
   var mainPath: String { home + "/" + storeName }
   var keptMainPath: String { storeFolder + "/" + storeName }
@@ -78,9 +79,9 @@ struct MoveRecord: Codable, Sendable {
   let storeName: String
   /// The members to move: the main file first, each folder before its contents.
   let members: [Member]
-  /// Without the seal; nil in the record of a move out of the quarantine.
+  /// The incident, without its seal; nil in the record of a move out of the quarantine.
   let incident: Incident?
-  /// Nil in the record of a move into the quarantine.
+  /// Why the set is moved back; nil in the record of a move into the quarantine.
   let back: Back?
 
   static let schemaName = "lifeboat.move"

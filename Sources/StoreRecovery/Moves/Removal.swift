@@ -3,7 +3,8 @@ import SafeFiles
 import Foundation
 import SafeText
 
-/// Removes the folder of an incident. After a kill, a later run makes the incident whole or completes this.
+/// Removes the folder of an incident. If the process is killed meanwhile, a later run completes the removal or makes
+/// the incident whole again.
 ///
 /// First, a record of all files to remove is written into the folder. Second, the folder is renamed, in one step, and
 /// is then no longer an incident. Last, the files are removed, the record after all others. A process that finds such a
@@ -13,12 +14,12 @@ struct Removal: Sendable {
   let fileSystem: FileSystem
   let incompatible: String
 
-  /// Written before anything is removed.
+  /// The record of what will be removed, written before anything is removed.
   struct Record: Codable, Sendable {
     let schema: String
     let version: Int
     let id: String
-    /// Each folder comes before its contents.
+    /// The files and folders to remove; each folder comes before its contents.
     let files: [IncidentFiles.File]
 
     static let schemaName = "lifeboat.removal"
@@ -46,7 +47,7 @@ struct Removal: Sendable {
   private var mover: SetMover { SetMover(fileSystem: fileSystem) }
   private var records: RecordFile { mover.records }
 
-  /// `files` lists all files in the incident's folder.
+  /// Removes the incident `id`. `files` lists all files in its folder.
   func remove(_ id: String, _ files: [IncidentFiles.File]) throws {
     let folder = incompatible + "/" + id
     let record = Record(
@@ -82,14 +83,14 @@ struct Removal: Sendable {
     }
   }
 
-  /// `names` are those in the folder of incidents.
+  /// Finishes or undoes the removals that an earlier run began. `names` lists the names in the folder of incidents.
   func endPending(_ names: [String]) -> [End] {
     names.filter { PathText.starts($0, with: Self.prefix) }.sortedByBytes().compactMap { name in
       do { return try end(name) } catch { return .stuck(name: name, error) }
     }
   }
 
-  /// What ``endPending(_:)`` would do; nil when the folder holds no incident any more.
+  /// What ``endPending(_:)`` would do with the folder `name`; nil when that folder holds no incident any more.
   func expectedEnd(of name: String) -> End? {
     do {
       let folder = incompatible + "/" + name
@@ -130,7 +131,7 @@ struct Removal: Sendable {
     }
   }
 
-  /// Nil when the folder is empty.
+  /// The record in a folder that is being removed; nil when the folder is empty.
   private func record(in folder: String) throws -> Record? {
     let path = folder + "/" + Self.recordName
     guard let record = try records.read(Record.self, from: path, limit: RecordFile.limit)
@@ -162,7 +163,7 @@ struct Removal: Sendable {
   private enum State: Equatable {
     /// All recorded files exist unchanged, and there are no other files.
     case whole
-    /// All recorded files exist, but some are changed, or there are others.
+    /// All recorded files exist, but some are changed, or there are other files.
     case changed
     case begun
 
@@ -193,8 +194,8 @@ struct Removal: Sendable {
     try fileSystem.syncFolder(incompatible)
   }
 
-  /// Skips files that an earlier run has removed. If another file has replaced a listed one, that file and the folder
-  /// stay.
+  /// Removes the files that the record lists, and then the folder. Files that an earlier run has removed are skipped.
+  /// If another file has replaced a listed one, that file and the folder stay.
   private func delete(_ folder: String, _ record: Record) throws {
     // The kept files are removed before Lifeboat's records: when the first file cannot be removed, nothing is lost.
     let files = record.files.filter { $0.status.kind == .file }

@@ -17,7 +17,7 @@ struct SealProgress: Codable, Sendable {
   let schema: String
   let version: Int
   var files: [StoreSeal.File]
-  /// Nil when the next file is not begun.
+  /// The file that is being read; nil when the next file is not begun.
   var current: Current?
 
   static let schemaName = "lifeboat.sealProgress"
@@ -36,7 +36,7 @@ struct SealProgress: Codable, Sendable {
 }
 
 package struct SealPace: Sendable {
-  /// What one launch reads of a seal that an earlier launch could not finish.
+  /// The number of bytes that one launch reads to continue a seal that an earlier launch could not finish.
   package var bytesPerLaunch: Int64
   /// The number of bytes read between two saves of the progress.
   package var bytesPerNote: Int64
@@ -78,7 +78,7 @@ extension SetMover {
     }
   }
 
-  /// Adds the seal to the incident's record when it is complete. Needs the lease.
+  /// Continues an unfinished seal, and adds it to the incident's record when it is complete. Needs the lease.
   ///
   /// - Returns: Whether files were read and more are left to read.
   @discardableResult
@@ -118,7 +118,7 @@ private struct Sealing {
   let kept: StoreSet
   let budget: Int64?
   var progress: SealProgress
-  /// ``unnoted`` counts the bytes since the progress was last saved.
+  /// The number of bytes that this run has read. ``unnoted`` counts the bytes read since the progress was last saved.
   var read: Int64 = 0
   var unnoted: Int64 = 0
 
@@ -167,7 +167,7 @@ private struct Sealing {
         && status.inode == done.inode && status.modified == done.modifiedNanoseconds
   }
 
-  /// Nil when the budget is used up first, so that a later launch has to continue.
+  /// Seals one member; nil when the budget is used up first, so that a later launch has to continue.
   private mutating func seal(_ member: StoreSet.Member) throws -> StoreSeal.File? {
     if let budget {
       if member.kind == .file, member.sizeBytes > mover.pace.bytesPerNote {
@@ -181,8 +181,8 @@ private struct Sealing {
     return file
   }
 
-  /// Reads from the saved position to the end, and saves the progress after each step. Nil if the budget is used up
-  /// first.
+  /// Seals a large file by reading it from the saved position to its end, or until the budget is used up; nil in the
+  /// latter case. Saves the progress after each step.
   private mutating func sealLarge(
     _ member: StoreSet.Member, _ budget: Int64
   ) throws -> StoreSeal.File? {

@@ -22,9 +22,9 @@ struct SetAside: Sendable {
     return Opened(handle: handle, incident: incident)
   }
 
-  /// If this fails after the intent to move it back was written, the next launch continues. If this fails earlier, for
-  /// example because another process already uses a fresh store, the old store stays aside and the next launch makes a
-  /// fresh store.
+  /// Moves the store back into place. If this fails after the intent to move it back was written, the next launch
+  /// continues. If this fails earlier, for example because another process already uses a fresh store, the old store
+  /// stays aside and the next launch makes a fresh store.
   ///
   /// - Returns: The error that prevented the move back; nil when the store is back.
   @discardableResult
@@ -52,7 +52,7 @@ struct SetAside: Sendable {
 }
 
 extension SetMover {
-  /// If the move fails, it is undone now, or the next open finishes or undoes it.
+  /// Performs the move in `record`. If this fails, the move is undone now, or the next open finishes or undoes it.
   func advanceOrUndo(
     _ folder: QuarantineFolder, _ record: MoveRecord, now: Date
   ) throws -> Incident {

@@ -7,7 +7,9 @@ import SafeText
 extension SetMover {
   // MARK: A move that was not committed
 
-  /// Returns whether the move was undone. If another file has the main file's name, the move can only be finished.
+  /// Undoes a move whose incident has no record yet.
+  ///
+  /// - Returns: Whether the move was undone. If another file has the main file's name, the move can only be finished.
   func undo(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     try checkFolders(folder, record)
     try remove(folder.copyInProgress)
@@ -56,8 +58,8 @@ extension SetMover {
     try fileSystem.syncFolder(target)
   }
 
-  /// The subfolder, named `base`, `base-2` and so on, is one in which `name` is free. `name` itself is not changed,
-  /// because it may already have the maximum length.
+  /// A subfolder of the quarantine in which `name` is free. The subfolder is named `base`, `base-2` and so on; `name`
+  /// itself is not changed, because it may already have the maximum length.
   private func freeFolder(
     _ base: String, for name: String, in folder: QuarantineFolder
   ) throws -> String {
@@ -71,7 +73,7 @@ extension SetMover {
 
   // MARK: Back from a quarantine
 
-  /// The caller holds the lease.
+  /// Writes the record of a move that brings the kept store set back. The caller holds the lease.
   func beginBack(_ folder: QuarantineFolder, reason: MoveRecord.Back) throws -> MoveRecord {
     let kept = StoreSet(at: folder.keptMainPath)
     guard !kept.members.isEmpty else {
@@ -95,7 +97,7 @@ extension SetMover {
     return record
   }
 
-  /// Continues where an earlier run stopped.
+  /// Moves a kept store set back, or continues where an earlier run stopped.
   func advanceBack(_ folder: QuarantineFolder, _ record: MoveRecord, now: Date) throws {
     let reason = record.back ?? .restore
     // When the outcome exists, every member is in place and synced.
@@ -133,8 +135,8 @@ extension SetMover {
     }
   }
 
-  /// The data is no longer where the note says. A note that is missing, or whose incident cannot be read, stays as it
-  /// is.
+  /// Rewrites the note for the user, because the data is no longer where the note says. A note that is missing, or
+  /// whose incident cannot be read, stays as it is.
   private func rewriteNote(_ folder: QuarantineFolder) throws {
     guard try fileSystem.status(folder.text)?.kind == .file,
       let incident = try? records.incident(in: folder.path),

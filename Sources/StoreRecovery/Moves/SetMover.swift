@@ -28,7 +28,8 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Once the intent is written, a later run can continue the move. The caller holds the lease.
+  /// Makes the folder of a new quarantine and writes the intent into it. From then on, a later run can continue the
+  /// move. The caller holds the lease.
   func begin(
     _ mainPath: String, name: String, draft: (_ id: String, _ folder: String) -> Incident
   ) throws -> (QuarantineFolder, MoveRecord) {
@@ -55,8 +56,8 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Continues where an earlier run stopped. The steps: bring the members into the quarantine, seal them, write the
-  /// incident's record, which commits the move, and remove the original names.
+  /// Performs the move, or continues where an earlier run stopped. The steps: bring the members into the quarantine,
+  /// seal them, write the incident's record, which commits the move, and remove the original names.
   ///
   /// A resumed move skips members that other processes have removed or replaced since. If sealing would read more bytes
   /// than `budget`, the move is committed without a seal.
@@ -111,8 +112,8 @@ struct SetMover: Sendable {
     try checkSupport(set)
   }
 
-  /// Stores whose names differ only in the extension share a support folder, which must not be moved with one store
-  /// alone.
+  /// Throws if another store uses the set's support folder. Stores whose names differ only in the extension share a
+  /// support folder, which must not be moved with one store alone.
   private func checkSupport(_ set: StoreSet) throws {
     guard let support = set.first(.support) else { return }
     let home = PathText.folder(of: set.mainPath)
@@ -145,7 +146,7 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Another process may make the folder at the same time.
+  /// Makes the folder of all quarantines, which another process may make at the same time.
   func makeIncompatible(in home: String) throws {
     let path = QuarantineFolder.parent(in: home)
     try ensureFolder(path, mode: 0o700)
@@ -198,7 +199,7 @@ struct SetMover: Sendable {
     }
   }
 
-  /// The record of the incident commits the move.
+  /// Writes the record of the incident, which commits the move.
   private func commit(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool, budget: Int64?
   ) throws -> Incident {
@@ -271,9 +272,9 @@ struct SetMover: Sendable {
     }
   }
 
-  /// The main file is locked meanwhile, so that no other process has it open. Its name is removed early: without that
-  /// name, no process can open the set and write into files that the quarantine shares. Only the wal-index loses its
-  /// name before, because a fresh store would use that wal-index.
+  /// Removes the set's original names. The main file is locked meanwhile, so that no other process has it open. Its
+  /// name is removed early: without that name, no process can open the set and write into files that the quarantine
+  /// shares. Only the wal-index loses its name before, because a fresh store would use that wal-index.
   private func removeOriginals(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool
   ) throws {
@@ -410,7 +411,7 @@ struct SetMover: Sendable {
     try fileSystem.syncFolder(PathText.folder(of: set.mainPath))
   }
 
-  /// Innermost first; a folder that is not empty stays.
+  /// Removes the set's folders, innermost first; a folder that is not empty stays.
   func removeFolders(_ record: MoveRecord, at path: (String) -> String) throws {
     for folder in Set(record.members.map { FileName(PathText.folder(of: path($0.name))) }) {
       try? fileSystem.sweep(folder.text)

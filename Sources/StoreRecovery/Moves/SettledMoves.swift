@@ -13,7 +13,7 @@ enum SettledMoves {
   /// may give the folder the same time.
   private static let step: Int64 = 2_000_000_000
 
-  /// Needs at most two system calls.
+  /// Whether it is certain that no move, trial or removal in `home` is unfinished. Needs at most two system calls.
   static func isNothingPending(
     in home: String, _ status: (String) throws -> FileStatus?
   ) throws -> Bool {
@@ -27,8 +27,8 @@ enum SettledMoves {
     return !overflow && age > step
   }
 
-  /// Does nothing if the folder changed a moment ago, another process holds the lease, or `isAnyLeft` returns true. The
-  /// note is optional, so failures are ignored.
+  /// Gives the lease file the modification time of the folder `incompatible`, unless the folder changed a moment ago,
+  /// another process holds the lease, or `isAnyLeft` returns true. The note is optional, so failures are ignored.
   static func note(
     in incompatible: String, now: Date, _ fileSystem: FileSystem, isAnyLeft: () throws -> Bool
   ) {

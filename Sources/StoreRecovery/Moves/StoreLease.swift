@@ -63,7 +63,7 @@ enum DatabaseLock {
   case free
   case usedElsewhere
 
-  /// Excludes every other connection.
+  /// The argument of `fcntl` for taking or querying a lock that excludes every other connection.
   static var exclusive: flock {
     var lock = flock()
     lock.l_type = Int16(F_WRLCK)
@@ -93,7 +93,7 @@ enum DatabaseLock {
     return code == EACCES || code == EAGAIN ? .usedElsewhere : .free
   }
 
-  /// Waits at most until `deadline`.
+  /// Waits until no other process holds a lock on the database at `path`, at most until `deadline`.
   ///
   /// - Returns: Whether another process still holds a lock; nil when unknown.
   @discardableResult
@@ -109,12 +109,12 @@ enum DatabaseLock {
 struct Deadline {
   private let end: ContinuousClock.Instant
 
-  /// At most 60 seconds; NaN means no wait.
+  /// Ends the wait after `seconds`, at most 60; NaN means no wait.
   init(seconds: Double) {
     end = .now + .seconds(seconds.isNaN ? 0 : min(max(seconds, 0), 60))
   }
 
-  /// False, without a sleep, when the time is over.
+  /// Sleeps for 2 ms; returns false, without sleeping, when the time is over.
   func sleepsBriefly() -> Bool {
     guard ContinuousClock.now < end else { return false }
     usleep(2000)
@@ -122,5 +122,5 @@ struct Deadline {
   }
 }
 
-/// Within ``SetMover``, the name `close` alone means its own method.
+/// Calls `close(2)`. Within ``SetMover``, the name `close` alone means the method of ``SetMover``.
 private func closeFile(_ descriptor: Int32) { _ = close(descriptor) }

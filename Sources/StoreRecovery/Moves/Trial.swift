@@ -18,9 +18,9 @@ extension StoreEvidence {
       case skipped
     }
 
-    /// Whether a throw-away store could be made; nil when that was not tried.
+    /// Whether a throw-away store could be made beside the store; nil when that was not tried.
     package var makesFreshStore: Bool?
-    /// The system's error number or SQLite's code; nil when none is known.
+    /// The system's error number or SQLite's code that prevented the throw-away store; nil when none is known.
     package var freshCode: Int32?
     /// The result of opening a private copy; nil when the host set no check, or set the copy limit to 0 bytes.
     package var copy: Copy?
@@ -41,7 +41,7 @@ struct TrialFolder {
   let fileSystem: FileSystem
   let path: String
   private let lock: Int32
-  /// Serves to notice that another folder has taken the name.
+  /// The status of the folder when it was made, to notice later that another folder has taken its name.
   private let made: FileStatus?
 }
 
@@ -71,14 +71,14 @@ extension TrialFolder {
     return now.isSameFile(as: made)
   }
 
-  /// Only a trial uses this form: the prefix and 16 hexadecimal digits.
+  /// Whether `name` has the form that only a trial uses: the prefix and 16 hexadecimal digits.
   static func isName(_ name: String) -> Bool {
     guard let token = PathText.dropping(prefix: prefix, from: name) else { return false }
     return token.utf8.count == 16 && token.unicodeScalars.allSatisfy(\.properties.isASCIIHexDigit)
   }
 
-  /// Removes the folders that killed runs left. The caller holds the lease. A folder that cannot be removed now is left
-  /// for the next time.
+  /// Removes the trial folders among `names` that killed runs left. The caller holds the lease. A folder that cannot be
+  /// removed now is left for the next time.
   static func sweep(_ names: [String], in incompatible: String, _ fileSystem: FileSystem) {
     for name in names where isName(name) {
       let path = incompatible + "/" + name
@@ -95,7 +95,7 @@ extension TrialFolder {
     }
   }
 
-  /// Does not remove another folder that has taken the name.
+  /// Removes the folder, if the path still names it, and releases the lock.
   func remove() throws {
     defer { close(lock) }
     guard try isOurs() else { return }
@@ -127,7 +127,8 @@ extension TrialFolder {
   /// The subfolder for a set that is to become an incident.
   var kept: String { path + "/kept" }
 
-  /// Syncs the set, writes the incident's records beside it and gives the folder its final name.
+  /// Makes an incident of the store set in ``kept``: syncs the set, writes the incident's records beside it and gives
+  /// the folder its final name.
   func publish(
     _ home: String, _ set: StoreSet, _ seal: StoreSeal, _ now: Date, _ mover: SetMover,
     draft: (_ folder: QuarantineFolder, _ created: Date) -> Incident
@@ -160,7 +161,7 @@ extension TrialFolder {
     throw QuarantineFolder.noneFree(in: home)
   }
 
-  /// Makes the store with `check`, or, if `check` is nil, by writing two pages.
+  /// Makes a throw-away store, as a test for a fresh one: with `check`, or, if `check` is nil, by writing two pages.
   func makeFresh(_ storeName: String, check: (@Sendable (URL) throws -> Void)?) throws {
     let folder = path + "/fresh"
     try fileSystem.makeFolder(folder, 0o700)
@@ -171,10 +172,10 @@ extension TrialFolder {
     try check(URL(fileURLWithPath: folder + "/" + storeName))
   }
 
-  /// All but the wal-index, because SQLite makes a new one.
+  /// The roles of the members that a copy needs to be opened; not the wal-index, because SQLite makes a new one.
   static let withoutIndex = Set(StoreSet.Role.allCases).subtracting([.sharedMemory])
 
-  /// Copies the members that have one of `roles` into the subfolder `name`. Links are copied as links.
+  /// Copies the members of a set that have one of `roles` into the subfolder `name`. Links are copied as links.
   ///
   /// - Returns: The set of the copies.
   func copy(
@@ -195,8 +196,8 @@ extension TrialFolder {
 }
 
 extension StoreRecovery {
-  /// The judgement after the last checks: space, a throw-away store, a private copy, and the host's consent to a
-  /// repetition.
+  /// The judgement after the last checks: the free space, whether a fresh store can be made, whether a private copy
+  /// opens, and whether the host allows a repetition.
   func confirmed(_ judgement: Judgement) throws -> Judgement {
     let path = try realPath()
     var evidence = judgement.evidence
@@ -228,7 +229,7 @@ extension StoreRecovery {
     return judge(evidence)
   }
 
-  /// `make` creates the file in a private folder, and the file then gets the store's name. A killed run leaves the
+  /// Calls `make` to create a file in a private folder, then gives the file the store's name. A killed run leaves the
   /// complete file or no file.
   ///
   /// - Parameters:

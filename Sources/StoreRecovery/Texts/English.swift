@@ -176,7 +176,7 @@ extension NoticeWords {
   private static let checkSpace =
     "Please make sure that there is enough free space, then open {app} again."
 
-  /// `20 November 2026 at 21:53`; in the United States `November 20, 2026 at 9:53 PM`.
+  /// Formats a time as `20 November 2026 at 21:53`; in the United States as `November 20, 2026 at 9:53 PM`.
   private static func date(_ time: Time) -> String {
     let months = [
       "January", "February", "March", "April", "May", "June", "July", "August", "September",

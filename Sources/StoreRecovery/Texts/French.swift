@@ -1,5 +1,5 @@
 extension NoticeWords {
-  /// Uses the formal address. Colons and guillemets have their no-break space.
+  /// The words of the notices in French, with the formal address. Colons and guillemets have their no-break space.
   static let french = NoticeWords(
     unnamedApp: ("l’app", "L’app"), quotes: ("«\u{A0}", "\u{A0}»"), date: date,
     kept: [
@@ -183,7 +183,7 @@ extension NoticeWords {
   private static let checkSpace =
     "Veuillez vérifier qu’il reste assez d’espace libre, puis rouvrir {app}."
 
-  /// `20 novembre 2026 à 21 h 53`, with `1er` for the first of a month.
+  /// Formats a time as `20 novembre 2026 à 21 h 53`, with `1er` for the first of a month.
   private static func date(_ time: Time) -> String {
     let months = [
       "janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre",

@@ -1,5 +1,5 @@
 extension NoticeWords {
-  /// Uses the formal address.
+  /// The words of the notices in German, with the formal address.
   static let german = NoticeWords(
     unnamedApp: ("die App", "Die App"), quotes: ("„", "“"), date: date,
     kept: [
@@ -180,7 +180,7 @@ extension NoticeWords {
   private static let checkSpace =
     "Bitte stellen Sie sicher, dass genug Speicherplatz frei ist, und öffnen Sie {app} danach erneut."
 
-  /// `20. November 2026 um 21:53 Uhr`.
+  /// Formats a time as `20. November 2026 um 21:53 Uhr`.
   private static func date(_ time: Time) -> String {
     let months = [
       "Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September",

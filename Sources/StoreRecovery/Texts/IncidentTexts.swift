@@ -86,7 +86,7 @@ public struct IncidentTexts: Sendable {
     return notice
   }
 
-  /// Prefers `language`, the language of an existing note; nil for the same texts.
+  /// A copy of these texts that prefers `language`, the language of an existing note; nil for the same texts.
   func preferring(_ language: String?) -> IncidentTexts {
     guard let language else { return self }
     var texts = self
@@ -135,7 +135,7 @@ public struct IncidentTexts: Sendable {
     let words: NoticeWords
   }
 
-  /// The first preferred language for which `isFit` returns true, else English.
+  /// The words of the first preferred language for which `isFit` returns true; English if there is no such language.
   private func choice(_ isFit: (NoticeWords) -> Bool) -> Choice {
     let fitting = words.filter { isFit($0.value) }
     if let best = LanguageTag.best(of: fitting.keys, preferring: preferredLanguages),

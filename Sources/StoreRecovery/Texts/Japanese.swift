@@ -151,7 +151,7 @@ extension NoticeWords {
   private static let reopen = "{app}を閉じて、もう一度開いてください。"
   private static let checkSpace = "十分な空き容量があることを確認してから、{app}をもう一度開いてください。"
 
-  /// `2026年11月20日 21:53`.
+  /// Formats a time as `2026年11月20日 21:53`.
   private static func date(_ time: Time) -> String {
     "\(time.year)年\(time.month)月\(time.day)日 \(time.hour):\(time.paddedMinute)"
   }

@@ -1,10 +1,10 @@
-/// A language tag (BCP 47), as far as it decides which words are used.
+/// The parts of a language tag (BCP 47) that decide which words are used.
 package struct LanguageTag {
-  /// In lower case. All codes of Norwegian become `nb`, all of Chinese `zh`.
+  /// The language code in lower case. All codes of Norwegian become `nb`, all of Chinese `zh`.
   let language: String
-  /// In lower case, for example `hans`; nil when the tag neither names nor implies a script.
+  /// The script in lower case, for example `hans`; nil when the tag neither names nor implies one.
   let script: String?
-  /// In upper case, for example `US`; nil when the tag names none.
+  /// The region in upper case, for example `US`; nil when the tag names none.
   let region: String?
 
   /// Parses a tag such as `de`, `de-AT` or `zh-Hans-CN`, and the system's form `de_AT.UTF-8`; nil for any other text.
@@ -46,8 +46,8 @@ package struct LanguageTag {
     part.utf8.allSatisfy { (65...90).contains($0) || (97...122).contains($0) }
   }
 
-  /// The most exact first. A Chinese tag never matches words in another script, because a reader of Traditional Chinese
-  /// should not get Simplified Chinese.
+  /// The tags to look up, the most exact first. A Chinese tag never matches words in another script, because a reader
+  /// of Traditional Chinese should not get Simplified Chinese.
   var candidates: [String] {
     var found: [String] = []
     if let script {
@@ -59,8 +59,8 @@ package struct LanguageTag {
     return found + [language]
   }
 
-  /// The first preferred language that is in `available`, spelled as there, with the region of the preferred tag. Nil
-  /// when no preferred language is available.
+  /// The first language in `preferred` that is in `available`, spelled as in `available`, and the region of the
+  /// matching tag in `preferred`; nil when no preferred language is available.
   package static func best(
     of available: some Sequence<String>, preferring preferred: [String]
   ) -> (language: String, region: String?)? {

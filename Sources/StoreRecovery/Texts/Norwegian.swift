@@ -1,5 +1,5 @@
 extension NoticeWords {
-  /// Bokmål.
+  /// The words of the notices in Norwegian (Bokmål).
   static let norwegian = NoticeWords(
     unnamedApp: ("appen", "Appen"), quotes: ("«", "»"), date: date,
     kept: [
@@ -176,7 +176,7 @@ extension NoticeWords {
   private static let checkSpace =
     "Kontroller at det er nok ledig plass, og åpne {app} på nytt."
 
-  /// `20. november 2026 kl. 21.53`.
+  /// Formats a time as `20. november 2026 kl. 21.53`.
   private static func date(_ time: Time) -> String {
     let months = [
       "januar", "februar", "mars", "april", "mai", "juni", "juli", "august", "september",

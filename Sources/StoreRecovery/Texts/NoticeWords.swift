@@ -58,13 +58,13 @@ public struct NoticeWords: Sendable {
     self.inFolder = inFolder
   }
 
-  /// The keys are language tags.
+  /// The words of the languages that come with the package, by language tag.
   package static let all: [String: NoticeWords] = [
     "en": english, "de": german, "fr": french, "es": spanish, "nb": norwegian, "ja": japanese,
     "zh-Hans": simplifiedChinese,
   ]
 
-  /// The values for `{app}` and `{App}`.
+  /// The values that replace `{app}` and `{App}`.
   package func names(of app: String) -> [String: String] {
     let name = app.trimmingCharacters(in: .whitespacesAndNewlines)  // characters: a set of scalars
     guard !name.isEmpty else { return ["app": unnamedApp.inside, "App": unnamedApp.first] }
@@ -72,7 +72,8 @@ public struct NoticeWords: Sendable {
     return ["app": quoted, "App": quoted]
   }
 
-  /// Replaces names in braces. Names inside an inserted value are not replaced; a name without a value stays as it is.
+  /// Replaces each name in braces in `text` with its value. Names inside an inserted value are not replaced; a name
+  /// without a value stays as it is.
   package static func fill(_ text: String, _ values: [String: String]) -> String {
     var result = String.UnicodeScalarView()
     var rest = text.unicodeScalars[...]

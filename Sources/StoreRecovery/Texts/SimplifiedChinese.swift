@@ -1,5 +1,5 @@
 extension NoticeWords {
-  /// Uses the polite address.
+  /// The words of the notices in Simplified Chinese, with the polite address.
   static let simplifiedChinese = NoticeWords(
     unnamedApp: ("应用", "应用"), quotes: ("“", "”"), date: date,
     kept: [
@@ -135,7 +135,7 @@ extension NoticeWords {
   private static let reopen = "请关闭{app}，然后重新打开。"
   private static let checkSpace = "请确保有足够的可用空间，然后重新打开{app}。"
 
-  /// `2026年11月20日 21:53`.
+  /// Formats a time as `2026年11月20日 21:53`.
   private static func date(_ time: Time) -> String {
     "\(time.year)年\(time.month)月\(time.day)日 \(time.hour):\(time.paddedMinute)"
   }

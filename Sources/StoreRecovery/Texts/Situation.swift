@@ -113,8 +113,8 @@ extension Situation {
     }
   }
 
-  /// Nil unless the rule alone decides. Such rules stand for Lifeboat's own errors, or for conditions that keep a store
-  /// in place although the finding calls for a quarantine.
+  /// The situation, if the rule alone decides it; otherwise nil. Such rules stand for Lifeboat's own errors, or for
+  /// conditions that keep a store in place although the finding calls for a quarantine.
   private static func held(_ rule: Verdict.Rule, _ evidence: StoreEvidence?) -> Situation? {
     switch rule {
     case .holdExtension, .holdBackground: .inBackground

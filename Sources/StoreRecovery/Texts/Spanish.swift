@@ -1,5 +1,5 @@
 extension NoticeWords {
-  /// The words are common to Spain and the Americas.
+  /// The words of the notices in Spanish, chosen to be common to Spain and the Americas.
   static let spanish = NoticeWords(
     unnamedApp: ("la app", "La app"), quotes: ("“", "”"), date: date,
     kept: [
@@ -176,7 +176,7 @@ extension NoticeWords {
   private static let checkSpace =
     "Comprueba que haya suficiente espacio libre y vuelve a abrir {app}."
 
-  /// `20 de noviembre de 2026 a las 21:53`; one o'clock is singular.
+  /// Formats a time as `20 de noviembre de 2026 a las 21:53`; one o'clock is singular.
   private static func date(_ time: Time) -> String {
     let months = [
       "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre",

@@ -38,7 +38,7 @@ extension Verdict {
 }
 
 extension Verdict {
-  /// Each line is a name with one value or a list of values.
+  /// The lines of the support text. Each line is a name with one value or a list of values.
   package func supportLines(_ evidence: StoreEvidence) -> [(
     name: String, parts: [String], isList: Bool
   )] {
@@ -50,7 +50,7 @@ extension Verdict {
 
 /// The lines of a support text. Each line is a name with one value or a list of values.
 struct SupportText {
-  /// A longer list ends in a line that says how many were left out.
+  /// The maximum number of lines of a list. For a longer list, one more line says how many were left out.
   static let listLimit = 24
 
   private(set) var lines: [(name: String, parts: [String], isList: Bool)] = []

@@ -13,7 +13,7 @@ package func classify(_ evidence: StoreEvidence, policy: Policy = Policy()) -> V
   Classifier(evidence: evidence, policy: policy).verdict()
 }
 
-/// Only the files count, because nobody tried to open the store.
+/// Decides what is wrong with a store that nobody tried to open, for example on the command line. Only the files count.
 package func classifyAtRest(_ evidence: StoreEvidence, policy: Policy = Policy()) -> Verdict {
   Classifier(evidence: evidence, policy: policy).verdictAtRest()
 }
@@ -105,8 +105,8 @@ struct Classifier {
 
   // MARK: Before any code
 
-  /// Nil unless opening the store would lose rows. Opening loses rows if the main file is empty or missing, because
-  /// SQLite then deletes the log, or if the log is damaged or belongs to another store.
+  /// The verdict on a store whose opening would lose rows; nil for any other store. Opening loses rows if the main file
+  /// is empty or missing, because SQLite then deletes the log, or if the log is damaged or belongs to another store.
   private func lossOnOpening() -> Verdict? {
     let leftover: String? =
       if evidence.mayHoldRows(.wal) {
@@ -153,8 +153,8 @@ struct Classifier {
     let id: Verdict.Rule
   }
 
-  /// SQLite's code decides; without it, a Cocoa code that never leads to a quarantine; then the POSIX code; then the
-  /// outermost Cocoa code that does not only wrap other errors.
+  /// The rule for the code that decides: SQLite's code; without it, a Cocoa code that never leads to a quarantine; then
+  /// the POSIX code; then the outermost Cocoa code that does not only wrap other errors.
   private func rule(for failure: StoreEvidence.Failure) -> Match? {
     if let code = failure.sqliteCode, let rule = SQLiteRules.rule(for: code) {
       return Match(rule: rule, id: .sqlite(code))
@@ -288,8 +288,8 @@ struct Classifier {
 
   // MARK: The file
 
-  /// Nil if the store shares an entity with any known version of the app's model. If not, it is another app's store:
-  /// all apps without a sandbox find the same `default.store`.
+  /// The verdict on a store that shares no entity with any known version of the app's model; nil for any other store.
+  /// Such a store is another app's, because all apps without a sandbox find the same `default.store`.
   private func otherApp() -> Verdict? {
     guard evidence.sharesEntities == false else { return nil }
     // A newer build may have renamed all entities.
@@ -305,7 +305,7 @@ struct Classifier {
       .modelForeign)
   }
 
-  /// Nil unless the store's hashes follow rules that are newer than the known ones.
+  /// The verdict on a store whose hashes follow rules that are newer than the known ones; nil for any other store.
   private func laterRules() -> Verdict? {
     guard let version = evidence.hashesVersion, version > ExpectedModel.knownRules,
       evidence.expectsModel
@@ -315,7 +315,7 @@ struct Classifier {
       .modelNewerRules)
   }
 
-  /// Nil when the hashes are equal or cannot be compared.
+  /// The verdict when the recorded hashes differ from the expected ones; nil when they are equal or cannot be compared.
   private func mismatch() -> Verdict? {
     if let later = laterRules() { return later }
     guard let comparison = evidence.comparison, !comparison.isEqual else { return nil }
@@ -340,7 +340,7 @@ struct Classifier {
       ? quarantine(.newer, Self.newerBuild, rule) : refusal(.newer, Self.newerBuild, rule)
   }
 
-  /// The error says that the model does not fit, but the hashes do not show that.
+  /// The verdict when the error says that the model does not fit, but the hashes do not show that.
   private func unprovenMismatch(_ rule: CodeRule, _ id: Verdict.Rule) -> Verdict {
     if evidence.isNewerThanApp == true { return newer() }
     if evidence.comparison != nil, evidence.undecided?.isEmpty != false {

@@ -25,7 +25,7 @@ extension Verdict {
       if let code, code.rawValue == rawValue { self = code } else { self = .named(rawValue) }
     }
 
-    /// The same text in JSON, logs and reports.
+    /// The text, for programs: the same in JSON, logs and reports.
     public var rawValue: String {
       switch self {
       case .sqlite(let code): "sqlite.\(code)"
@@ -44,9 +44,9 @@ extension Verdict {
 
 extension Verdict.Rule {
   package static let open = Self.named("open")
-  /// The log or journal may hold rows.
+  /// The main file is missing, and its log or journal may hold rows.
   package static let storeMainMissing = Self.named("store.mainMissing")
-  /// The log or journal may hold rows.
+  /// The main file is empty, and its log or journal may hold rows.
   package static let storeMainEmpty = Self.named("store.mainEmpty")
   /// Opening the store would drop its log, which holds rows. Once the files are copied, the store may be opened.
   package static let storeWALDamaged = Self.named("store.walDamaged")
@@ -101,7 +101,7 @@ extension Verdict.Rule {
   package static let freshFailed = Self.named("fresh.failed")
   /// A container could not be made, or a store in it that recovery does not cover failed.
   package static let containerFailed = Self.named("container.failed")
-  /// The store was not judged. It made room for an earlier store that is restored.
+  /// The store was not judged, because it was moved away to make room for an earlier store that is restored.
   package static let restoreReplaced = Self.named("restore.replaced")
 }
 
@@ -126,6 +126,6 @@ extension Verdict.Rule {
   /// No throw-away store could be made beside the store.
   package static let holdFreshFails = Self.named("hold.freshFails")
   package static let holdCopyOpens = Self.named("hold.copyOpens")
-  /// The environment kept the copy from opening: a lock, the space or permissions.
+  /// A private copy of the store failed because of the environment: a lock, the space or permissions.
   package static let holdCopyUnavailable = Self.named("hold.copyUnavailable")
 }

@@ -68,7 +68,8 @@ package struct PlanPage {
   /// The maximum total number of lines in the lists of all steps.
   private static let maxListed = 4_000
 
-  /// `steps` is empty when the store needs no migration, and nil when no sequence of steps leads to the target.
+  /// Makes a page. `steps` is empty when the store needs no migration, and nil when no sequence of steps leads to the
+  /// target.
   package init(store: String, from start: String, to target: String, steps: [Step]?) {
     self.store = store
     self.start = start

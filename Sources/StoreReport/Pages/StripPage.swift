@@ -44,7 +44,7 @@ package struct StripPage {
     pageCount = database.pageCount
   }
 
-  /// The entries must be added in the order of their page numbers.
+  /// Adds a database page. The entries must be added in the order of their page numbers.
   package mutating func add(_ entry: PageEntry) {
     strip.add(entry)
     lanes.add(entry)

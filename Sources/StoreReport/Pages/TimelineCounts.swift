@@ -83,7 +83,7 @@ struct TimelineCounts {
     }
   }
 
-  /// Nil when no event has a date in range.
+  /// The events by time; nil when no event has a date in range.
   var histogram: StackedBars? {
     StackedBars(
       id: "times", title: "Events for each \(bins.unit); the table below has the numbers",
@@ -151,7 +151,7 @@ struct CommitCounts {
   /// The commits that a bar stands for, in words: "commit" or "4 commits".
   var unit: String { size == 1 ? "commit" : "\(size) commits" }
 
-  /// Nil when no commit changed a row.
+  /// The changed rows by commit; nil when no commit changed a row.
   var histogram: StackedBars? {
     guard totals != [0, 0, 0] else { return nil }
     return StackedBars(

@@ -108,7 +108,7 @@ package struct TriagePage {
 
   // MARK: - Tables
 
-  /// Highest count first. Names with equal counts are sorted by name.
+  /// The names with their counts, highest count first. Names with equal counts are sorted by name.
   private static func sorted(_ counts: [String: Int]) -> [(name: String, count: Int)] {
     counts.map { ($0.key, $0.value) }.sorted { one, other in
       one.count == other.count

@@ -14,12 +14,14 @@ struct DateHistogram {
   private var omittedCount = 0
 
   private static let maxCommits = 200
-  /// From bottom to top.
+  /// The parts of each bar, from bottom to top.
   private static let parts: [StackedBars.Part] = [
     .init(style: "dates", words: "dates in rows"),
     .init(style: "changes", words: "changes that the history records"),
   ]
 
+  /// Counts the events of a timeline.
+  ///
   /// - Throws: the errors that `StoreTimeline` throws while it reads events.
   init(_ timeline: StoreTimeline) throws {
     try timeline.forEachEvent { event in

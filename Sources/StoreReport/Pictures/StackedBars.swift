@@ -11,10 +11,10 @@ struct StackedBars {
     let words: String
   }
 
-  /// Unique in the page.
+  /// The id of the picture, which is unique in the page.
   let id: String
   let title: String
-  /// From bottom to top.
+  /// The parts of each bar, from bottom to top.
   let parts: [Part]
   /// The bars from left to right, each as a label, and the counts of its parts in the order of ``parts``.
   let bars: [(label: String, counts: [Int])]

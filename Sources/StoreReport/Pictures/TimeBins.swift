@@ -22,8 +22,8 @@ struct TimeBins {
   private(set) var outOfRange = 0
 
   private static let maxBins = 60
-  /// From 1980-01-02 to 2080-01-01 00:00:00, in seconds since 2001. A date outside this range is probably damaged, or a
-  /// marker that the app has set.
+  /// The range of dates that are counted: from 1980-01-02 to 2080-01-01 00:00:00, in seconds since 2001. A date outside
+  /// this range is probably damaged, or a marker that the app has set.
   private static let likely: ClosedRange<Double> = -662_688_000...2_492_985_600
   /// The length of a span: a number of seconds, or a number of calendar months.
   private enum Span {
@@ -73,7 +73,7 @@ struct TimeBins {
     if areOfDays { level = Self.spans.firstIndex { $0.unit == "day" } ?? 0 }
   }
 
-  /// The date is in seconds since 2001.
+  /// Counts `count` events of one kind at the same date, which is in seconds since 2001.
   mutating func add(_ seconds: Double, kind: Int, count: Int = 1) {
     // Zero is the reference date itself. It most likely means that the date was never set.
     guard Self.likely.contains(seconds), seconds != 0 else {

@@ -27,7 +27,7 @@ struct ArchiveUnpacking {
   /// costs a read.
   private var leadsLeft = UnpackedArchive.entryLimit
 
-  /// Archives that are nested deeper than this are not opened; the outermost archive has depth 0.
+  /// The maximum depth of the archives that are opened. The outermost archive has depth 0.
   private static let deepest = 3
   /// The minimum size of an archive in bytes. An empty zip archive has 22 bytes (APPNOTE 4.3.16), a gzip file has at
   /// least 18 (RFC 1952).

@@ -9,7 +9,7 @@ struct TarReader: ArchiveReader {
     let name: String
     let size: UInt64
     let isLink: Bool
-    /// In bytes from the start of the archive.
+    /// The offset of the entry's bytes, in bytes from the start of the archive.
     let offset: UInt64
   }
 
@@ -27,6 +27,8 @@ struct TarReader: ArchiveReader {
     lead.count >= blockLength && TarHeader(lead[..<blockLength]) != nil
   }
 
+  /// Reads all headers of an archive.
+  ///
   /// - Throws: ``BundleError`` when a header is damaged or not allowed; no part of the archive can be relied on then.
   init(_ file: InputFile) throws(BundleError) {
     self.file = file

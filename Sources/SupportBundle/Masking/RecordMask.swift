@@ -30,7 +30,7 @@ struct RecordMask {
   private(set) var tokens = NameTokens()
   private var folders = FolderNames()
   private let storeName: String
-  /// Whether row ids in sentences are hidden, because they may be values.
+  /// Whether sentences are written without row ids. A row id may be the user's data (an INTEGER PRIMARY KEY).
   var hidesRowIDs = false
 
   init(storePath: String) {

@@ -20,7 +20,7 @@ final class ExclusiveOutput {
   private let calls: OutputCalls
   /// The open file; negative when it is closed.
   private(set) var descriptor: Int32
-  /// The offset of the next `append`.
+  /// The number of bytes appended so far, which is the offset of the next `append`.
   private(set) var size: UInt64 = 0
   private let isUnnamed: Bool
   /// Whether nothing remains to be done about the temporary name, because the file has its final name, was discarded,
@@ -185,7 +185,7 @@ final class ExclusiveOutput {
     return leftover ? temporaryPath : nil
   }
 
-  /// Does nothing after `commit`.
+  /// Removes the unfinished file. Does nothing after `commit`.
   func discard() {
     closeOutput()
     if !isNamed {

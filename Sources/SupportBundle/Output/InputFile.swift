@@ -19,12 +19,12 @@ final class InputFile: Sendable {
     try self.init(path: path) { SystemCalls.open(path, flags) }
   }
 
-  /// A link is refused. Errors name `path`.
+  /// Opens the file `name` in the open folder `folder`. A link is refused. Errors name `path`.
   convenience init(name: String, in folder: Int32, path: String) throws(BundleError) {
     try self.init(path: path) { SystemCalls.openForReading(name, in: folder) }
   }
 
-  /// Duplicates the descriptor. The caller closes the original.
+  /// Reads from a duplicate of an open descriptor. The caller closes the original. Errors name `path`.
   convenience init(descriptor: Int32, path: String) throws(BundleError) {
     try self.init(path: path) { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
   }

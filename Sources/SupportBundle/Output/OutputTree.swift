@@ -8,8 +8,8 @@ import SafeText
 /// a parent folder is never followed. A file or folder is removed only if this object has created it and its name still
 /// belongs to it.
 package final class OutputTree {
-  /// Called with the path of each file or folder to create, and a closure that creates it. The closure returns whether
-  /// the file or folder exists afterwards.
+  /// A function that is called with the path of each file or folder to create, and a closure that creates it. The
+  /// closure returns whether the file or folder exists afterwards.
   package typealias Making = (_ path: String, _ make: () -> Bool) -> Void
 
   private struct Made {

@@ -8,7 +8,7 @@ final class SourceFolder: Sendable {
   let path: String
   private let descriptor: Int32
 
-  /// The path may contain links.
+  /// Opens a folder. The path may contain links.
   init(_ path: String) throws(BundleError) {
     try SystemPath.check(path)
     self.path = path

@@ -73,6 +73,8 @@ package struct AllowList: Sendable, Equatable {
 
   private init() {}
 
+  /// Reads the allow-list in a file.
+  ///
   /// - Throws: `bundle.badAllowList`, and the errors of reading.
   package init(contentsOf path: String) throws(BundleError) {
     let file = try InputFile(path: path, followsLink: true)
@@ -88,6 +90,8 @@ package struct AllowList: Sendable, Equatable {
     }
   }
 
+  /// Reads the bytes of an allow-list.
+  ///
   /// - Throws: `bundle.badAllowList` with the number of the line that cannot be read.
   package init(_ bytes: [UInt8]) throws(BundleError) {
     guard bytes.count <= Self.maxBytes, let text = String(validating: bytes, as: UTF8.self) else {

@@ -34,7 +34,7 @@ struct RedactedRows {
     func other(_ name: String) -> String { mask.schemaName(name, isName: true) }
   }
 
-  /// `descriptor` is open for writing. It is not closed.
+  /// Prepares to write rows to `descriptor`, which is open for writing. It is not closed.
   init(
     allowing allowed: AllowList, _ numbers: NumberForm, _ mask: RecordMask, to descriptor: Int32
   ) {
@@ -46,7 +46,7 @@ struct RedactedRows {
 
   var mask: RecordMask { names.mask }
 
-  /// If `entities` is nil, writes all rows.
+  /// Writes the rows of the named entities and tables; all rows if `entities` is nil.
   mutating func write(_ store: CoreDataStore, of entities: [String]?) throws {
     let tables = ExactText.named(entities, among: store.plainTables, \.name)
     var ranks: NumberRanks?

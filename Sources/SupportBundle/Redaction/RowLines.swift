@@ -38,8 +38,8 @@ package struct RowLines {
   private(set) var names: [ExactText: Set<ExactText>] = [:]
   private(set) var nameTokens: NameTokens
 
-  /// `entities` names the entities and tables whose rows are kept; nil for all. `model` says which entities inherit
-  /// from which; nil when the bundle has no model.
+  /// Prepares to copy rows. `entities` names the entities and tables whose rows are kept; nil for all. `model` says
+  /// which entities inherit from which; nil when the bundle has no model.
   init(
     of entities: [String]?, allowing allowed: AllowList, _ model: ManagedObjectModel?,
     _ nameTokens: NameTokens
@@ -82,7 +82,7 @@ package struct RowLines {
   // MARK: - Rows
 
   private struct Row {
-    /// `entity` or `table`.
+    /// What the row belongs to: `entity` or `table`.
     let kind: String
     /// The name of the entity or table; nil for a row of an unknown entity.
     let name: String?

@@ -5,11 +5,11 @@ import RowText
 enum RowParts {
   struct Part {
     var rowCount = 0
-    /// Includes the line feeds.
+    /// The number of bytes in the lines of the rows, including line feeds.
     var byteCount = 0
   }
 
-  /// The parts are in no order.
+  /// Counts the rows and bytes of each entity or table. The parts are in no order.
   static func count(in rows: InputFile) throws -> [Part] {
     var parts: [[UInt8]: Part] = [:]
     try RowLines.forEach(in: rows) { line in

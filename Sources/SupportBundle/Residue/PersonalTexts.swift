@@ -4,7 +4,7 @@ import Foundation
 /// Finds personal texts by their form: e-mail addresses, telephone numbers and keys. It also finds the name of this
 /// machine, the name of its user, and the path of the home folder.
 struct PersonalTexts {
-  /// The raw value is for messages.
+  /// What a personal text is. The raw value is for messages.
   enum Kind: String, Sendable, CaseIterable {
     case home = "the home folder"
     case user = "the name of the user"

@@ -30,8 +30,8 @@ package struct ResidueScan {
   private static let pieceBytes = 1 << 20
   private static let overlapBytes = 1 << 10
 
-  /// `store` is nil when it could not be read. `nameTokens` are the tokens that replaced names in rows. They are needed
-  /// to match the names in the allow-list with the names in the rows.
+  /// Prepares to search a bundle about `store`, which is nil when it could not be read. `nameTokens` are the tokens
+  /// that replaced names in rows. They are needed to match the names in the allow-list with the names in the rows.
   init(
     _ store: CoreDataStore?, _ contents: BundleManifest.Contents, _ redaction: Redaction,
     incident: Incident? = nil, nameTokens: NameTokens = NameTokens()
@@ -57,6 +57,8 @@ package struct ResidueScan {
     words.add(model, names)
   }
 
+  /// Searches a bundle.
+  ///
   /// - Throws: `bundle.residue` with the entry and the kind of text that was found, but not the text itself; the errors
   ///   of reading.
   package func check(_ bundle: PackedBundle) throws {

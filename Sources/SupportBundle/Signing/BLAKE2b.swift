@@ -24,7 +24,7 @@ struct BLAKE2b {
   private var waiting: [UInt8] = []
   private var total: UInt64 = 0
 
-  /// `byteCount` is 1 to 64.
+  /// Starts a hash of `byteCount` bytes, 1 to 64.
   init(byteCount: Int = 64) {
     self.byteCount = byteCount
     state = Self.start
@@ -45,7 +45,7 @@ struct BLAKE2b {
     waiting += rest
   }
 
-  /// After this call, no bytes may be added.
+  /// Returns the hash. After this call, no bytes may be added.
   mutating func finalize() -> [UInt8] {
     total &+= UInt64(waiting.count)
     waiting += [UInt8](repeating: 0, count: Self.blockBytes - waiting.count)

@@ -49,7 +49,7 @@ final class DeflateRound: @unchecked Sendable {
     min(32, max(8, ProcessInfo.processInfo.activeProcessorCount * 2))
   }
 
-  /// Each block takes 0.8 MiB.
+  /// Allocates the blocks of a round. Each block takes 0.8 MiB.
   init(level: CompressionLevel, blockCount: Int = usualBlockCount) throws(BundleError) {
     var blocks: [Block] = []
     for _ in 0..<max(1, blockCount) { blocks.append(try Block(level: level)) }
@@ -59,7 +59,7 @@ final class DeflateRound: @unchecked Sendable {
   /// Whether no further block can be added before the next call of ``pack(isEnd:)``.
   var isFull: Bool { count == blocks.count }
 
-  /// The bytes are copied.
+  /// Adds a block with a copy of these bytes.
   func add(_ bytes: ArraySlice<UInt8>) {
     let block = blocks[count]
     block.before = last

@@ -79,14 +79,14 @@ struct EntryDigest {
   var sha256Hex: String { sha256.finalize().hex }
 }
 
-/// Like `EntryDigest`, but computes the SHA-256 on another thread.
+/// The CRC-32 and the SHA-256 of an entry, as in `EntryDigest`, but with the SHA-256 computed on another thread.
 final class DigestAlongside: @unchecked Sendable {
   private(set) var crc = CRC32Sum()
   private(set) var size: UInt64 = 0
   private let queue = DispatchQueue(label: "sha256")
   /// Makes `update` wait while four pieces are waiting to be hashed.
   private let room = DispatchSemaphore(value: 4)
-  /// Used only on the queue.
+  /// The SHA-256 of the bytes so far. Used only on the queue.
   private var sha256 = SHA256()
 
   func update(_ piece: ArraySlice<UInt8>) {

@@ -13,7 +13,8 @@ final class PackedEntry {
   private var long: (output: ExclusiveOutput, round: DeflateRound)?
   private(set) var size: UInt64 = 0
 
-  /// `blockCount` blocks are deflated at a time. Each takes 0.8 MiB of memory. `spool` makes a file without a name.
+  /// Makes an entry without bytes. `blockCount` blocks are deflated at a time. Each takes 0.8 MiB of memory. `spool`
+  /// makes a file without a name.
   init(
     name: String, level: CompressionLevel, blockCount: Int,
     spool: @escaping () throws(BundleError) -> ExclusiveOutput

@@ -12,7 +12,7 @@ struct ZipCentralHeader {
   /// mode).
   let isLink: Bool
   let name: [UInt8]
-  /// In bytes, including name, extra field and comment.
+  /// The length of the header in bytes, including name, extra field and comment.
   let length: Int
 
   init(parsing fields: ZipFields, at start: Int) throws(BundleError) {

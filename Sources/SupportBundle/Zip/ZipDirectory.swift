@@ -1,7 +1,7 @@
 /// The end of an archive: where the central directory is, and what the end record says.
 struct ZipDirectory: Sendable {
   let entryCount: Int
-  /// In bytes from the start of the archive.
+  /// The offset of the central directory, in bytes from the start of the archive.
   let offset: UInt64
   let size: Int
   let hasZip64: Bool

@@ -2,26 +2,28 @@
 ///
 /// Source: PKWARE's APPNOTE.TXT 6.3.10; the clause is named beside each structure.
 enum ZipFormat {
-  /// Local file header (APPNOTE 4.3.7).
+  /// The signature and size of a local file header (APPNOTE 4.3.7).
   static let localSignature: UInt32 = 0x0403_4b50
   static let localSize = 30
-  /// Central directory header (APPNOTE 4.3.12).
+  /// The signature and size of a central directory header (APPNOTE 4.3.12).
   static let centralSignature: UInt32 = 0x0201_4b50
   static let centralSize = 46
-  /// Zip64 end of central directory record (APPNOTE 4.3.14), without its extensible data sector.
+  /// The signature and size of a Zip64 end of central directory record (APPNOTE 4.3.14), without its extensible data
+  /// sector.
   static let end64Signature: UInt32 = 0x0606_4b50
   static let end64Size = 56
-  /// The size field of the Zip64 end record does not count these bytes: the signature and the size field itself.
+  /// The number of bytes that the size field of the Zip64 end record does not count: the signature and the size field
+  /// itself.
   static let end64SizeExcludes = 12
-  /// Zip64 end of central directory locator (APPNOTE 4.3.15).
+  /// The signature and size of a Zip64 end of central directory locator (APPNOTE 4.3.15).
   static let locatorSignature: UInt32 = 0x0706_4b50
   static let locatorSize = 20
-  /// End of central directory record (APPNOTE 4.3.16).
+  /// The signature and size of an end of central directory record (APPNOTE 4.3.16).
   static let endSignature: UInt32 = 0x0605_4b50
   static let endSize = 22
   static let maxCommentSize = 0xFFFF
 
-  /// Extra field of Zip64 sizes and offsets (APPNOTE 4.5.3).
+  /// The id of the extra field with Zip64 sizes and offsets (APPNOTE 4.5.3).
   static let zip64ExtraID: UInt16 = 0x0001
   /// Marks a 16- or 32-bit field whose true value is in the Zip64 field (APPNOTE 4.4.1.4).
   static let saturated16: UInt16 = 0xFFFF
@@ -45,7 +47,7 @@ enum ZipFormat {
   /// The field `version made by` (APPNOTE 4.4.2): 4.5 in the low byte. The high byte is Unix, so that readers use the
   /// permissions.
   static let versionMadeBy: UInt16 = 3 << 8 | 45
-  /// 1980-01-01 00:00:00 in MS-DOS form, the earliest possible time (APPNOTE 4.4.6).
+  /// The time and date of each entry: 1980-01-01 00:00:00 in MS-DOS form, the earliest possible time (APPNOTE 4.4.6).
   static let fixedTime: UInt16 = 0
   static let fixedDate: UInt16 = 1 << 5 | 1
   /// The external attributes of each entry. The upper half has the type and mode that Unix tools expect there: a

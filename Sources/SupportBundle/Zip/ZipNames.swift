@@ -5,7 +5,7 @@ import SafeText
 /// On every system, a name must denote the same file within the chosen folder. No two names may denote the same file,
 /// because a file system that ignores case or normalises Unicode would otherwise lose an entry silently.
 struct ZipNames {
-  /// In bytes of UTF-8.
+  /// The maximum length of a name, in bytes of UTF-8.
   static let maxBytes = 1024
   static let maxDepth = 32
 
@@ -61,7 +61,7 @@ struct ZipNames {
     return name
   }
 
-  /// A folder's name ends with a slash (APPNOTE 4.3.8).
+  /// Whether a name is that of a folder: it ends with a slash (APPNOTE 4.3.8).
   static func isFolder(_ name: String) -> Bool { name.utf8.last == UInt8(ascii: "/") }
 
   /// The components of a checked name. The slash at the end of a folder's name does not add a component.

@@ -33,7 +33,7 @@ package final class ZipReader: Sendable {
     /// The size of the central header in bytes, including name, extra field and comment.
     let directorySize: Int
 
-    /// A folder has no bytes.
+    /// Whether the entry is a folder, which has no bytes.
     package var isFolder: Bool { ZipNames.isFolder(name) }
 
     var dataEnd: UInt64 { dataOffset &+ compressedSize }
@@ -49,7 +49,7 @@ package final class ZipReader: Sendable {
 
   package let path: String
   package var size: UInt64 { file.size }
-  /// In the order of the central directory.
+  /// The entries in the order of the central directory.
   package let entries: [Entry]
   /// The bytes of the archive comment. The zip format does not say how these bytes encode text.
   package let comment: [UInt8]
