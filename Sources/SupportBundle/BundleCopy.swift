@@ -172,7 +172,8 @@ extension BundleRequest {
   private static func sentences(_ lines: RowLines) -> [String] {
     var sentences: [String] = []
     if lines.droppedRowCount > 0 {
-      sentences.append("Rows of entities that were not asked for: \(lines.droppedRowCount).")
+      sentences.append(
+        "Rows left out because their entities were not asked for: \(lines.droppedRowCount).")
     }
     if lines.tokenCount > 0 {
       sentences.append("Values of rows, each replaced by a token: \(lines.tokenCount).")

@@ -71,7 +71,7 @@ struct Demo: ParsableCommand {
     try place.goOn(interruption)
     try say(
       "2. Version 2 of the app opens the store",
-      "The model has changed: a note counts its words, and a tag's name is now its label. The store does not open. Lifeboat finds out why, sets the store aside, and lets the app go on."
+      "The model has changed: a note now has a count of its words, and the name of a tag is now called label. The store does not open. Lifeboat finds out why, sets the store aside, and lets the app go on."
     )
     let opened = try StoreRecovery(
       URL(fileURLWithPath: path), app: .init(name: "Notes", version: "2.0")

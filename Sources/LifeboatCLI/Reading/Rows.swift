@@ -70,7 +70,7 @@ struct Rows: StoreReader {
     }
     guard !indexed || format != .csv else {
       throw ValidationError(
-        "--indexed cannot write csv, because each index has other columns: use text, json or ndjson."
+        "--indexed cannot write csv, because indexes differ in their columns: use text, json or ndjson."
       )
     }
     guard !indexed || rows.allow == nil && !selection.isNeeded else {

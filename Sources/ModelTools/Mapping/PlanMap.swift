@@ -77,7 +77,7 @@ struct PlanMap {
       return
     }
     isStartAmongVersions = false
-    doubt = "the store's model is not among the versions in the folder of the target"
+    doubt = "the store's model is not one of the versions in the folder of the target model"
     // If a version in another folder fits the store, then that version's model is used, otherwise the store's own
     // model.
     let elsewhere = fitting.first { $0.model != nil } ?? fitting.first

@@ -36,8 +36,8 @@ package struct LogGeneration {
         : "the log contradicts the main file, and the main file alone is consistent"
       let use =
         isUsed
-        ? "SQLite reads both together, and so does Lifeboat here (lifeboat rows --all reads the main file alone as the newest state, and the log as older versions)"
-        : "the main file alone is read as the newest state, and the log as older versions"
+        ? "SQLite reads both together, and so does Lifeboat here (for lifeboat rows --all, the main file alone has the newest rows, and the log only older versions of rows)"
+        : "the newest rows are read from the main file alone, and from the log only older versions of rows"
       return Finding(
         self == .older ? .walOlderThanMain : .walOtherGeneration, "\(reason); \(use)",
         member: .wal, offset: 0)

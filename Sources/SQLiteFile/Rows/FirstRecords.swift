@@ -121,7 +121,7 @@ extension Finding {
   package static func repairedEntry(_ table: String) -> Finding {
     Finding(
       .schemaRepaired,
-      "the schema's entry of \(table) has flipped bits; it is read as SQLite would have written it",
+      "the schema entry of \(table) has flipped bits; Lifeboat reads the entry with these bits corrected",
       page: 1, table: table)
   }
 }

@@ -52,7 +52,7 @@ struct ConsentWords {
     structure:
       "Die Datei beschreibt, wie deine Daten aufgebaut sind: welche Arten von Einträgen es gibt, wie viele, und was nicht stimmt. Was du eingegeben hast, enthält sie nicht.",
     tokens:
-      "Die Datei beschreibt, wie deine Daten aufgebaut sind, und enthält anstelle von allem, was du eingegeben hast, einen Code. Die Codes zeigen, welche Einträge gleich sind, wie lang Texte und wie groß Zahlen ungefähr sind und in welcher Reihenfolge etwas geschah. Was du eingegeben hast, zeigen sie nicht; wer einen Teil davon schon kennt, könnte ihn aber wiedererkennen.",
+      "Die Datei beschreibt, wie deine Daten aufgebaut sind. Alles, was du eingegeben hast, ist darin durch Codes ersetzt. Die Codes zeigen, welche Einträge gleich sind, wie lang Texte und wie groß Zahlen ungefähr sind und in welcher Reihenfolge etwas geschah. Was du eingegeben hast, zeigen sie nicht; wer einen Teil davon schon kennt, könnte ihn aber wiedererkennen.",
     listed: "Einige Angaben, die der Support braucht, sind lesbar.",
     values: "Die Datei enthält alles, was du in {app} eingegeben hast, lesbar.",
     store:

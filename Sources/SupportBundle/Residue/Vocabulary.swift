@@ -8,94 +8,94 @@ extension PublicWords {
     action activecell activepane activetab actualiza actualización actuelle add added addedcount addedkeys \
     addeventlistener addingclamped address adjuntos ae affected affectscontent affectsversionhash affinity after \
     afterimage again against age agg aggregate agosto agree agreeing agrees ahead aide aider ainsi aiza akia akkurat \
-    aktualisieren al algo algunos align all allcut alle allem allerede alles allocation allocationtype allow allowed \
-    allows allowsexternalbinarydatastorage allowsrepetition allsteps almacenamiento alone already als also alt alter \
-    although always am among amount amp an analyser analysers analyses analyze ancestor ancestors anchor and andere \
-    anderen anderer anderes andre anew angaben angeboten anhängen annen annet announced announces another anscheinend \
-    ansck anstelle anteriores antes any anykey anyone anything anywhere anzeichen août aparece apart aparte apos app \
-    appareil appear appeared appears appen append appens appex apple application applicationid applied apply applyfont \
-    applynumberformat approximatesize approximative apps april aproximada aproximado arabic archive archived \
-    archivedflags archiver archives archivo archivos are area aria armenian armored around array arrière arrow arrowhead \
-    arten as asc ascending ascii asia aside ask asked assez assigned assigns assistance associations assumed \
-    asynchronously así at atleast atmost atomic atomiccommit atransaction atransactionstring atskilt attach attached \
-    attachments attempt attribute attributeadded attributemappings attributeremoved attributerenamed attributes \
-    attributetype attribution au auch aucune auf aufbewahrt aufbewahrten aufgebaut auftritt august auparavant aus aussi \
-    authentication author auto autofilter autogenerateexpression autoincrement autoindex automatic automatically \
-    automaticindexes autovacuum autre av available avant avec average averiguar avez avg avoid avril await away axis \
-    ayuda ayudar aún b back background backname backslash backup backwards bad badallowlist badanalyser badautovacuum \
-    badbackup badcellcount badchain badcondition badcontentstart badcount baddata baddate baddigest baddirectory \
-    badencoding badentries badentry badfractions badfragments badhash badheader badkey badlargestroot badlength \
-    badmanifest badname badoption badorder badpagecount badpattern badpointer badrecord badroot badschemaformat \
-    badsignature badsize badsql badtext badtrunk badtype badversion bakgrunnen bar bare barecount barinterval base \
-    base64 batch batches batchsize bd be bearer became because become becomes bedeutet been beenden befinden befindet \
-    before beforeimage began begin beginning begins beginswith begonnen begun behind being beiseitegelegt bekommt belong \
-    belongs below beschreibt beschädigt beside besidenote beskriver beskytter besoin besteht bestemmer between betyr \
-    bevart bevarte bevor beyond big bigint bilder bildern bin binary bind bis bisherigen bit bits bitte blames \
-    blamesschema ble bli blieb blir blob block blocked blocks bloqueado bloqueados bm bo body bold bonne bookviews bool \
-    boolean boolval border borderid borders both bottom bottomleft box boxes bplist bracket brauchen braucht break \
-    breaks bring broken brokenchain brought bruk bruker brukerstøtten budget buffer bug build builds builtin builtinid \
-    bundle bundled but button by byentity bygd byposition bytable byte bytecount bytes bytesperfile bytesperlaunch \
-    bytespernote bør c cache cached cachedmodel cachedmodelproblem cachekib calendar calibri call called calls cambia \
-    cambios came can cancelled candidates cannot cannotcreate cannotopen cannotstart capacity car care carecount carpeta \
-    carried carries carry cas cascade case caseinsensitive cases cast castobject catalogdamaged cataloglocked catalogue \
-    catalogunread cause cc cdata cdbstore cdm ce cela cell cellcount celles cells cellstyle cellstyles cellstylexfs \
-    cellxfs central certain ces cet cette cf chain change changecount changecounter changed changedcount \
-    changedduringread changedkeys changedwhilereading changes changing char character characters charset check checked \
-    checkedpages checkfailed checkfails checking checkpoint checkpointed checks checksum checksumholds checksummismatch \
-    checksums chi chiffré chiffrées child children chip chips choice choose chose chosen chunk ci cid cierra cifrado \
-    cifrados cipher circle claimed claims class classdiagram classes classlist classmapping classname clave clean click \
-    clob clock close closed closing cloudkit cloudkitconfigurations clé cmn coalesce cocoa cocoacode code codegeneration \
-    codegenerationtype codes codingpath col coll collapse collate collating collation collection colon color colour cols \
-    column columnfields columnmissing columnnames columns columnsfolded columnsize com combien come comes command comme \
-    commencer comment comments commit commitcount commits committed committedframecount committedframes \
-    committedframesbehindbreak common como compact compare compared compares comparison compiled compiler complet \
-    complete completo component composite composites compound compoundindex compoundindexes comprendre compress \
-    compressed compression compressionfailed comprueba compruébala compute computed computedleftout computing con concat \
-    condition conditions conexión confidence configuration configurations configurationsbyname confirm confirmed \
-    confirms conflict conflictcount conflicts connaît connected connection connexion conozca conservados conservaron \
-    conservées consistent const constant constants constaté constraint constraints contact contacter contactez contacto \
-    contain container containerfailed contains contenant contener contenerlos contenido contenir content contentchanged \
-    contentless contents contenttype contenu context contiene contient continuar continue continuer continues continué \
-    contradict contradicted contradicts contraseña control conversions converted copia copie copied copies copy \
-    copyinprogress copyopens copyunavailable core coredata coredatafindings coredatashaped \
-    corespotlightdisplaynameexpression correcta corrupt cosa cosas could count counted counter counterpart countonly \
-    counts countsrows cours cover crc create created createelement creates cross crosses csv cualquiera cuando cuanto \
-    cume current currentcommit currentversion currentversionname cursor curve custom customclassname customwidth cut \
-    cutcount cutshort cuántos cycle cyclic cyclicinheritance cyrillic código códigos cómo côté d da dabei dahin damage \
-    damagecount damaged damagedmanifest damagedsource damit danach danglinglink danglingreference dans dark das dash \
-    dasharray dashed dass data database databasefiles databasepagecount dataene datamodel date datedrows datei daten \
-    dateoutofrange dates datesource datetime datos davon day days dañado dañados db dblval dc dd de deadline debería \
-    december decided decides decimal decision declaration declarations declared declaredtype declares decoded decoder \
-    decompress decoration decrypted decrypts deduced deep deeper deepest deepinheritance deeply default \
-    defaultdatetimeinterval defaultrowheight defaultvalue defaultvalueasstring defaultvaluestring defect deferrable \
-    deferred definedname definednames defines definition deflate defs deg deine dejó del delete deleted deletedcount \
-    deleterule deletes deletion deletionrule dem demands den denied denn denne denotes dense deny depend depth \
-    depthlimit depuis der deretter derfor derivation derivationexpression derivationfilter derivationfilterpredicate \
-    derived dernière dernières des desbloquea desbloquear desc descending describe describes description descriptor \
-    desember deshalb después destination destinationentity destinationentityname destinationentityversionhash \
-    destinationmodeldata destinationmodelpath destinationname destinations det detach detail details detalles detectó \
-    determined dette dev devanagari developer device devicelocked devraient devrait dezember diagonal diagram diciembre \
-    dict dictionaries dictionary did die diese diesem diesen dieser diesmal differ difference differences different \
-    differing differs difficultés dificultades digest digestholds digests digit digitcount digits digraph dim din dine \
-    dire direct directly directory disappeared discard disco disk diskfull displaced display disponga disponible \
-    disponía disposait dispositivo disque disse dist distance distinct disturbs div divide dl do docsize doctype \
-    document documentation documentversion does domain don donc donde done données dont dort dossier dot dots dotted \
-    doub double doubt doubtful doubtfulnames drawn drive drop dropped drops dt dtd dtds du dumb duplicate duplicatename \
-    duplicateproperty duplicates during dès décembre décider décrit déjà démarré déplacez détails déverrouiller \
-    déverrouillées e ea each earlier earliest early eb ecff ed edf edge editor eef effect ein eine einem einen einer \
-    eines eingaben eingegeben einige einträge einträgen either ekstern el element elementid elementos elements \
-    eliminados eliminarse elimines eliminó elle eller elles else em embeddednul empezar empezó emplacement empty \
-    emptycount emptynames emptytoken en encodedstring encoder encoding encodingsource encontró encore encrypt encrypted \
-    encryptedbackup encryption end ended endframe ending endommagé endommagées endres endret endringene ends endswith \
-    enero enheten ennå enough enregistre enregistrées ensuite ent entered enthält entities entitiesonly entity \
-    entityadded entitychanged entityclassname entitycolumn entitycount entitylimit entitymappings entityname entitynames \
-    entitynumber entitypolicy entityremoved entityrenamed entitytables entitytext entonces entries entry entrychanged \
-    entrylimit entrymissing entryname entryunlisted entscheidest entschlüsselt entsperren enviar environment envoyer \
-    envoyez envías equal equals equiv er erneut erreichbar errno error errorcancelled errorunknown es escape escaped \
-    escapes eso esos espace espacio espera essayer est esta estaba estaban estar este esto estos está están estén et \
-    etter etterpå etwas eu evaluated evaluatedobject event eventcount events ever every everything evidence exactly \
-    examined example examplelimit examples except exclude excluded exclusive exist existent existing exists expands \
-    expected expectedhashes expectedversion expects expectsmodel expired explain explains exponent exported expression \
+    aktualisieren al algo algunos align all allcut alle allerede alles allocation allocationtype allow allowed allows \
+    allowsexternalbinarydatastorage allowsrepetition allsteps almacenamiento alone already als also alt alter although \
+    always am among amount amp an analyser analysers analyses analyze ancestor ancestors anchor and andere anderen \
+    anderer anderes andre anew angaben angeboten anhängen annen annet announced announces another anscheinend ansck \
+    anteriores antes any anykey anyone anything anywhere anzeichen août aparece apart aparte apos app appareil appear \
+    appeared appears appen append appens appex apple application applicationid applied apply applyfont applynumberformat \
+    approximatesize approximative apps april aproximada aproximado arabic archive archived archivedflags archiver \
+    archives archivo archivos are area aria armenian armored around array arrière arrow arrowhead arten as asc ascending \
+    ascii asia aside ask asked assez assigned assigns assistance associations assumed asynchronously así at atleast \
+    atmost atomic atomiccommit atransaction atransactionstring atskilt attach attached attachments attempt attribute \
+    attributeadded attributemappings attributeremoved attributerenamed attributes attributetype attribution au auch \
+    aucune auf aufbewahrt aufbewahrten aufgebaut auftritt august auparavant aus aussi authentication author auto \
+    autofilter autogenerateexpression autoincrement autoindex automatic automatically automaticindexes autovacuum autre \
+    av available avant avec average averiguar avez avg avoid avril await away axis ayuda ayudar aún b back background \
+    backname backslash backup backwards bad badallowlist badanalyser badautovacuum badbackup badcellcount badchain \
+    badcondition badcontentstart badcount baddata baddate baddigest baddirectory badencoding badentries badentry \
+    badfractions badfragments badhash badheader badkey badlargestroot badlength badmanifest badname badoption badorder \
+    badpagecount badpattern badpointer badrecord badroot badschemaformat badsignature badsize badsql badtext badtrunk \
+    badtype badversion bakgrunnen bar bare barecount barinterval base base64 batch batches batchsize bd be bearer became \
+    because become becomes bedeutet been beenden befinden befindet before beforeimage began begin beginning begins \
+    beginswith begonnen begun behind being beiseitegelegt bekommt belong belongs below beschreibt beschädigt beside \
+    besidenote beskriver beskytter besoin besteht bestemmer between betyr bevart bevarte bevor beyond big bigint bilder \
+    bildern bin binary bind bis bisherigen bit bits bitte blames blamesschema ble bli blieb blir blob block blocked \
+    blocks bloqueado bloqueados bm bo body bold bonne bookviews bool boolean boolval border borderid borders both bottom \
+    bottomleft box boxes bplist bracket brauchen braucht break breaks bring broken brokenchain brought bruk bruker \
+    brukerstøtten budget buffer bug build builds builtin builtinid bundle bundled but button by byentity bygd byposition \
+    bytable byte bytecount bytes bytesperfile bytesperlaunch bytespernote bør c cache cached cachedmodel \
+    cachedmodelproblem cachekib calendar calibri call called calls cambia cambios came can cancelled candidates cannot \
+    cannotcreate cannotopen cannotstart capacity car care carecount carpeta carried carries carry cas cascade case \
+    caseinsensitive cases cast castobject catalogdamaged cataloglocked catalogue catalogunread cause cc cdata cdbstore \
+    cdm ce cela cell cellcount celles cells cellstyle cellstyles cellstylexfs cellxfs central certain ces cet cette cf \
+    chain change changecount changecounter changed changedcount changedduringread changedkeys changedwhilereading \
+    changes changing char character characters charset check checked checkedpages checkfailed checkfails checking \
+    checkpoint checkpointed checks checksum checksumholds checksummismatch checksums chi chiffré chiffrées child \
+    children chip chips choice choose chose chosen chunk ci cid cierra cifrado cifrados cipher circle claimed claims \
+    class classdiagram classes classlist classmapping classname clave clean click clob clock close closed closing \
+    cloudkit cloudkitconfigurations clé cmn coalesce cocoa cocoacode code codegeneration codegenerationtype codes \
+    codingpath col coll collapse collate collating collation collection colon color colour cols column columnfields \
+    columnmissing columnnames columns columnsfolded columnsize com combien come comes command comme commencer comment \
+    comments commit commitcount commits committed committedframecount committedframes committedframesbehindbreak common \
+    como compact compare compared compares comparison compiled compiler complet complete completo component composite \
+    composites compound compoundindex compoundindexes comprendre compress compressed compression compressionfailed \
+    comprueba compruébala compute computed computedleftout computing con concat condition conditions conexión confidence \
+    configuration configurations configurationsbyname confirm confirmed confirms conflict conflictcount conflicts \
+    connaît connected connection connexion conozca conservados conservaron conservées consistent const constant \
+    constants constaté constraint constraints contact contacter contactez contacto contain container containerfailed \
+    contains contenant contener contenerlos contenido contenir content contentchanged contentless contents contenttype \
+    contenu context contiene contient continuar continue continuer continues continué contradict contradicted \
+    contradicts contraseña control conversions converted copia copie copied copies copy copyinprogress copyopens \
+    copyunavailable core coredata coredatafindings coredatashaped corespotlightdisplaynameexpression correcta corrected \
+    corrupt cosa cosas could count counted counter counterpart countonly counts countsrows cours cover crc create \
+    created createelement creates cross crosses csv cualquiera cuando cuanto cume current currentcommit currentversion \
+    currentversionname cursor curve custom customclassname customwidth cut cutcount cutshort cuántos cycle cyclic \
+    cyclicinheritance cyrillic código códigos cómo côté d da dabei dahin damage damagecount damaged damagedmanifest \
+    damagedsource damit danach danglinglink danglingreference dans darin dark das dash dasharray dashed dass data \
+    database databasefiles databasepagecount dataene datamodel date datedrows datei daten dateoutofrange dates \
+    datesource datetime datos davon day days dañado dañados db dblval dc dd de deadline debería december decided decides \
+    decimal decision declaration declarations declared declaredtype declares decoded decoder decompress decoration \
+    decrypted decrypts deduced deep deeper deepest deepinheritance deeply default defaultdatetimeinterval \
+    defaultrowheight defaultvalue defaultvalueasstring defaultvaluestring defect deferrable deferred definedname \
+    definednames defines definition deflate defs deg deine dejó del delete deleted deletedcount deleterule deletes \
+    deletion deletionrule dem demands den denied denn denne denotes dense deny depend depth depthlimit depuis der \
+    deretter derfor derivation derivationexpression derivationfilter derivationfilterpredicate derived dernière \
+    dernières des desbloquea desbloquear desc descending describe describes description descriptor desember deshalb \
+    después destination destinationentity destinationentityname destinationentityversionhash destinationmodeldata \
+    destinationmodelpath destinationname destinations det detach detail details detalles detectó determined dette dev \
+    devanagari developer device devicelocked devraient devrait dezember diagonal diagram diciembre dict dictionaries \
+    dictionary did die diese diesem diesen dieser diesmal differ difference differences different differing differs \
+    difficultés dificultades digest digestholds digests digit digitcount digits digraph dim din dine dire direct \
+    directly directory disappeared discard disco disk diskfull displaced display disponga disponible disponía disposait \
+    dispositivo disque disse dist distance distinct disturbs div divide dl do docsize doctype document documentation \
+    documentversion does domain don donc donde done données dont dort dossier dot dots dotted doub double doubt doubtful \
+    doubtfulnames drawn drive drop dropped drops dt dtd dtds du dumb duplicate duplicatename duplicateproperty \
+    duplicates durch during dès décembre décider décrit déjà démarré déplacez détails déverrouiller déverrouillées e ea \
+    each earlier earliest early eb ecff ed edf edge editor eef effect ein eine einem einen einer eines eingaben \
+    eingegeben einige einträge einträgen either ekstern el element elementid elementos elements eliminados eliminarse \
+    elimines eliminó elle eller elles else em embeddednul empezar empezó emplacement empty emptycount emptynames \
+    emptytoken en encodedstring encoder encoding encodingsource encontró encore encrypt encrypted encryptedbackup \
+    encryption end ended endframe ending endommagé endommagées endres endret endringene ends endswith enero enheten ennå \
+    enough enregistre enregistrées ensuite ent entered enthält entities entitiesonly entity entityadded entitychanged \
+    entityclassname entitycolumn entitycount entitylimit entitymappings entityname entitynames entitynumber entitypolicy \
+    entityremoved entityrenamed entitytables entitytext entonces entries entry entrychanged entrylimit entrymissing \
+    entryname entryunlisted entscheidest entschlüsselt entsperren enviar environment envoyer envoyez envías equal equals \
+    equiv er erneut erreichbar errno error errorcancelled errorunknown ersetzt es escape escaped escapes eso esos espace \
+    espacio espera essayer est esta estaba estaban estar este esto estos está están estén et etter etterpå etwas eu \
+    evaluated evaluatedobject event eventcount events ever every everything evidence exactly examined example \
+    examplelimit examples except exclude excluded exclusive exist existent existing exists expands expected \
+    expectedhashes expectedversion expects expectsmodel expired explain explains exponent exported expression \
     expressions expressiontype extended extension external externalempty externalfilecount externalfilemissing \
     externalfiles externalmissing externalshared externalstorage externalstray externaltoolarge externalunread \
     externalzeroed externe externen externo extra extract eyj f fa fact facts fail failed failedcount fails failure \
@@ -149,13 +149,13 @@ extension PublicWords {
     isfirstsegment isflag isfree isgone isguess isheaderlost isheadersound ishex ishistory ishot isinbackground isindex \
     isindexed isindexedbyspotlight isinteger isjoined isjournal iskept iskeyinferred isknown islog islossless \
     ismagicright ismainempty ismainthere ismissing isnew isnewerthanapp isnot isnotnull isnull isnumber isofstore isold \
-    isolderthanlog ison isoptional isordered isover isplural isprotecteddataavailable isreadonly isrefusal isrefused \
-    isremoved issound isspotlightindexed isstart isstoredintruthfile isstrict issynchronous ist isterminal istext \
-    istobereadagain istomany istransient isuncertain isunique isunopenable isuntouched isup isusedelsewhere \
+    isolderthanlog ison isoptional isordered isover isown isplural isprotecteddataavailable isreadonly isrefusal \
+    isrefused isremoved issound isspotlightindexed isstart isstoredintruthfile isstrict issynchronous ist isterminal \
+    istext istobereadagain istomany istransient isuncertain isunique isunopenable isuntouched isup isusedelsewhere \
     isusedwithcloudkit isusedwithswiftdata isvalid isverified iswanted iswhole iswithoutrowid isword iswrite iswritten \
     it items its itself j ja januar january janvier jn job join joined joiner jointes jour journal journalfile \
-    journalmode journalpagecount journals jpeg jpg json jsonb jsoninterval judge judged judgement juillet juin juli \
-    julianday julio july june juni junio junto jusque just k kan kana kann kanskje kb keep keepers keeps \
+    journalmode journalnow journalpagecount journals jpeg jpg json jsonb jsoninterval judge judged judgement juillet \
+    juin juli julianday julio july june juni junio junto jusque just k kan kana kann kanskje kb keep keepers keeps \
     keepsdamagedlogs keepseverything keepsfailing kein keinen kennt kennung kept keptmainpath keptpages keptsame key \
     keycolumn keycolumns keycounter keyed keyedarchive keylesslimit keylimit keyorder keyparts keypath keys \
     keysnotchecked keytable khce kib killed kind kindname kinds kjenne kjenner kl know known knows kode kodene kommer \
@@ -168,43 +168,43 @@ extension PublicWords {
     ließen lifeboat ligge ligger light lightweight like likely limit limited limits line lineage lines link linkcache \
     linked links lire lisible lisibles list listed listing lists listsproperties lite literal literals litt little live \
     liverowcount liverows lo load loads local localecompare localsheetid locator lock lockbyte locked lockholder locking \
-    lockingv lockname locks log logbehindbreak logbytes logfile logmissing lognotused logview long longer longitud \
-    longueur longvalues longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los \
-    loss losses lost lostcount lostframes low lower lowercase lowest lr lstat lt ltrim lu lugar lukk là lässt lås låses \
-    låst löschen m machine macos macosversion made madeof magic mai mail main mainempty mainkind mainmissing \
-    mainpagecount mainpages mainpath mainsize mainsizebytes mais major make makers makes makesfreshstore makeunknown \
-    malformed managed manager mange mangle mangler manifest manifestmissing manifestnotfirst manquante manque manquent \
-    mantissa many map mapped mappen mapping mappingmismatch mappingnumber mappings mappingtable mappingtypename march \
-    margin mark marked marker markerheight markerwidth marks mars marzo mask masked master match matched matches \
-    matchesequalcontent matchinfo materialized max maxbytes maxcells maxchanges maxcolumns maxcount maxdatetimeinterval \
-    maxdepth maxentities maxfacts maximum maximumageseconds maximumboxcount maximumbytes maximumcopybytes maximumcount \
-    maximumdepth maximumframeworkversion maximumlistedbytes maximumpartcount maximumquarantines maximumrowcount \
-    maximumwaitseconds maxlines maxlisted maxpages maxproofs maxsamples maxsteps maxtries maxvaluebytes maxvaluestring \
-    may maybefolder maybegone maydiffer mayo mb mean meaning means meantime meanwhile med media mediumint mehr mehrmals \
-    meist member memberentity memberlimit members memory men mended menos mention mentions menudo merge message messages \
-    met meta metadata metadataaltered metadatachanges metadatalost metadatamissing metadatatable metadataunreadable \
-    method methods mettre mib middle mientras might migrate migrated migratesnothing migrating migration \
-    migrationdestination migrationpolicyclassname min mincount mindatetimeinterval mine minimumfreebytes \
-    minimumtoolsversion minisig minisign minmax minste minus minute minutes minvaluestring mirrored mirroring mise mises \
-    mismatch mismatches misnamed misplaced miss missing missingcount missingdestination missinginverse missingmember \
-    missingpagecount missingparent missingpolicy missingproperty missingtype missingversion mistaken misuse misused mit \
-    mix mixed mkdir mkdirat mm mo mode model modelcache modelcacheunreadable modeldiffers modelforeign modelmismatch \
-    modelnewer modelnewerrules models modelunrecorded modelversionidentifier modifications modificó modified \
-    modifiednanoseconds modifier modifié module moins mom momd moment momentary momento moments momv month montrent more \
-    morefacts moreproblems morethanfile most mostplaces mostwords mot move moved movefailed mover moves moving mua \
-    muestran muevas mulig multiply must muy más märz möglich möglicherweise müssen n nach nada name named namelimit \
-    namenottext names namesfile nametokens nan native natural nature nav nb nchar ndjson ne near nearest neben necesita \
-    necesitarlos necesitas need needed needs needscare needsroomformigration negative neighbouring neighbours neither \
-    nennen nest nested nettverksmappe network netzwerkordner neu neue neuen neueren neueste neuesten never new newcount \
-    newentity newer newerapp newerrules newerstore newerversion newest newestmissing newhasrowids newleaves newnames \
-    newrowcount newvalue next nextreport nextstep ni nicht nichts nil ninguna nn nno no noaccess noaction nob nocase \
-    nocatalog noch node noe noen noexample noframes nok nokeyfits nombres non nonce none nor norecord normal noroom \
-    noroot norowid nosourcemodel nospace nosql nostore nostoreinbundle nostores nosuchentity nosuchincident \
-    nosuchproperty not nota notable notabundle notacatalog notadatabase notafile notamapping notamodel notanarchive \
-    notapropertylist notastore notatet notauthentic notazip notchecked notcompared note noted notencrypted notentered \
-    notes noteworthy notfree nothandled nothing nothingkept nothingtodo notice notindexed notinferable notintact notiz \
-    notnoted notnull notregular notunique noun nouveau nouvelles november novembre noviembre now noway nowhere nowrap \
-    npm ns nsaggregateexpression nsallocationtype nsanykeyexpression nsarguments nsarray nsascending \
+    lockingv lockname locks log logbehindbreak logbytes logfile logmissing lognotused lognow logview long longer \
+    longitud longueur longvalues longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata loosetrees \
+    lorsque los loss losses lost lostcount lostframes low lower lowercase lowest lr lstat lt ltrim lu lugar lukk là \
+    lässt lås låses låst löschen m machine macos macosversion made madeof magic mai mail main mainempty mainkind \
+    mainmissing mainpagecount mainpages mainpath mainsize mainsizebytes mais major make makers makes makesfreshstore \
+    makeunknown malformed managed manager mange mangle mangler manifest manifestmissing manifestnotfirst manquante \
+    manque manquent mantissa many map mapped mappen mapping mappingmismatch mappingnumber mappings mappingtable \
+    mappingtypename march margin mark marked marker markerheight markerwidth marks mars marzo mask masked master match \
+    matched matches matchesequalcontent matchinfo materialized max maxbytes maxcells maxchanges maxcolumns maxcount \
+    maxdatetimeinterval maxdepth maxentities maxfacts maximum maximumageseconds maximumboxcount maximumbytes \
+    maximumcopybytes maximumcount maximumdepth maximumframeworkversion maximumlistedbytes maximumpartcount \
+    maximumquarantines maximumrowcount maximumwaitseconds maxlines maxlisted maxpages maxproofs maxsamples maxsteps \
+    maxtries maxvaluebytes maxvaluestring may maybefolder maybegone maydiffer mayo mb mean meaning means meantime \
+    meanwhile med media mediumint mehr mehrmals meist member memberentity memberlimit members memory men mended menos \
+    mention mentions menudo merge message messages met meta metadata metadataaltered metadatachanges metadatalost \
+    metadatamissing metadatatable metadataunreadable method methods mettre mib middle mientras might migrate migrated \
+    migratesnothing migrating migration migrationdestination migrationpolicyclassname min mincount mindatetimeinterval \
+    mine minimumfreebytes minimumtoolsversion minisig minisign minmax minste minus minute minutes minvaluestring \
+    mirrored mirroring mise mises mismatch mismatches misnamed misplaced miss missing missingcount missingdestination \
+    missinginverse missingmember missingpagecount missingparent missingpolicy missingproperty missingtype missingversion \
+    mistaken misuse misused mit mix mixed mkdir mkdirat mm mo mode model modelcache modelcacheunreadable modeldiffers \
+    modelforeign modelmismatch modelnewer modelnewerrules models modelunrecorded modelversionidentifier modifications \
+    modificó modified modifiednanoseconds modifier modifié module moins mom momd moment momentary momento moments momv \
+    month montrent more morefacts moreproblems morethanfile most mostplaces mostwords mot move moved movefailed mover \
+    moves moving mua muestran muevas mulig multiply must muy más märz möglich möglicherweise müssen n nach nada name \
+    named namelimit namenottext names namesfile nametokens nan native natural nature nav nb nchar ndjson ne near nearest \
+    neben necesita necesitarlos necesitas need needed needs needscare needsroomformigration negative neighbouring \
+    neighbours neither nennen nest nested nettverksmappe network netzwerkordner neu neue neuen neueren neueste neuesten \
+    never new newcount newentity newer newerapp newerrules newerstore newerversion newest newestmissing newhasrowids \
+    newleaves newnames newrowcount newvalue next nextreport nextstep ni nicht nichts nil ninguna nn nno no noaccess \
+    noaction nob nocase nocatalog noch node noe noen noexample noframes nok nokeyfits nolimit nombres non nonce none nor \
+    norecord normal noroom noroot norowid nosourcemodel nospace nosql nostore nostoreinbundle nostores nosuchentity \
+    nosuchincident nosuchproperty not nota notable notabundle notacatalog notadatabase notafile notamapping notamodel \
+    notanarchive notapropertylist notastore notatet notauthentic notazip notchecked notcompared note noted notencrypted \
+    notentered notes noteworthy notfree nothandled nothing nothingkept nothingtodo notice notindexed notinferable \
+    notintact notiz notnoted notnull notregular notunique noun nouveau nouvelles november novembre noviembre now noway \
+    nowhere nowrap npm ns nsaggregateexpression nsallocationtype nsanykeyexpression nsarguments nsarray nsascending \
     nsattributedescription nsattributemappings nsattributetype nsattributevalueclassname nsautovacuumlevel nsbatchsize \
     nsbetweenpredicateoperator nsclassnameforentity nscocoaerrordomain nscollatefinderlike nscollatelocalesensitive \
     nscollatenocase nscollection nscomparisonpredicate nscomparisonpredicateoperator nscompositeattributedescription \
@@ -327,63 +327,63 @@ extension PublicWords {
     tabindex table tableassumed tablechange tableguess tablemissing tablename tablenotmade tablerenamed tables \
     tablesimplified tablesnotcompared tabular tag tail take taken takes takesleft takesright taking tal tall tamaño \
     también tampoco tant tar target tb tbl tbodies tbody td te technical technique technischen tegn teil teknisk tekster \
-    tel telephone tell telles temp template templates temporary ten tens term terminal terms ternary test tests text \
-    textcontent texte textencoding textes texthex textname textos texts th thai than that the thead their theirs them \
-    themselves then there therefore these they thing things this those thread threads through throw tidligere tiene \
-    tienes ties til tilbake tilbud tilgang tilgjengelig tilkoblet time timeline timeout times timesketch timestamp \
-    timestampdescription timezone ting tinyint tip tipos title to todavía todo todos together token tokenbytes tokenize \
-    tokens told tolowercase tomany tombstones tomme tone too toobig toocomplex toodeep took tool toolarge toolong tools \
-    toolversion toomanyfields toomuchwork toone tooshort top topleftcell topower total totype touched toujours tout \
-    toute toutes tr trailer trailing trailingbytes trait traits transaction transactionauthorindex transactionopen \
-    transactions transactionstring transactiontimestampindex transform transformable transformer transient translate \
-    treated tree trees trend trenge trenger triage triagegroups trial trials triangle tries triestwice trigger \
-    triggernotbuilt triggers trigram trim trop trouble trouve trouvent trouver trouvé true truepredicate truncate \
-    truncated trunk trust trusted try ts tu tun turned tus tuvo tvdw tw twice two txt type typename typeof typer types \
-    tz técnico tú u uendret ufullstendig uhr ui uid ul um un una unattributed unattributedcount unavailable unbounded \
-    uncertain unchanged unchangedcount uncommitted uncommittedframecount und undated undatedcount undecided undecodable \
-    undecodablecount undefined under underline underlying understood undid undone une unevendepth unexpected unfinished \
-    unfit unfitname ungefähr unhex unicode unindexed union unique uniqueness uniquenessconstraint uniquenessconstraints \
-    unit units unixepoch unjudgedstatements unknown unknownentity unknownname unknownstate unknownversion unless \
-    unlikely unlink unlock unlocked unmovable unnamed unnoted unpack unpacked unparsed unreachable unread unreadable \
-    unreadableincident unreadablepagecount unreadfiles unreadhashes unreadtable unreadvalue unrecorded unsafe unsafexml \
-    unsealed unsettled unsigned unspecified unsupported unsupportedexpression until untrusted unusabledefinitions unused \
-    unusual unverified unverändert unvollständig unwritable up update updated updates updating upper uppercase \
-    uppercased uri uris url ursache us usaban usable usablesize usage usando usas use used usedwithcloudkit \
-    usedwithswiftdata user userdefinedmodelversionidentifier userinfo userinfodata userinfoentry userversion uses \
-    usesscalarvaluetype using uso ustar usually usualwaitseconds ut utc utf utf16 utf16bigendian utf16littleendian utf8 \
-    utilisation utilise utilisez utilisées uuid uuidbytes v va vacuum vacíos val valid validation value valueclass \
-    valueexpressiondata valueforkey valueforkeypath values valuetransformer valuetransformername var varbinary varchar \
-    variable variant varias varying veces ved vedlegg vedvarer vent verb verbindung verdict verfügbar verified \
-    verifiedcount verifies verrouillé verrouillées verschieben verschlüsselt version versionbefore versionchecksums \
-    versionfrom versionhash versionhashes versionhashesversion versionhashmodifier versionidentifiers versioninfo \
-    versions versionvalidfor versión versjon versjonen versuchen vertical verwenden verwendet verwendeten verändert \
-    veuillez veut vez vides viele view viewbox viewnotbuilt viewport vil violate virtual virtualtable viser visible vnd \
-    vollständig volume volumes volver volvieron von vorgefunden vorher vorliegt vorübergehend vos votedlayout votre vous \
-    vuelta vuelve vuelven være vérifier vérifiez w wait waiting waituntilwritable wal waldamaged walforeign walformat \
-    walked walreset walresetbug want wanted wantsmore wantsrows war waren warning warten warum was wasempty watch way \
-    ways wegen weight weil weiter weiterarbeiten weiterhin weitermachen weiterverwendet welche welcher well wenden wenig \
-    wenn went wer werden were what whatever whathappened whattodo whatwaskept when where whether which whichversion \
-    while white who whole whose why widest width widths wie wieder wiedererkennen wiederherstellen will window \
-    windowbits windowbytes windowcount wird with withheld within withindex withinlimits without withoutindex \
-    withoutrowid withouttracesofexternalfiles witness witnesses wo word words work workbook workbookview workbookviewid \
-    workerended works worksheet worksheets would wrap writable write writeaheadlog writefailed writer writes \
-    writeversion writing written writtenby writtencount writtenpagecount wrong wrongkey wrongkind wrongtype wrote ws \
-    wurde wurden www x xccurrentversion xccurrentversionname xcdatamodel xcdatamodeld xcmapping xcmappingmodel xcode xd \
-    xdbucketforclassesstorage xdbucketforgeneralizationsstorage xdbucketforownedattributesstorage \
-    xdbucketforpackagesstorage xdbucketforstereotypesstorage xddevattributemapping xddeventitymapping xddevmappingmodel \
-    xddevrelationshipmapping xdpmattribute xdpmcompoundindexes xdpmentity xdpmfetchedproperty xdpmfetchrequest xdpmmodel \
-    xdpmrelationship xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx xml xmlns xoxb xoxp xz y ya year years yellow \
-    yes yet you your ysplit yyyy z zahlen zauthor zauthorts zbundleid zbundleidts zchangetype zcolumns zcontextname \
-    zcontextnamets zeigen zentity zentitypk zero zeroblob zeroedcount zeros zerosector zh zho zip zlib zname zone \
-    zprocessid zprocessidts zquerygen ztimestamp ztombstone ztransactionid zu zugriff zumindest zurückgeholt \
-    zurückgelegt zuzugreifen à ändert änderungen å åpne åpnes åpnet écrasés éléments établie étaient était état été \
-    événements être öffnen última überschrieben übrigen ある場合は からアクセスできません がデータを保存する場所に がデータを開いたとき が記載されています \
-    このデータにパスワードを使用している場合は このバージョンでは読み取れません このメモと同じ場所にある これは一時的なものです これは破損を示すものではありません ご自身で決められます しばらく待ってから \
-    すべてそのままの状態になっています そのままの状態で残っています そのデータは別のアプリがまだ必要としている可能性があるため その一部をすでに知っている人は その後 それでも解決しない場合は それに気づく可能性があります \
-    それまでのデータの中に必要なものがある場合は それまで使用していたデータは ただいま ではまだ開くことができません では正しいキーを使用できませんでした でデータを開くことができなかったため でデータを開くことができません \
-    でデータを開くことができませんでした で読み取ることができませんでした で開くことができませんでした どの項目が同じか に に入力したすべての内容が読み取れる形で含まれます のすべてのデータが は は新しい空のデータで開始しました \
-    ほかのプログラム ほかの操作をする前に またはアプリの別の部分が現在データを使用しているため また同じことが起きる場合は まだ上書きされていないものも含まれます もう一度お試しください もう一度開いてください \
-    をもう一度開いてください をアップデートしてください を引き続き使用できる場合でも を閉じて を開いてください アップデートが見つからない場合は アプリ アプリのアップデートがあるかどうかを確認してください \
+    tel telephone tell telles temp template templates temporary ten tens term terminal terms ternary test tests \
+    testsvalue text textcontent texte textencoding textes texthex textname textos texts th thai than that the thead \
+    their theirs them themselves then there therefore these they thing things this those thread threads through throw \
+    tidligere tiene tienes ties til tilbake tilbud tilgang tilgjengelig tilkoblet time timeline timeout times timesketch \
+    timestamp timestampdescription timezone ting tinyint tip tipos title to todavía todo todos together token tokenbytes \
+    tokenize tokens told tolowercase tomany tombstones tomme tone too toobig toocomplex toodeep took tool toolarge \
+    toolong tools toolversion toomanyfields toomuchwork toone tooshort top topleftcell topower total totype touched \
+    toujours tout toute toutes tr trailer trailing trailingbytes trait traits transaction transactionauthorindex \
+    transactionopen transactions transactionstring transactiontimestampindex transform transformable transformer \
+    transient translate treated tree trees trend trenge trenger triage triagegroups trial trials triangle tries \
+    triestwice trigger triggernotbuilt triggers trigram trim trop trouble trouve trouvent trouver trouvé true \
+    truepredicate truncate truncated trunk trust trusted try ts tu tun turned tus tuvo tvdw tw twice two txt type \
+    typename typeof typer types tz técnico tú u uendret ufullstendig uhr ui uid ul um un una unattributed \
+    unattributedcount unavailable unbounded uncertain unchanged unchangedcount uncommitted uncommittedframecount und \
+    undated undatedcount undecided undecodable undecodablecount undefined under underline underlying understood undid \
+    undone une unevendepth unexpected unfinished unfit unfitname ungefähr unhex unicode unindexed union unique \
+    uniqueness uniquenessconstraint uniquenessconstraints unit units unixepoch unjudgedstatements unknown unknownentity \
+    unknownname unknownstate unknownversion unless unlikely unlink unlock unlocked unmovable unnamed unnoted unpack \
+    unpacked unparsed unreachable unread unreadable unreadableincident unreadablepagecount unreadfiles unreadhashes \
+    unreadtable unreadvalue unrecorded unsafe unsafexml unsealed unsettled unsigned unspecified unsupported \
+    unsupportedexpression until untrusted unusabledefinitions unused unusual unverified unverändert unvollständig \
+    unwritable up update updated updates updating upper uppercase uppercased uri uris url ursache us usaban usable \
+    usablesize usage usando usas use used usedwithcloudkit usedwithswiftdata user userdefinedmodelversionidentifier \
+    userinfo userinfodata userinfoentry userversion uses usesscalarvaluetype using uso ustar usually usualwaitseconds ut \
+    utc utf utf16 utf16bigendian utf16littleendian utf8 utilisation utilise utilisez utilisées uuid uuidbytes v va \
+    vacuum vacíos val valid validation value valueclass valueexpressiondata valueforkey valueforkeypath values \
+    valuetransformer valuetransformername var varbinary varchar variable variant varias varying veces ved vedlegg \
+    vedvarer vent verb verbindung verdict verfügbar verified verifiedcount verifies verrouillé verrouillées verschieben \
+    verschlüsselt version versionbefore versionchecksums versionfrom versionhash versionhashes versionhashesversion \
+    versionhashmodifier versionidentifiers versioninfo versions versionvalidfor versión versjon versjonen versuchen \
+    vertical verwenden verwendet verwendeten verändert veuillez veut vez vides viele view viewbox viewnotbuilt viewport \
+    vil violate virtual virtualtable viser visible vnd vollständig volume volumes volver volvieron von vorgefunden \
+    vorher vorliegt vorübergehend vos votedlayout votre vous vuelta vuelve vuelven være vérifier vérifiez w wait waiting \
+    waituntilwritable wal waldamaged walforeign walformat walked walreset walresetbug want wanted wantsmore wantsrows \
+    war waren warning warten warum was wasempty watch way ways wegen weight weil weiter weiterarbeiten weiterhin \
+    weitermachen weiterverwendet welche welcher well wenden wenig wenn went wer werden were what whatever whathappened \
+    whattodo whatwaskept when where whether which whichversion while white who whole whose why widest width widths wie \
+    wieder wiedererkennen wiederherstellen will window windowbits windowbytes windowcount wird with withheld within \
+    withindex withinlimits without withoutindex withoutrowid withouttracesofexternalfiles witness witnesses wo word \
+    words work workbook workbookview workbookviewid workerended works worksheet worksheets would wrap writable write \
+    writeaheadlog writefailed writer writes writeversion writing written writtenby writtencount writtenpagecount wrong \
+    wrongkey wrongkind wrongtype wrote ws wurde wurden www x xccurrentversion xccurrentversionname xcdatamodel \
+    xcdatamodeld xcmapping xcmappingmodel xcode xd xdbucketforclassesstorage xdbucketforgeneralizationsstorage \
+    xdbucketforownedattributesstorage xdbucketforpackagesstorage xdbucketforstereotypesstorage xddevattributemapping \
+    xddeventitymapping xddevmappingmodel xddevrelationshipmapping xdpmattribute xdpmcompoundindexes xdpmentity \
+    xdpmfetchedproperty xdpmfetchrequest xdpmmodel xdpmrelationship xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx \
+    xml xmlns xoxb xoxp xz y ya year years yellow yes yet you your ysplit yyyy z zahlen zauthor zauthorts zbundleid \
+    zbundleidts zchangetype zcolumns zcontextname zcontextnamets zeigen zentity zentitypk zero zeroblob zeroedcount \
+    zeros zerosector zh zho zip zlib zname zone zprocessid zprocessidts zquerygen ztimestamp ztombstone ztransactionid \
+    zu zugriff zumindest zurückgeholt zurückgelegt zuzugreifen à ändert änderungen å åpne åpnes åpnet écrasés éléments \
+    établie étaient était état été événements être öffnen última überschrieben übrigen ある場合は からアクセスできません がデータを保存する場所に \
+    がデータを開いたとき が記載されています このデータにパスワードを使用している場合は このバージョンでは読み取れません このメモと同じ場所にある これは一時的なものです これは破損を示すものではありません ご自身で決められます \
+    しばらく待ってから すべてそのままの状態になっています そのままの状態で残っています そのデータは別のアプリがまだ必要としている可能性があるため その一部をすでに知っている人は その後 それでも解決しない場合は \
+    それに気づく可能性があります それまでのデータの中に必要なものがある場合は それまで使用していたデータは ただいま ではまだ開くことができません では正しいキーを使用できませんでした でデータを開くことができなかったため \
+    でデータを開くことができません でデータを開くことができませんでした で読み取ることができませんでした で開くことができませんでした どの項目が同じか に に入力したすべての内容が読み取れる形で含まれます のすべてのデータが は \
+    は新しい空のデータで開始しました ほかのプログラム ほかの操作をする前に またはアプリの別の部分が現在データを使用しているため また同じことが起きる場合は まだ上書きされていないものも含まれます もう一度お試しください \
+    もう一度開いてください をもう一度開いてください をアップデートしてください を引き続き使用できる場合でも を閉じて を開いてください アップデートが見つからない場合は アプリ アプリのアップデートがあるかどうかを確認してください \
     アプリのアップデートがあるか確認してください アプリのサポートにお問い合わせいただけます アプリのサポートに連絡し アプリのサポートに連絡してください アプリの保存領域にそのままの状態で残っています アプリの保存領域に別に分けて \
     アプリの保存領域に残っています アプリの動作は変わりません アプリは削除しないでください アプリをアップデートすると アプリを削除すると アプリを削除するとデータも削除されることがあるため アプリを最新のバージョンにアップデートして \
     アプリを最新のバージョンにアップデートしてください サポートが必要な場合は サポートだけが読み取れます サポートにファイルを送信しますか サポートに必要な一部の情報は ストレージを読み取れませんでした \
