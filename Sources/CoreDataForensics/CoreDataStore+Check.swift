@@ -34,8 +34,8 @@ extension CoreDataStore {
     return report
   }
 
-  /// Core Data gives a new row the key after the one that Z_PRIMARYKEY records. If the recorded key is too low, the new
-  /// row gets a key that is in use.
+  /// Compares the highest key in each table with the highest key that Z_PRIMARYKEY records. Core Data gives a new row
+  /// the key after the recorded one. If the recorded key is too low, the new row gets a key that is in use.
   private func checkKeys(_ highest: [SQLName: Int64], _ report: inout CheckReport) {
     if !entities.contains(where: { !$0.isHistory }) {
       report.add(

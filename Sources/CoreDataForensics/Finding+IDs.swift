@@ -1,6 +1,6 @@
 package import SQLiteFile
 
-/// Findings about Core Data's tables, and parts of a store that the check did not examine.
+/// The ids of findings about Core Data's tables, and of the parts of a store that the check did not examine.
 extension Finding.ID {
   /// A table contains a primary key that is higher than the highest key that Z_PRIMARYKEY records, so Core Data would
   /// give new rows keys that are in use.

@@ -3,8 +3,8 @@ import SQLiteFile
 import StoreFiles
 package import ObjectModel
 
-/// The content of a new, empty store for a model, as SQL statements and rows. It is for stores that are made without
-/// the app; the caller writes it into a file with SQLite.
+/// The content of a new, empty store for a model, as SQL statements and rows. The caller writes it into a file with
+/// SQLite. Lifeboat uses it to make a store without the app.
 package struct FreshStoreSchema: Sendable, Equatable {
   package struct Failure: Error, Sendable, Equatable {
     /// What is wrong, in a sentence without a full stop.
@@ -36,8 +36,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
   /// The content of `Z_MODELCACHE.Z_CONTENT`.
   package let modelCache: [UInt8]
 
-  /// The framework version that is written into new stores (iOS 17): the newest one of which a real store was compared
-  /// with a store made here.
+  /// The framework version that is written into new stores (that of iOS 17). It is the newest version for which a store
+  /// made by Core Data was compared with a store made by Lifeboat.
   package static let frameworkVersion: Int64 = 1344
 
   /// Computes the content of a new store for a model.

@@ -5,7 +5,7 @@ package import SQLiteForensics
 
 /// Turns rows that were recovered from a damaged store into rows of entities, with the names of the store's model.
 package struct RecoveredNaming {
-  /// The key is the entity number.
+  /// The names of the entities, by entity number.
   package let entityNames: [Int64: String]
   private let plans: [Int: [Int64: [RowPlan.Field]]]
   private let declared: [Int: [RowPlan.Field]]

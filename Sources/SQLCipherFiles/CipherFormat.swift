@@ -13,19 +13,20 @@ package struct CipherFormat: Sendable, Equatable {
   package let hash: Hash
   /// The number of rounds of PBKDF2 by which a key is derived from a passphrase.
   package let rounds: Int
-  /// In bytes; encryption does not change it.
+  /// The size of a page in bytes; encryption does not change it.
   package var pageSize: Int
   /// The number of bytes at the start of the file that are not encrypted: the salt, or a part of SQLite's header in its
   /// place (`cipher_plaintext_header_size`).
   package var clearLength = 16
 
-  /// The rounds of PBKDF2 from the encryption key to the key of the authentication codes (`fast_kdf_iter`).
+  /// The number of rounds of PBKDF2 by which the key of the authentication codes is derived from the encryption key
+  /// (`fast_kdf_iter`).
   static let codeRounds = 2
-  /// To derive the key of the authentication codes, each byte of the salt is XORed with this value.
+  /// The value with which each byte of the salt is XORed to derive the key of the authentication codes.
   static let codeSaltMask: UInt8 = 0x3a
   static let vectorLength = 16
 
-  /// The length in bytes.
+  /// The length of an authentication code in bytes.
   var codeLength: Int { hash == .sha1 ? 20 : 64 }
 
   /// The size in bytes of the reserved area at the end of each page: vector and code, rounded up to whole AES blocks.

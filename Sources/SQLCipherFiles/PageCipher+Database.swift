@@ -3,7 +3,7 @@ import Foundation
 package import SQLiteFile
 
 extension PageCipher {
-  /// 1 MiB, a multiple of every page size.
+  /// The number of bytes that are decrypted at a time: 1 MiB, a multiple of every page size.
   private static let blockLength = 1 << 20
 
   /// Decrypts a whole database file and passes its pages to `write` one by one, in order. An incomplete page at the end

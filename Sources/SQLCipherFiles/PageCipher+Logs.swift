@@ -1,7 +1,8 @@
 package import SQLiteFile
 
-/// The write-ahead log and the rollback journal have the pages encrypted as in the database. Their own headers, and
-/// those of frames and records, are not encrypted. Page 1 begins with the salt, as in the database.
+/// Decrypts write-ahead logs and rollback journals. Their pages are encrypted in the same way as those of the database.
+/// The headers of the two files, of frames and of records are not encrypted. Page 1 begins with the salt, as in the
+/// database.
 extension PageCipher {
   /// Decrypts a write-ahead log (file format, section 4). A frame whose stored checksum is right gets a new checksum
   /// that is right for the decrypted page. A wrong checksum is kept, and is wrong after decryption too.
@@ -131,13 +132,14 @@ extension PageCipher {
     }
   }
 
-  /// The first sector that begins at or after `offset`. Journal headers are at the start of sectors.
+  /// The offset of the first sector that begins at or after `offset`. Journal headers are at the start of sectors.
   private static func sectorStart(after offset: Int64, _ sectorSize: Int64) -> Int64 {
     (offset + sectorSize - 1) / sectorSize * sectorSize
   }
 
-  /// The offset at which the records of a journal end: the end of the file, or the start of a super-journal's name.
-  /// That part is not encrypted: a page number, the name, its length, its checksum and the magic number.
+  /// The offset at which the records of a journal end: the end of the file or, if the journal ends with the name of a
+  /// super-journal, the start of that part. The part is not encrypted. It consists of a page number, the name, its
+  /// length, its checksum and the magic number.
   private static func endOfRecords(of file: ByteFile) throws -> Int64 {
     let tail = ContiguousArray(try file.bytes(at: max(0, file.size - 16), count: 16))
     guard tail.count == 16, tail[8...].elementsEqual(RollbackJournal.magic) else {
@@ -147,15 +149,15 @@ extension PageCipher {
     return length > 0 && length <= 4096 ? max(0, file.size - 20 - length) : file.size
   }
 
-  /// The sum that a journal record's checksum is made from: every 200th byte of the page, counted from its end. The
-  /// page begins at `start` in `bytes`.
+  /// The sum of the page's bytes from which the checksum of a journal record is made: every 200th byte, counted from
+  /// the end of the page. The page begins at `start` in `bytes`.
   private func counted(_ bytes: ContiguousArray<UInt8>, _ start: Int) -> UInt32 {
     stride(from: format.pageSize - 200, to: 0, by: -200).reduce(0) {
       $0 &+ UInt32(bytes[start + $1])
     }
   }
 
-  /// Big-endian.
+  /// The four bytes of a number, in big-endian order.
   private static func bytes(of value: UInt32) -> [UInt8] {
     [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
   }

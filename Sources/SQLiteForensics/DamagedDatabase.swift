@@ -46,7 +46,8 @@ public final class DamagedDatabase {
   /// Leaves that are not live, but whose rows ``plain`` returns. These rows are marked as contradicted.
   var contradicted: PageSet
   var shapes: [RowShape] = []
-  /// What the pointer map says: the parents of b-tree pages, and all b-tree pages, including root pages.
+  /// `mappedParents`: the pages that the pointer map names as parents of b-tree pages.
+  /// `mappedTreePages`: all b-tree pages in the pointer map, including root pages.
   var mappedParents: PageSet
   var mappedTreePages: PageSet
   /// Pages that may have been rejected wrongly: the interior page that contradicts them is an orphan, or more than a
@@ -65,7 +66,7 @@ public final class DamagedDatabase {
   /// earlier state. `narrowedByKeys` follows from the keys that lead to the leaf, `narrowed` from all evidence.
   var narrowedByKeys: [UInt32: ClosedRange<Int64>] = [:]
   var narrowed: [UInt32: ClosedRange<Int64>] = [:]
-  /// Pages in the right place, which wrong keys of their parent contradict.
+  /// Pages that are in the right place although wrong keys of their parent contradict them.
   var falselyKeyed: Set<UInt32> = []
   /// `isSchemaWhole`: whether the entire schema can be read. `isWhole`: whether the b-trees of all tables are complete,
   /// too.
@@ -189,7 +190,7 @@ public final class DamagedDatabase {
       isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(root)))
   }
 
-  /// Flips back the bits that damage has flipped.
+  /// Returns the schema entries, with the bits flipped back that damage has flipped.
   private func repaired(_ entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
     var repair = SchemaRepair()
     let repaired = try repairRoots(of: repair.repaired(entries))
@@ -211,8 +212,8 @@ public final class DamagedDatabase {
     }
   }
 
-  /// Page 2 would be the first pointer-map page. If it is a table leaf with rows, the layout is returned without a
-  /// pointer map.
+  /// The surveyed layout. Page 2 would be the first pointer-map page. If it is a table leaf with rows, the layout is
+  /// returned without a pointer map.
   private static func withoutFalseMap(_ survey: FileSurvey) throws(SQLiteFileError) -> FileLayout {
     var layout = survey.layout
     guard layout.hasPointerMap else { return layout }
@@ -279,7 +280,7 @@ public final class DamagedDatabase {
 
   // MARK: - Rows
 
-  /// Returns to earlier findings, so that a second reading of the rows does not add the same findings twice.
+  /// Replaces the findings by `earlier`, so that a second reading of the rows does not add the same findings twice.
   package func takeBack(to earlier: FindingList) { findings = earlier }
 
   /// The kinds of rows that a caller can ask for.
@@ -347,7 +348,8 @@ public final class DamagedDatabase {
     try emitRest(selection, wanted, &sink)
   }
 
-  /// Sends the selected rows that are not live. For `.live`, only adds the findings of the ordinary reader.
+  /// Sends those of the selected rows that are not live. If the selection is `.live`, sends no rows, and only adds the
+  /// findings of the ordinary reader.
   func emitRest<Sink: RecoverySink & ~Copyable>(
     _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {

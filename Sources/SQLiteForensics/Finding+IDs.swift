@@ -1,7 +1,8 @@
 package import SQLiteFile
 import SafeText
 
-/// Findings of the check and of the reading of damaged files, and parts that the check does not examine.
+/// The ids of findings that the check or the reading of a damaged file makes, and of the parts that the check does not
+/// examine.
 extension Finding.ID {
   /// Note: bytes follow the last page that the header counts.
   package static let fileTrailing = Self(rawValue: "file.trailing")

@@ -6,8 +6,8 @@ extension DamagedDatabase {
     private(set) var sample: [UInt32] = []
     private var pageCount = 0
 
-    /// The sample gets the first 12 leaves and then the 16th, the 32nd, the 64th and so on, so that it is spread over
-    /// the whole b-tree.
+    /// Counts a leaf of the b-tree. The sample gets the page numbers of the first 12 leaves, and then of the 16th, the
+    /// 32nd, the 64th and so on, so that it is spread over the whole b-tree.
     mutating func add(_ page: UInt32) {
       pageCount += 1
       if sample.count < DamagedDatabase.sampleCount || pageCount.nonzeroBitCount == 1 {
@@ -20,8 +20,8 @@ extension DamagedDatabase {
   private static let maxDepth = 24
   private static let sampleCount = 12
   private static let maxCompared = 512
-  /// The maximum number of undecided b-trees that are compared with indexes, and of tables that the rows of one of them
-  /// may fit.
+  /// The maximum number of undecided b-trees that are compared with indexes. Also the maximum number of tables that the
+  /// rows of one undecided b-tree may fit.
   private static let maxAlike = 64
   /// The maximum number of tables, besides the first, in a cycle of tables that have exchanged their root pages. Longer
   /// cycles are not recognised.
@@ -240,7 +240,7 @@ extension DamagedDatabase {
     return least > floor && bytes.uint32(at: 8) == page
   }
 
-  /// An index into ``tables``; nil if the table is not known.
+  /// The index, in ``tables``, of the table that an interior page belongs to; nil if that table is not known.
   func owner(ofInterior page: UInt32) throws(SQLiteFileError) -> Int? {
     let root = try root(of: page, roots).page
     return owners[root] ?? roots[root]
@@ -337,7 +337,7 @@ extension DamagedDatabase {
     return false
   }
 
-  /// Checks the header and the cell pointers, not the cells.
+  /// Whether a page has the header and the cell pointers of an interior page of a table. The cells are not checked.
   private func isInteriorByHeader(_ page: RawSpan, _ number: UInt32) -> Bool {
     let count = Int(page.uint16(at: 3))
     let right = page.uint32(at: 8)
@@ -525,7 +525,8 @@ extension DamagedDatabase {
     fits[table] * 4 + shapes[table].weight
   }
 
-  /// Reads the record header; false if it is not valid or contradicts the payload length.
+  /// Reads the record header of a cell into `types`. Returns false if the header is not valid or contradicts the
+  /// payload length.
   func parse(_ cell: LeafCell, _ page: RawSpan, _ types: inout RecordTypes) -> Bool {
     types.read(cell, page)
   }

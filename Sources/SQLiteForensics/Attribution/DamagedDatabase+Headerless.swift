@@ -1,8 +1,9 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// `maxTornTables`: pages without a header are not compared at all if more tables have an incomplete b-tree.
-  /// `maxHeaderless`: the maximum number of such pages that are compared.
+  /// `maxTornTables`: the maximum number of tables with an incomplete b-tree. If there are more, pages without a header
+  /// are not compared with tables.
+  /// `maxHeaderless`: the maximum number of pages without a header that are compared.
   private static let maxTornTables = 64
   private static let maxHeaderless = 1 << 10
 

@@ -8,7 +8,7 @@ extension DamagedDatabase {
   private struct Agreement {
     /// The number of index entries whose row id exists in the b-tree.
     var trials = 0
-    /// The number of index entries whose row in the b-tree has their value.
+    /// The number of index entries whose row id exists in the b-tree, in a row that has the value of the entry.
     var agreeing = 0
 
     var isFull: Bool { trials > 0 && agreeing == trials }
@@ -143,7 +143,8 @@ extension DamagedDatabase {
     return found
   }
 
-  /// A whole number in a REAL column is an integer in the index and a real in the row.
+  /// Whether a value in a row and a value in an index are the same. A whole number in a REAL column is an integer in
+  /// the index and a real in the row.
   private static func isSame(_ row: StoredValue, _ index: StoredValue) -> Bool {
     if case .real(let real) = row, case .integer(let whole) = index { return real == Double(whole) }
     return row == index

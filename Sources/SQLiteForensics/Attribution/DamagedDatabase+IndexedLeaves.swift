@@ -6,9 +6,9 @@ private struct IndexEntries {
   struct Entry {
     let rowID: Int64
     let hash: UInt64
-    /// The index page that has the entry, counted in reading order.
+    /// The number of the index page that has the entry, counted in reading order.
     let page: Int32
-    /// The index, counted in reading order.
+    /// The number of the index that has the entry, counted in reading order.
     let index: Int32
   }
 
@@ -122,7 +122,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Returns false if `known` would get more than ``IndexEntries/maxEntries`` entries.
+  /// Appends all entries of an index to `known`. Returns false if `known` would get more than
+  /// ``IndexEntries/maxEntries`` entries.
   private func readEntries(
     _ root: UInt32, _ known: inout IndexEntries, _ met: inout PageSet
   ) throws(SQLiteFileError) -> Bool {
@@ -147,8 +148,9 @@ extension DamagedDatabase {
     }
   }
 
-  /// Compares each row of a leaf with the index entries of its row id, and counts the rows that all entries confirm and
-  /// those that at least one contradicts. Entries on refuted index pages do not count; `hear` is called with them too.
+  /// Compares each row of a leaf with the index entries of its row id. Returns the number of rows that all entries
+  /// confirm, and the number of rows that at least one entry contradicts. Entries on refuted index pages do not count,
+  /// but `hear` is called with every compared entry, including those.
   private func compare(
     _ page: UInt32, _ table: Int, _ known: IndexEntries,
     _ hear: (IndexEntries.Entry, _ agrees: Bool) -> Void
@@ -218,7 +220,7 @@ extension DamagedDatabase {
     return hash
   }
 
-  /// Nil if the field holds no integer or is not completely on the page.
+  /// The integer in a field; nil if the field holds no integer or is not completely on the page.
   private static func integer(
     _ field: Int, _ types: borrowing RecordTypes, _ page: RawSpan, _ cell: LeafCell
   ) -> Int64? {
@@ -233,7 +235,7 @@ extension DamagedDatabase {
     type >= 8 ? Int64(type - 8) : RecordDecoder.integer(page, range.lowerBound, range.count)
   }
 
-  /// Nil when the field is not completely on the page.
+  /// The byte range of a field on its page; nil when the field is not completely on the page.
   private static func range(
     of field: Int, _ types: borrowing RecordTypes, _ page: RawSpan, _ cell: LeafCell
   ) -> Range<Int>? {

@@ -13,7 +13,8 @@ extension DamagedDatabase {
     case odd
   }
 
-  /// The maximum number of orphan leaves that are examined, and of leaves with an odd first row.
+  /// The maximum number of orphan leaves that are examined. Also the maximum number of leaves with an odd first row
+  /// that are examined.
   private static let maxOrphans = 64
   /// The maximum number of b-trees that are compared with orphan leaves.
   private static let maxRoots = 64
@@ -94,8 +95,8 @@ extension DamagedDatabase {
     return isCertain ? sure + odd : []
   }
 
-  /// Looks in `leaves` for rows of any of the given tables. Adds each leaf that has some to ``exchanged``, and all
-  /// pages in `others`, because the leaf may have changed places with any of them.
+  /// Looks in `leaves` for rows of any of the given tables. Adds each leaf with such rows to ``exchanged``, together
+  /// with all pages in `others`, because the leaf may have changed places with any of them.
   private func noteExchange(
     of leaves: some Sequence<UInt32>, with others: [UInt32], _ tables: [Int]
   ) throws(SQLiteFileError) {

@@ -148,7 +148,8 @@ extension DamagedDatabase {
       || (census.reached.contains(parent) && parent != 0)
   }
 
-  /// Whether an index, an overflow chain or the pointer map wants a page of another kind at the leaf's page number.
+  /// Whether the page at the leaf's page number should be of another kind, according to an index, an overflow chain or
+  /// the pointer map.
   private func isOthers(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     if census.followed.contains(page) { return true }
     let kind = try map.entry(of: page, &reader)?.kind

@@ -1,7 +1,7 @@
 import SQLiteFile
 
-/// A root page and the bytes of an entry's texts. Swift's `==` takes differently composed characters for equal; SQLite
-/// does not.
+/// Identifies a schema entry by its root page and the bytes of its texts. The texts are not compared as strings,
+/// because Swift's `==` takes differently composed characters for equal and SQLite does not.
 private struct EntryKey: Hashable {
   let rootPage: UInt32
   let texts: [[UInt8]]
@@ -138,10 +138,11 @@ extension DamagedDatabase {
     return leaves.sorted()
   }
 
-  /// A schema with more pages than this is treated as damaged.
+  /// The maximum number of pages of the schema's b-tree. A schema with more pages is treated as damaged.
   private static let maxSchemaPages = 1 << 16
 
-  /// The children, the rightmost one first. Nil if a cell lies outside the page, or a child outside the file.
+  /// The page numbers of an interior page's children, the rightmost child first. Nil if a cell lies outside the page,
+  /// or a child outside the file.
   private func children(_ page: RawSpan, _ number: UInt32) -> [UInt32]? {
     let base = number == 1 ? DatabaseHeader.length : 0
     let count = Int(page.uint16(at: base + 3))
@@ -211,8 +212,8 @@ extension DamagedDatabase {
   }
 
   /// Whether the schema was changed more often than the remaining entries and the deleted entries in `dropped` explain.
-  /// Each change of the schema increments the schema cookie (file format, section 1.3.9). If it is higher, there were
-  /// tables that no entry names.
+  /// Each change of the schema increments the schema cookie (file format, section 1.3.9). A cookie that is higher than
+  /// the entries explain shows that there were tables that no entry names.
   func impliesUnknownTables(beside dropped: [SchemaEntry]) -> Bool {
     guard let header = layout.header, header.schemaCookie < 1 << 20 else { return false }
     let live = Set(schemaEntries.map { SQLName($0.name) })

@@ -42,14 +42,15 @@ extension DamagedDatabase {
     }
   }
 
-  /// The limit for one file. Pages of other tables may look like pages of the schema table.
+  /// The maximum number of unreadable cells that are tried in one file. Pages of other tables may look like pages of
+  /// the schema table.
   private static let maxRepairedCells = 1 << 12
   /// The number of bytes, from the start of a cell, in which flipped bits are looked for. Payload length, row id and
   /// record header take at most so many.
   private static let longestCellHead = 20
 
-  /// The end of the cell, and whether its statement is NULL or begins with CREATE. Nil if the cell is no entry of the
-  /// schema table.
+  /// The end of the cell at `start`, and whether its statement is NULL or begins with CREATE. Nil if the cell is no
+  /// entry of the schema table.
   private func schemaCell(
     _ page: RawSpan, at start: Int, _ types: inout RecordTypes
   ) -> (end: Int, isStated: Bool)? {

@@ -19,7 +19,8 @@ public struct ExpectedTable: Sendable, Hashable {
   /// The root page that the schema names; nil when it names none.
   package var rootPage: UInt32?
 
-  /// Returns nil if `sql` cannot be read as a CREATE TABLE statement. `rootPage` is nil if it is not known.
+  /// Creates a table from its CREATE statement. Returns nil if `sql` cannot be read as a CREATE TABLE statement.
+  /// `rootPage` is nil if it is not known.
   package init?(name: String, sql: String, rootPage: UInt32? = nil) {
     guard let definition = TableDefinition(sql: sql) else { return nil }
     self.name = name

@@ -12,12 +12,13 @@ struct RowShape {
     var maxInteger = Int64.max
   }
 
-  /// An index into ``DamagedDatabase/tables``.
+  /// The index of the table in ``DamagedDatabase/tables``.
   let table: Int
   var fields: ContiguousArray<Field>
-  /// The minimum number of fields. Rows that were stored before a column was added lack that column's field.
+  /// The minimum number of fields of a row. Rows that were stored before a column was added lack that column's field.
   var minFieldCount: Int
-  /// The field of the column that is the row id, which is always stored as NULL; nil if there is none.
+  /// The index of the field of the row id's column, which is always stored as NULL; nil if the table has no such
+  /// column.
   let rowIDField: Int?
   /// What SQLite itself requires of each field.
   let demands: FieldDemands
@@ -64,8 +65,9 @@ struct RowShape {
     minFieldCount = fields.count
   }
 
-  /// Core Data stores only numbers in TIMESTAMP and DECIMAL columns. Other programs store anything in DATE, DATETIME
-  /// and BOOLEAN columns, and NUMERIC affinity keeps text that is not a number.
+  /// The storage classes that values of a column may have. Core Data stores only numbers in TIMESTAMP and DECIMAL
+  /// columns. Other programs store anything in DATE, DATETIME and BOOLEAN columns, and NUMERIC affinity keeps text that
+  /// is not a number.
   private static func classes(
     of column: TableDefinition.Column, isStrict: Bool, isCoreData: Bool
   ) -> StorageClasses {
@@ -106,8 +108,8 @@ struct RowShape {
     return true
   }
 
-  /// Whether the table can hold such a row, even if it does not look like one of its rows. In SQLite nearly any column
-  /// can hold anything, but a table of Core Data holds only rows that fit.
+  /// Whether the table can hold a row with these serial types, even if the row does not look like one of the table. In
+  /// SQLite nearly any column can hold anything, but a table of Core Data holds only rows that fit.
   func canHold(_ types: borrowing RecordTypes) -> Bool {
     fits(types) || !isCoreData && demands.allow(types)
   }
@@ -177,7 +179,8 @@ struct RowShape {
 }
 
 enum TextCheck {
-  /// UTF-8 must be well-formed. In any encoding, the only control characters are tab and line ends.
+  /// Whether bytes can be text: UTF-8 must be well-formed, and in any encoding the only control characters are tab and
+  /// line ends.
   ///
   /// `whole`: false if the text continues on another page, so that its last character may be incomplete.
   static func isText(_ bytes: RawSpan, whole: Bool, _ encoding: DatabaseHeader.TextEncoding) -> Bool

@@ -9,7 +9,7 @@ struct StructureCheck: ~Copyable {
   /// A b-tree that the schema names, or the b-tree of the schema table itself.
   struct Owner {
     var name: String
-    /// The table of an index; for a table, the same as `name`.
+    /// The name of the table that an index belongs to; for a table, the same as `name`.
     var table: String
     var root: UInt32
     var isIndex: Bool
@@ -24,17 +24,18 @@ struct StructureCheck: ~Copyable {
   private(set) var owners: [Owner] = []
   private(set) var breaches: [DemandBreach] = []
   private let demands: [ColumnDemand]
-  /// The key set of each table that other tables refer to.
+  /// The number of the key set of each table that other tables refer to.
   private var keySets: [SQLName: Int] = [:]
   private var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
-  /// Indexes into ``demands``, by table.
+  /// The demands on the columns of each table, as indexes into ``demands``.
   private var demandsByTable: [SQLName: [Int]] = [:]
-  /// Indexes, by number among the schema's entries, and WITHOUT ROWID tables, whose order is unknown because some
-  /// values are too long to be compared.
+  /// `undecided`: the indexes whose order is unknown because some values are too long to be compared, as numbers among
+  /// the schema's entries.
+  /// `undecidedTables`: the WITHOUT ROWID tables whose order is unknown for the same reason.
   private var undecided: Set<Int> = []
   private var undecidedTables: Set<SQLName> = []
-  /// Indexes, by number among the schema's entries, with entries that differ from the rows byte by byte, but may be
-  /// equal to them under a collation.
+  /// The indexes, as numbers among the schema's entries, with entries that differ from the rows byte by byte, but may
+  /// be equal to them under a collation.
   private var unsettled: Set<Int> = []
   private let pageLimit: UInt32
   /// Whether the schema is damaged and none of its entries can be read.
@@ -70,6 +71,7 @@ struct StructureCheck: ~Copyable {
     }
   }
 
+  /// Runs all parts of the check.
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
   mutating func run() throws(SQLiteFileError) {
     report.pageCount = Int(database.pageCount)
@@ -112,8 +114,8 @@ struct StructureCheck: ~Copyable {
   /// The highest row id of each table that has row ids and at least one row.
   var highestRowIDs: [SQLName: Int64] { rowCounts.compactMapValues(\.highestRowID) }
 
-  /// Ends the check, and returns what a listing of pages needs. The owners are in the order of their numbers in the
-  /// page map.
+  /// Ends the check, and returns what a listing of pages needs: the page map, and the b-trees in the order of their
+  /// numbers in the page map.
   consuming func finished() -> (map: PageMap, owners: [Owner]) { (tree.map, owners) }
 
   private mutating func claimFixedPages() {
@@ -242,8 +244,8 @@ struct StructureCheck: ~Copyable {
     report.indexEntryCount = gathered.indexEntries
   }
 
-  /// Compares the number of entries with the number of rows and, if `plan` has them, the sums of both. `number`: the
-  /// index's number among the schema's entries.
+  /// Compares the number of entries of an index with the number of rows of its table and, if `plan` has sums for the
+  /// index, the two sums. `number`: the index's number among the schema's entries.
   private mutating func checkIndex(_ number: Int, _ plan: IndexPlan, _ gathered: inout Gathered) {
     let entry = database.schema.entries[number]
     let isPartial = entry.sql.flatMap { IndexDefinition(sql: $0) }?.isPartial ?? false
@@ -402,7 +404,8 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Only views, triggers and virtual tables have no root page (file format, section 2.6).
+  /// Reports a schema entry without a root page, unless it is the entry of a view, a trigger or a virtual table (file
+  /// format, section 2.6).
   private mutating func checkRootless(_ entry: SchemaEntry) {
     let isVirtual =
       entry.sql.map {

@@ -39,14 +39,15 @@ struct CarvedIndex {
   static let isPointed: UInt8 = 128
 
   private(set) var entries: ContiguousArray<Entry> = []
-  /// Bitmaps that rule out most live rows without a search in ``entries``: by the highest bits of the content hash, and
-  /// by the total length of all values except the first.
+  /// Bitmaps that rule out most live rows without a search in ``entries``.
+  /// `filter`: by the highest bits of the content hash.
+  /// `lengths`: by the total length of all values except the first.
   private var filter = ContiguousArray<UInt64>(repeating: 0, count: 1 << 14)
   private var lengths = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
 
   var isFull: Bool { entries.count >= Self.limit }
 
-  /// `length`: the total length of all values except the first, in bytes.
+  /// Adds an entry. `length`: the total length of all values of its row except the first, in bytes.
   mutating func append(_ entry: Entry, length: Int) {
     entries.append(entry)
     lengths[length >> 6 & 0x3ff] |= 1 << UInt64(length & 63)
@@ -90,8 +91,8 @@ struct CarvedIndex {
   @inline(__always)
   private static func bit(_ content: UInt64) -> Int { Int(content >> 44) }
 
-  /// Whether an entry may have this total length of all values except the first, in bytes. Also true for some lengths
-  /// that no entry has.
+  /// Whether the values of any entry may have this total length, in bytes, without the first value. Also true for some
+  /// lengths that no entry has.
   @inline(__always)
   func mayHold(length: Int) -> Bool {
     lengths[length >> 6 & 0x3ff] & 1 << UInt64(length & 63) != 0
@@ -132,7 +133,7 @@ struct CarvedIndex {
     }
   }
 
-  /// `live`: one value for each part of the search.
+  /// The entries that equal no live row. `live`: the marked entries, one value for each part of the search.
   func entries(without live: [LiveEntries]) -> ContiguousArray<Entry> {
     var kept: ContiguousArray<Entry> = []
     for index in entries.indices
@@ -173,6 +174,8 @@ struct SeenRows {
 
 /// Hashes the content of a record. The remains of a freed cell have the hash of the complete cell.
 enum ContentHash {
+  /// The hash of a record's serial types and values.
+  ///
   /// `skipsFirst`: whether to leave out the first field, because a freed cell may have lost its type.
   /// `body`: the offset at which the values begin.
   /// `end`: the offset at which the cell ends on the page, after the number of the first overflow page.

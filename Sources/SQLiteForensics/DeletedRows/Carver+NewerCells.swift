@@ -87,7 +87,8 @@ extension Carver {
   /// The maximum number of bytes of a cell before its record: four for the payload length and nine for the row id.
   private static let longestPrefix = 13
 
-  /// A newer cell that has lost its first four bytes to the header of a freeblock. `goal`: the end of the older cell.
+  /// The newer cell at `start` that has lost its first four bytes to the header of a freeblock; nil if there is none.
+  /// `goal`: the end of the older cell.
   private mutating func newerCellWithoutStart(
     _ page: RawSpan, _ start: Int, _ goal: Int, _ limit: Int, _ shape: RowShape
   ) -> LeafCell? {

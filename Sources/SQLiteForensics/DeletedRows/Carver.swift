@@ -9,7 +9,7 @@ struct Carver {
   /// A cell found in free space.
   struct Find {
     var cell: LeafCell
-    /// The shape, one for each table, that the cell fits best.
+    /// The index of the shape that the cell fits best. Each table has one shape.
     var shape: Int
     /// Whether the cell fits another table as well.
     var isAmbiguous = false
@@ -25,8 +25,8 @@ struct Carver {
   /// For each table, the serial types of the first field of its rows, the most frequent first.
   var firstTypes: [[UInt64]] = []
   var types = RecordTypes()
-  /// The types that the search for newer cells reads. It has its own budget, so that it does not use up that of the
-  /// search for rows.
+  /// The serial types that the search for newer cells reads. That search has its own budget, so that it does not use up
+  /// that of the search for rows.
   private var newerTypes = RecordTypes()
   /// The maximum number of fields of a cell that has lost its start, for each possible start of its record header: 2 to
   /// 7 bytes after the start of the cell.
@@ -229,8 +229,8 @@ struct Carver {
 
   // MARK: - Tables
 
-  /// The shape that the current ``types`` fit best, and how many fit equally well; nil if none fits. The page's own
-  /// table comes first, then the shape with the greatest weight.
+  /// The index of the shape that the current ``types`` fit best, and the number of shapes that fit equally well; nil if
+  /// none fits. The page's own table comes first, then the shape with the greatest weight.
   private mutating func best(
     _ page: RawSpan, _ body: Int, _ end: Int, _ shapes: [RowShape], _ own: Int?
   ) -> (shape: Int, count: Int)? {

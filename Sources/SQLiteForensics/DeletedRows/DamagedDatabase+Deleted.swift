@@ -240,8 +240,9 @@ extension DamagedDatabase {
         end: cell.record + cell.local, encoding: layout.textEncoding)
   }
 
-  /// Finds out from its rows which table a leaf belonged to that is in no b-tree: the table that at least 90% of the
-  /// rows fit, and of several the one whose shape proves most. Nil if none fits, or if several prove equally much.
+  /// Finds out from its rows which table a leaf belonged to that is now in no b-tree. Returns the index of the table
+  /// that at least 90% of the rows fit. If several tables fit, the one whose shape proves most is chosen. Nil if none
+  /// fits, or if several prove equally much.
   ///
   /// `former`: the table that the current version of the page belongs to, if any. If the rows fit it, it is chosen.
   private func vote(

@@ -57,7 +57,8 @@ private final class LiveRowSearch: @unchecked Sendable {
   private(set) var content: LiveContent
   private(set) var failure: SQLiteFileError?
 
-  /// `concerned`: the tables whose rows are compared; nil for all. Rows of no known table are always compared.
+  /// `concerned`: the indexes of the tables whose rows are compared; nil for all tables. Rows of no known table are
+  /// always compared.
   init(_ database: DamagedDatabase, _ index: CarvedIndex, _ concerned: Set<Int>?) {
     census = database.census
     shapes = database.shapes

@@ -16,10 +16,10 @@ struct PageVersion: Equatable {
 
   let page: UInt32
   let member: Finding.Member
-  /// The offset in bytes from the start of ``member``.
+  /// The offset at which the bytes of the version start, in bytes from the start of ``member``.
   let offset: Int64
   package let origin: Origin
-  /// Whether it agrees with its checksum. Always false for a page of the main file, which has none.
+  /// Whether the version agrees with its checksum. Always false for a page of the main file, which has none.
   package let isVerified: Bool
 }
 

@@ -3,8 +3,8 @@ import SQLiteFile
 extension FileSurvey {
   private static let maxSamples: UInt32 = 4096
 
-  /// The proof is at least two records on leaves on which every cell is a complete record. In text, images or noise,
-  /// the chance of that is one in many millions.
+  /// Whether the file is certainly a database. The proof is at least two records on leaves on which every cell is a
+  /// complete record. In text, images or noise, the chance of that is one in many millions.
   func isProven() throws(SQLiteFileError) -> Bool {
     var reader = reader()
     var types = RecordTypes()

@@ -7,7 +7,8 @@ struct FileSurvey {
   let layout: FileLayout
   /// The log and the journal; nil if they are to be ignored.
   let sides: SideFiles?
-  /// The pages of the main file, including those that were lost before its first byte, and an incomplete last page.
+  /// The number of pages of the main file, including pages that were lost before its first byte, and an incomplete last
+  /// page.
   let mainPageCount: UInt32
   /// The highest page number in main file, log and journal.
   let pageCount: UInt32

@@ -99,7 +99,8 @@ struct LayoutVote {
     /// The proportion, from 0 to 1, of sampled pages that are complete b-tree pages of this size with ``reserved``
     /// bytes free at their end.
     var score = 0.0
-    /// `ends`: how many complete pages leave how many bytes free at their end. `reserved`: the most frequent of these.
+    /// `reserved`: the number of bytes that most of the complete pages leave free at their end.
+    /// `ends`: for each number of bytes, the number of complete pages that leave so many bytes free at their end.
     var reserved = 0
     var ends: [Int: Int] = [:]
     var count = 0
@@ -265,7 +266,8 @@ struct LayoutVote {
     return nil
   }
 
-  /// The total length of the cells in bytes. Nil if any cell is not valid or continues on overflow pages.
+  /// The total length of all cells of a table leaf in bytes. Nil if any cell is not valid or continues on overflow
+  /// pages.
   private static func cellsLength(_ page: RawSpan, _ pointers: Int, _ count: Int) -> Int? {
     let size = page.byteCount
     var sum = 0
@@ -374,7 +376,7 @@ struct LayoutVote {
 
   // MARK: - Position of page 1
 
-  /// How many pages may be missing before a file of `count` pages.
+  /// The maximum number of pages that may be missing before the first page of a file with `count` pages.
   private static func maxLostPages(_ count: Int64) -> Int64 { 16 * count + 1024 }
 
   /// Sets the origin of a layout, the offset of page 1, by a vote of the page numbers in the file. It is negative if

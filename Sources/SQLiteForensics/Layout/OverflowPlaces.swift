@@ -13,7 +13,7 @@ struct OverflowPlaces {
   private static let maxNumbers = 1 << 10
   private static let minNumbers = 8
 
-  /// Pages must be added in file order.
+  /// Adds the next page of the file. Pages must be added in file order.
   mutating func add(_ page: RawSpan, _ usableSize: Int) {
     guard areEnds.count <= Self.maxPages else { return }
     areEnds.append(page.uint32(at: 0) == 0)
@@ -33,8 +33,9 @@ struct OverflowPlaces {
     }
   }
 
-  /// How many pages are missing at the start of the file, and how many cells agree. Negative if foreign pages come
-  /// first. Nil if no number, or more than one, agrees with most cells.
+  /// The number of pages that are missing at the start of the file, and the number of cells that agree with it. The
+  /// first number is negative if foreign pages come before the database. Nil if no number, or more than one, agrees
+  /// with most cells.
   func distance() -> (distance: Int64, count: Int)? {
     guard areEnds.count <= Self.maxPages else { return nil }
     let pageCount = Int64(areEnds.count)

@@ -25,7 +25,8 @@ struct RootWitnesses {
   private static let minGain = 4
   private static let maxRoots = 4096
 
-  /// Nil if the file cannot be opened by its header.
+  /// Compares each root page with the schema, at its old and at its new offset. Nil if the file cannot be opened by its
+  /// header.
   ///
   /// `distance`: the number of bytes by which later pages have moved; a multiple of the page size.
   init?(_ file: ByteFile, _ layout: FileLayout, _ distance: Int64) throws(SQLiteFileError) {

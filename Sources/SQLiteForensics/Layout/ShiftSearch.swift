@@ -18,11 +18,11 @@ struct ShiftSearch {
     size = Int64(layout.pageSize)
   }
 
-  /// How many leaves must have moved if the file's length confirms the distance.
+  /// The minimum number of leaves that must have moved if the file's length confirms the distance.
   private static let minProofs = 3
-  /// How many leaves must have moved if the length does not confirm it.
+  /// The minimum number of leaves that must have moved if the file's length does not confirm the distance.
   private static let minProofsAlone = 12
-  /// How many leaves must agree for each leaf that contradicts.
+  /// The minimum number of leaves that must agree with a shift for each leaf that contradicts it.
   private static let majority = 8
   private static let maxDistances = 4
 

@@ -20,7 +20,7 @@ struct ShiftWitnesses {
   private(set) var links: [UInt32: Link] = [:]
   /// The leaves in file order.
   private(set) var leaves: [Leaf] = []
-  /// The pages that should have a last row id, according to interior pages, by that row id.
+  /// The numbers of the pages that should have a certain last row id according to interior pages, by this row id.
   private var pages: [Int64: [UInt32]] = [:]
   /// The number of blocks whose first byte was read, as a measure of the work done.
   private(set) var blockCount = 0
@@ -32,7 +32,8 @@ struct ShiftWitnesses {
   /// The maximum number of pages that are stored for one last row id.
   private static let maxAlike = 16
 
-  /// `starts`: the offsets at which pages may begin, each modulo the page size.
+  /// Searches the file for table leaves and interior pages. `starts`: the offsets at which pages may begin, each modulo
+  /// the page size.
   init(_ file: ByteFile, _ layout: FileLayout, starts: [Int64]) throws(SQLiteFileError) {
     size = Int64(layout.pageSize)
     var buffer = ContiguousArray<UInt8>(repeating: 0, count: layout.pageSize)

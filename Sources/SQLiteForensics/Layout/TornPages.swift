@@ -33,8 +33,8 @@ struct TornPages {
     case whole
   }
 
-  /// Examines the pages between `lastKnown`, the last page known to be at its old offset, and `firstKnown`, the first
-  /// one known to be at its new offset.
+  /// Returns the shift, after examining the pages between `lastKnown`, the last page known to be at its old offset, and
+  /// `firstKnown`, the first one known to be at its new offset.
   func shift(between lastKnown: UInt32, and firstKnown: UInt32) throws(SQLiteFileError)
     -> PageShift
   {
@@ -88,7 +88,8 @@ struct TornPages {
     return ContiguousArray(try file.bytes(at: offset, count: layout.pageSize))
   }
 
-  /// The row ids of a table leaf if every cell is a complete record and they ascend; nil for any other page.
+  /// The range from the first to the last row id of a table leaf whose cells are all complete records with ascending
+  /// row ids; nil for any other page.
   static func rowIDs(ofWhole page: RawSpan, _ layout: FileLayout) -> ClosedRange<Int64>? {
     guard page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue,
       LayoutVote.contentEnd(page, 0, reserved: layout.reservedBytes) != nil
@@ -271,8 +272,8 @@ struct TornPages {
     return cells
   }
 
-  /// The cell pointers of the page; nil if they are not valid. `limit`: the cell pointer array must end at or before
-  /// it.
+  /// The cell pointers of the page; nil if they are not valid. `limit`: the offset at or before which the cell pointer
+  /// array must end.
   private func pointers(_ page: RawSpan, _ limit: Int) -> [Int]? {
     guard limit > 12, page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue else { return nil }
     let count = Int(page.uint16(at: 3))

@@ -37,12 +37,12 @@ struct ChainClaims {
     /// This link, or an earlier one of its chain, skips a page that no other link leads to. SQLite does not write such
     /// a link.
     case astray
-    /// The chain ends before its payload, a later link is wrong, or the last page links to a page that may be an
-    /// overflow page and is in no other chain.
+    /// The chain ends before the end of its payload, a later link is wrong, or the last page links to a page that may
+    /// be an overflow page and is in no other chain.
     case wrong
-    /// The chain ends with its payload, but the last page's link is not 0.
+    /// The chain ends where its payload ends, but the last page's link is not 0.
     case full
-    /// The chain ends with its payload, and the last page's link is 0.
+    /// The chain ends where its payload ends, and the last page's link is 0.
     case exact
   }
 

@@ -7,9 +7,9 @@ import SQLiteFile
 /// From them follows the surprise of a value in another row, in sixteenths of a bit. A value like those of most rows
 /// has a surprise of 0.
 struct FieldHabits {
-  /// One bit, in sixteenths.
+  /// One bit of surprise, in sixteenths of a bit.
   static let bit = 16
-  /// Higher than the cost of every reading that ``HeaderDeduction`` accepts, in sixteenths of a bit.
+  /// A cost that is higher than that of every reading that ``HeaderDeduction`` accepts, in sixteenths of a bit.
   static let impossible = 1 << 20
 
   /// A summary of the characters of a text.
@@ -72,12 +72,12 @@ struct FieldHabits {
     fields = ContiguousArray(repeating: Field(), count: shape.fields.count)
   }
 
-  /// The allowed classes; `.any` for a field that the table's shape does not contain.
+  /// The storage classes that the table's shape allows in a field; `.any` for a field that the shape does not contain.
   func classes(_ field: Int) -> StorageClasses {
     field < shape.fields.count ? shape.fields[field].classes : .any
   }
 
-  /// The longest text or blob, in bytes, that is tried when its length is deduced.
+  /// The maximum length, in bytes, that is tried when the length of a text or blob is deduced.
   func maxLength(_ field: Int) -> Int {
     max(64, 4 * max(fields[field].lengths.most, fields[field].blobLengths.most))
   }
@@ -140,7 +140,7 @@ struct FieldHabits {
 
   // MARK: - Surprise
 
-  /// The surprise of a value, in sixteenths of a bit. The characters of a text count.
+  /// The surprise of a value, in sixteenths of a bit. For a text, its characters are taken into account.
   func surprise(
     _ field: Int, _ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int
   ) -> Int {

@@ -23,7 +23,7 @@ struct HeaderDeduction {
 
   /// What the likely readings say about one field.
   struct Field: BitwiseCopyable {
-    /// The serial type; nil when likely readings disagree.
+    /// The serial type of the field; nil when likely readings disagree.
     var type: UInt64?
     /// The offsets of the field in bytes from the start of the body. Each is nil when likely readings disagree about
     /// it.
@@ -60,7 +60,7 @@ struct HeaderDeduction {
   private var work = 0
   /// The number of positions in the body, including its end.
   private var width = 0
-  /// The current search ignores readings that cost more than this.
+  /// The cost above which the current search ignores a reading.
   private var bound = 0
 
   /// A position at which the value of a field may begin. `spent`: the lowest cost of the values before it.

@@ -6,13 +6,13 @@ import SQLiteFile
 /// its end without gaps, and the lengths within each cell must agree.
 struct LeafReading {
   enum Method {
-    /// The header and the cell pointers lead to the cells, and do not contradict each other.
+    /// The cells were found by the header and the cell pointers, which do not contradict each other.
     case pointers
-    /// Valid cell pointers lead to the cells. Where others are wrong, cells are found by their content.
+    /// The cells were found by the valid cell pointers and, where pointers are wrong, by the content of the cells.
     case mended
-    /// The cell pointers alone lead to the cells, because the header is damaged.
+    /// The cells were found by the cell pointers alone, because the header is damaged.
     case pointersAlone
-    /// The cells are found by their content alone.
+    /// The cells were found by their content alone.
     case cells
     case nothing
   }
@@ -25,7 +25,7 @@ struct LeafReading {
   var cells: ContiguousArray<LeafCell> = []
   /// The freeblocks as ranges of page offsets.
   private(set) var freeBlocks: [Range<Int>] = []
-  /// The number of cells in the page's header minus the number of cells found.
+  /// The cell count in the page's header minus the number of cells found.
   var lostCount = 0
   /// Whether the record header of any of ``cells`` contradicts its payload length.
   var hasMisfits = false
@@ -112,7 +112,8 @@ struct LeafReading {
   /// Whether the page is sound and its only free space is the gap between cell pointers and cells.
   var isTight: Bool { method == .pointers && freeBlocks.isEmpty }
 
-  /// The part of a ``isTight`` page's gap that has been written to before, as page offsets; nil if there is none.
+  /// For a page without other free space (``isTight``): the part of the gap between cell pointers and cells that has
+  /// been written to before, as page offsets; nil if there is none.
   ///
   /// `limit`: the end of the gap if the page has no cells.
   func usedGap(_ page: RawSpan, _ limit: Int) -> Range<Int>? {
@@ -185,8 +186,8 @@ struct LeafReading {
       && order[second + 1] &- order[second] == 1
   }
 
-  /// Cell pointers are sorted by row id. So a row id that is not in every longest ascending subsequence is marked as
-  /// not known.
+  /// Marks row ids that are out of order as not known. Cell pointers are sorted by row id, so a row id is out of order
+  /// unless it is in every longest ascending subsequence.
   private mutating func doubtOutOfOrder() {
     let keys = cells.map(\.rowID)
     let before = Self.runLengths(keys)
@@ -220,8 +221,8 @@ struct LeafReading {
 
   // MARK: - By pointers
 
-  /// How long a record header may be, in bytes, that continues on overflow pages, so that its types are not checked; 0
-  /// without a shape. A serial type takes at most nine bytes, usually one or two.
+  /// The maximum length, in bytes, of a record header that continues on overflow pages; 0 without a shape. The types in
+  /// such a header are not checked. A serial type takes at most nine bytes, usually one or two.
   static func longestHeader(_ shape: RowShape?) -> Int {
     shape.map { $0.fields.count * 5 + 9 } ?? 0
   }
@@ -244,8 +245,9 @@ struct LeafReading {
     }
   }
 
-  /// The smallest number of leading pointers whose cells, with the freeblocks, exactly fill the page, whatever the
-  /// header says. Nil when there is none, or when the row ids do not ascend.
+  /// The number of cells that the cell pointers show, whatever the header says: the smallest number of leading pointers
+  /// whose cells, with the freeblocks, exactly fill the page. Nil when there is none, or when the row ids do not
+  /// ascend.
   private mutating func trueCount(
     _ page: RawSpan, _ base: Int, _ contentStart: Int, _ limit: Int
   ) -> Int? {
@@ -276,7 +278,7 @@ struct LeafReading {
     return true
   }
 
-  /// Appends the freeblocks. Returns false when their chain is broken.
+  /// Follows the chain of freeblocks, and appends them to ``freeBlocks``. Returns false when the chain is broken.
   private mutating func readFreeBlocks(_ page: RawSpan, _ first: Int, _ floor: Int) -> Bool {
     FreeblockChain.walk(
       page, first: first, floor: floor, usableSize: usableSize,
@@ -337,7 +339,8 @@ struct LeafReading {
     return next < cells.count && cells[next].start < range.upperBound
   }
 
-  /// Where a cell at `start` must end at the latest: at the next cell, or at `limit`. Nil when nothing is left for it.
+  /// The maximum offset at which a cell at `start` may end: the start of the next cell, or `limit`. Nil when no room is
+  /// left for the cell.
   func room(at start: Int, limit: Int) -> Int? {
     let next = place(behind: start)
     let end = next < cells.count ? cells[next].start : limit
@@ -365,7 +368,7 @@ struct LeafReading {
     return next >= end && next - end < 4 || freeBlocks.contains { $0.lowerBound == end }
   }
 
-  /// The ranges that neither the cells nor `others` cover, in ascending order.
+  /// The ranges of page offsets from `floor` to `limit` that neither the cells nor `others` cover, in ascending order.
   func gaps(from floor: Int, to limit: Int, without others: [Range<Int>]) -> [Range<Int>] {
     var taken = cells.map { $0.start..<$0.end } + others
     taken.sort { $0.lowerBound < $1.lowerBound }

@@ -17,8 +17,8 @@ struct PageDeduction {
     var addsUp: Bool
   }
 
-  /// The maximum number of other leaves of the table that are read for comparison, and the maximum distance of their
-  /// page numbers from this page's.
+  /// `maxNeighbours`: the maximum number of other leaves of the table that are read for comparison.
+  /// `maxDistance`: the maximum difference between the page number of such a leaf and that of the page in question.
   static let maxNeighbours = 4
   static let maxDistance: UInt32 = 64
   /// Limits of work, counted in values and bytes of text. `maxFileWork` limits all pages of a file together (some
@@ -29,7 +29,7 @@ struct PageDeduction {
   private static let minPageWork = 1 << 14
   /// The maximum number of failing cells that are examined to find the wrong columns.
   private static let witnessCount = 48
-  /// If any row of the page fails, sound rows with at least this surprise are checked too. In sixteenths of a bit.
+  /// The minimum surprise, in sixteenths of a bit, of the sound rows that are checked too if any row of the page fails.
   private static let usual = 5 * FieldHabits.bit
   /// The minimum number of sound rows. With fewer, the statistics cannot show what the values of a wrong column should
   /// be.

@@ -2,13 +2,13 @@ import RowText
 import SQLiteFile
 import Dispatch
 
-/// Writes all live rows as NDJSON on two threads, in the order of a single one.
+/// Writes all live rows as NDJSON on two threads, in the order in which a single thread would write them.
 ///
 /// The pages are divided into blocks, and each thread repeatedly takes the next one. Each has its own reader and output
 /// buffer. The rows of a block are written after those of the previous one. If they do not fit into the buffer, the
 /// thread waits for that block and then continues.
 struct ParallelRecovery {
-  /// The minimum number of pages for two threads.
+  /// The minimum number of pages of a database that is read on two threads.
   static let minPageCount: UInt32 = 1024
   private static let workerCount = 2
   /// The size of a block's pages in bytes. It is so small that the rows stay in the processor's cache until they are

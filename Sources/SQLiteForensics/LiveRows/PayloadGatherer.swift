@@ -248,7 +248,8 @@ struct PayloadGatherer: ~Copyable {
     self.shared = shared
   }
 
-  /// A page that a live row has claimed cannot be in the chain of a deleted row.
+  /// Whether a page can be in the overflow chain of a row. A page that a live row has claimed cannot be in the chain of
+  /// a deleted row.
   private func isOverflow(_ page: UInt32, _ isLive: Bool, _ census: borrowing PageCensus) -> Bool {
     census.canBeOverflow(page) && (isLive || !claimed.contains(page))
   }

@@ -1,7 +1,8 @@
 import SQLiteFile
 import Dispatch
 
-/// Reads live rows on one thread while another passes on the rows read before, in the order of a single thread.
+/// Reads live rows on one thread while another passes on the rows read before, in the order in which a single thread
+/// would pass them on.
 ///
 /// In each round, one thread fills a batch and the other empties the previous one. A page with more rows than fit into
 /// a batch is passed on without one.

@@ -17,7 +17,7 @@ struct RowReader: ~Copyable {
   private let lastPage: UInt32
   /// The row ids that belong to a leaf, by page number, for leaves with row ids of an earlier state.
   private let narrowed: [UInt32: ClosedRange<Int64>]
-  /// The file in SQLite's view; nil when `SQLiteDatabase` cannot read it, or when pages are shifted.
+  /// The file as SQLite reads it; nil when `SQLiteDatabase` cannot read it, or when pages are shifted.
   private let plain: SQLiteDatabase?
   /// Whether BLOBs usually end in zeros, by table index. Computed when first needed.
   private var padsBlobs: [Int: Bool] = [:]
@@ -66,7 +66,7 @@ struct RowReader: ~Copyable {
     return found
   }
 
-  /// Returns to earlier findings before pages are read a second time.
+  /// Replaces the findings by earlier ones, before pages are read a second time.
   mutating func takeBack(to findings: FindingList) { self.findings = findings }
 
   mutating func expect(_ pages: Range<UInt32>) { reader.expect(pages) }
@@ -241,14 +241,14 @@ struct RowReader: ~Copyable {
     }
   }
 
-  /// The severity is damage if the page or its parent is in a b-tree, if it is a root page, or if the database header
-  /// is lost. Otherwise it is a note, because SQLite would not read the page.
+  /// The severity of a finding about a page. It is damage if the page or its parent is in a b-tree, if the page is a
+  /// root page, or if the database header is lost. Otherwise it is a note, because SQLite would not read the page.
   private func severity(of page: UInt32) -> Finding.Severity {
     census.reached.contains(page) || census.reached.contains(census.parent(page))
       || roots.contains(page) || layout.header == nil ? .damage : .note
   }
 
-  /// Adds a finding only if a b-tree leads to the page.
+  /// Adds a finding about a page that cannot be read, but only if a b-tree leads to the page.
   private mutating func reportUnreadable(_ page: UInt32, _ kind: PageCensus.Kind) {
     // An overflow page of zeros may be the end of a value. This is decided when the value's row is read.
     guard census.parent(page) != 0 || trees.contains(page), !census.free.contains(page) else {
@@ -568,8 +568,8 @@ extension DamagedDatabase {
     try result.get()
   }
 
-  /// Learns from the sound leaves, if any leaf is damaged: to read that leaf, it must be known how few fields older
-  /// rows of the table may have.
+  /// Learns from the sound leaves what rows of each table look like, if any leaf is damaged: to read that leaf, it must
+  /// be known how few fields older rows of the table may have.
   func learnBeforeMending() throws(SQLiteFileError) {
     var page: UInt32 = 2
     while page <= pageCount, census.kind(page) != .ruinedLeaf { page = census.next(from: page + 1) }

@@ -7,7 +7,8 @@ import SQLiteFile
 struct SoundLeaf {
   struct Cell: BitwiseCopyable {
     var rowID: Int64
-    /// The page offsets of the record and of the cell's end, after the number of the first overflow page.
+    /// `record`: the page offset of the record.
+    /// `end`: the page offset of the cell's end, after the number of the first overflow page if there is one.
     var record: Int32
     var end: Int32
     var payload: Int32
@@ -16,7 +17,8 @@ struct SoundLeaf {
   let usableSize: Int
   let maxPayload: Int
   private(set) var cells: ContiguousArray<Cell> = []
-  /// The page offsets at which the cell pointer array ends and the lowest cell starts.
+  /// `contentFloor`: the page offset at which the cell pointer array ends.
+  /// `contentStart`: the page offset at which the lowest cell starts.
   private(set) var contentFloor = 8
   private(set) var contentStart = 0
   private(set) var hasFreeBlocks = false

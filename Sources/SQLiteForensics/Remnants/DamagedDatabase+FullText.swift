@@ -1,15 +1,16 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// The limits for words in memory, which belong to documents without a row: their number, and their total length in
-  /// bytes. Further words are dropped.
+  /// Limits for the words in memory, which belong to documents without a row. Further words are dropped.
+  /// `maxWords`: the maximum number of the words.
+  /// `maxWordBytes`: the maximum total length of the words in bytes.
   private static let maxWords = 1_000_000
   private static let maxWordBytes = 64 << 20
-  /// The index of a table with so many rows or more is not searched.
+  /// The index of a full-text table with this number of rows or more is not searched.
   private static let maxDocuments = 4_000_000
 
-  /// Passes on the words that are in the index of a full-text table, but whose document has no row there, one document
-  /// at a time. Returns false when `receive` returned false.
+  /// Passes to `receive` the words that are in the index of a full-text table, but whose document has no row in the
+  /// table, one document at a time. Returns false when `receive` returned false.
   func search(
     _ index: FullTextIndex, _ notes: inout IndexedSearchNotes, _ receive: (IndexedValues) -> Bool
   ) throws(SQLiteFileError) -> Bool {
@@ -143,7 +144,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Joins the words of a document into a text for each column that has words. They must be sorted by column and
+  /// Joins the words of a document into a text for each column that has words. The words must be sorted by column and
   /// position.
   private func values(of words: ArraySlice<PlacedWord>, in index: FullTextIndex) -> IndexedValues {
     var values: [(column: String, value: StoredValue)] = []

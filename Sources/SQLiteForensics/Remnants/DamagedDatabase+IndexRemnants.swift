@@ -4,12 +4,14 @@ import SQLiteFile
 private struct SearchedIndex {
   let name: String
   let rootPage: UInt32
-  /// An index into ``DamagedDatabase/tables``, and the positions of the indexed columns in that table.
+  /// `table`: the index of the indexed table in ``DamagedDatabase/tables``.
+  /// `columns`: the positions of the indexed columns in that table.
   let table: Int
   let columns: [Int]
   /// For each column of the index, the storage classes in the entries in use, as bits of `kind(_:)`.
   var kinds: [UInt8]
-  /// The lowest row id in use, or 1 if that is lower; the highest, or 0 if that is higher.
+  /// `lowestRowID`: the lowest row id among the entries in use, or 1 if that is lower.
+  /// `highestRowID`: the highest row id among the entries in use, or 0 if that is higher.
   var lowestRowID: Int64 = 1
   var highestRowID: Int64 = 0
   /// The pages of the index's b-tree, in ascending order.
@@ -76,7 +78,7 @@ extension DamagedDatabase {
   /// The maximum number of indexes that are searched for one table.
   private static let maxIndexes = 64
 
-  /// Passes on the index entries with values that are in no row. Returns false when `receive` returned false.
+  /// Passes to `receive` the index entries with values that are in no row. Returns false when `receive` returned false.
   func searchIndexes(
     _ notes: inout IndexedSearchNotes, _ receive: (IndexedValues) -> Bool
   ) throws(SQLiteFileError) -> Bool {
@@ -201,7 +203,8 @@ extension DamagedDatabase {
     Int((UInt64(bitPattern: rowID) &* 0x9e37_79b9_7f4a_7c15) >> 32) % count
   }
 
-  /// Passes on the entries in use, those on former pages of the index, and the remains in free space.
+  /// Passes to `receive` the entries of an index: those in use, those on former pages of the index, and the remains in
+  /// free space.
   private func collect(
     _ index: SearchedIndex, number: Int, _ receive: (FoundEntry) -> Void
   ) throws(SQLiteFileError) {
@@ -365,8 +368,8 @@ extension DamagedDatabase {
         member: place.member, page: entry.page, offset: place.offset + Int64(entry.start)))
   }
 
-  /// An integer and a real that are equal have the same hash, because SQLite stores a real without a fraction as an
-  /// integer.
+  /// A hash of the values of an index entry. An integer and a real that are equal have the same hash, because SQLite
+  /// stores a real without a fraction as an integer.
   private static func hash(_ values: ArraySlice<StoredValue>, _ index: Int) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     func mix(_ value: UInt64) {

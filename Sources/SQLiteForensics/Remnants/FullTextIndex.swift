@@ -12,7 +12,7 @@ struct FullTextIndex {
   let name: String
   let module: Module
   let columns: [String]
-  /// Why the index cannot be searched: it does not store the positions of words. Nil when it does.
+  /// Why the index cannot be searched: it does not store the positions of words. Nil when it stores them.
   let obstacle: String?
   /// The number of indexes of an FTS3 or FTS4 table: one for whole words, and one for each prefix length.
   let indexCount: Int
@@ -25,7 +25,7 @@ struct FullTextIndex {
   /// table.
   let rowTables: [String]
 
-  /// The upper limit of SQLITE_MAX_COLUMN.
+  /// The maximum number of columns that are read: the upper limit of SQLITE_MAX_COLUMN.
   private static let maxColumns = 32_767
 
   /// Reads a schema entry. Nil when it does not define an FTS3, FTS4 or FTS5 table.
@@ -66,7 +66,7 @@ struct FullTextIndex {
       : nil
   }
 
-  /// What stands between the outer parentheses, split at commas; empty when the tokens do not begin with an opening
+  /// The tokens between the outer parentheses, split at commas; empty when the tokens do not begin with an opening
   /// parenthesis.
   private static func arguments(_ tokens: ArraySlice<SQLToken>) -> [[SQLToken]] {
     guard let first = tokens.first, first.isPunctuation("(") else { return [] }

@@ -15,9 +15,9 @@ package struct IndexedValues: Sendable {
     case words
   }
 
-  /// The table; for words, the virtual table.
+  /// The name of the table; for words, the name of the virtual table.
   package let table: String
-  /// The index; for words, the virtual table.
+  /// The name of the index; for words, the name of the virtual table.
   package let index: String
   /// The row id of the row or, for words, of the document.
   package let rowID: Int64

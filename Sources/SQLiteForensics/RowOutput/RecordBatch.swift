@@ -4,20 +4,20 @@ import SQLiteFile
 package struct RecordBatch: ~Copyable {
   package struct Record: BitwiseCopyable, Sendable {
     package let rowID: Int64
-    /// The offset in ``RecordBatch/bytes``.
+    /// The index in ``RecordBatch/bytes`` at which the record starts.
     package let offset: Int
-    /// The length in bytes.
+    /// The length of the record in bytes.
     package let count: Int
   }
 
   /// Consecutive records of one leaf, in the order of its cells.
   package struct Stretch: Sendable {
-    /// An index into ``DamagedDatabase/tables``.
+    /// The index of the table in ``DamagedDatabase/tables``.
     package let table: Int
     package let page: UInt32
-    /// Indexes into ``RecordBatch/records``.
+    /// The indexes of the stretch's records in ``RecordBatch/records``.
     package fileprivate(set) var records: Range<Int>
-    /// The offset in ``RecordBatch/bytes``.
+    /// The index in ``RecordBatch/bytes`` at which the bytes of the stretch begin.
     fileprivate let start: Int
   }
 
@@ -69,7 +69,7 @@ package struct RecordBatch: ~Copyable {
     stretches.removeAll(keepingCapacity: true)
   }
 
-  /// Removes the stretches from `place` on, with their records.
+  /// Removes the stretches from the index `place` on, with their records.
   mutating func removeAll(behind place: Int) {
     guard place < stretches.count else { return }
     let first = stretches[place].records.lowerBound

@@ -5,10 +5,10 @@ package import SQLiteFile
 package final class RecordCopy: Sendable {
   /// Where the values of one column of the new table come from.
   package struct Part: Sendable {
-    /// The column of the old table; nil when all values are the constant.
+    /// The index of the column in the old table; nil when all values are the constant.
     package var source: Int?
-    /// If ``source`` is set, the constant replaces NULL or, with ``isConstantWhereSet``, the other values. Without a
-    /// constant, NULL is copied.
+    /// The constant, if any. If ``source`` is set, the constant replaces NULL or, with ``isConstantWhereSet``, all
+    /// values other than NULL. Without a constant, NULL is copied.
     package var constant: Constant?
     /// Whether the constant replaces all values other than NULL, instead of NULL.
     package var isConstantWhereSet = false
@@ -53,7 +53,7 @@ package final class RecordCopy: Sendable {
   package struct Rule: Sendable {
     let column: Int
     let classes: StorageClasses
-    /// The length of every BLOB, in bytes; nil if any is allowed.
+    /// The length of every BLOB, in bytes; nil if any length is allowed.
     let length: Int?
 
     package init(column: Int, classes: StorageClasses, length: Int?) {
@@ -68,7 +68,7 @@ package final class RecordCopy: Sendable {
 
   /// A ``Part`` without references, and compact: it is looked up for each value of each row.
   private struct Piece: BitwiseCopyable {
-    /// The field of the old record; negative for a constant.
+    /// The index of the field in the old record; negative for a constant.
     let field: Int32
     /// The serial type of the constant; 0 if there is none.
     let constantType: UInt64
@@ -79,7 +79,7 @@ package final class RecordCopy: Sendable {
 
   private let form: RecordForm
   private let pieces: ContiguousArray<Piece>
-  /// The constant of each column of the new table; empty for a column without one.
+  /// The bytes of the constant of each column of the new table; empty for a column without one.
   private let bodies: ContiguousArray<ContiguousArray<UInt8>>
   /// The rules, in which ``Rule/column`` is the index of the field in the old record.
   private let rules: ContiguousArray<Rule>
@@ -89,10 +89,10 @@ package final class RecordCopy: Sendable {
   private let isIdentity: Bool
   /// The old record's field for the row id's column; nil when no column is the row id.
   private let rowIDField: Int?
-  /// The minimum number of fields. A shorter record lacks a field whose default is not NULL.
+  /// The minimum number of fields of an old record. A shorter record lacks a field whose default is not NULL.
   private let leastCount: Int
 
-  /// Nil when a value might change in the copy, or when no row could be copied.
+  /// Prepares for copying records. Returns nil when a value might change in the copy, or when no row could be copied.
   ///
   /// - Parameters:
   ///   - source: the old table, which must have row ids and text in UTF-8.

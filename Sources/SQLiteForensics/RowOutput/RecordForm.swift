@@ -21,7 +21,8 @@ package struct RecordForm: Sendable {
   /// byte.
   private static let referenceBytes = 38
 
-  /// The table must have row ids, must have no generated columns, and must not be STRICT.
+  /// Creates the form of a table's records. The table must have row ids, must have no generated columns, and must not
+  /// be STRICT.
   ///
   /// - Parameters:
   ///   - table: the table.

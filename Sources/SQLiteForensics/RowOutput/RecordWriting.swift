@@ -1,5 +1,6 @@
 extension ContiguousArray<UInt8> {
-  /// The length in bytes. No record is so long that a number in its header takes nine.
+  /// The length in bytes of a number in a record header, as a varint. No record is so long that such a number takes
+  /// nine bytes.
   @inline(__always)
   static func length(ofVarint value: UInt64) -> Int {
     value < 0x80 ? 1 : (70 - value.leadingZeroBitCount) / 7

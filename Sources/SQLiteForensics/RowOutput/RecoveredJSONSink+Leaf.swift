@@ -4,8 +4,8 @@ import SQLiteFile
 extension RecoveredJSONSink {
   func takesLeaves(of table: Int) -> Bool { isUnlimited }
 
-  /// Renders all rows of a leaf in one pass. If a record contradicts itself, a value needs the slower path, or the
-  /// buffer has no room, returns false and writes nothing.
+  /// Renders all rows of a leaf in one pass. Returns false, and writes nothing, if a record contradicts itself, if a
+  /// value needs the slower path, or if the buffer has no room.
   mutating func take(
     _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
@@ -33,8 +33,8 @@ extension RecoveredJSONSink {
     return true
   }
 
-  /// Writes a row at `start` and returns the position after it. Nil when the record contradicts itself, or when a value
-  /// needs the slower path.
+  /// Writes a row to the output buffer, from the buffer position `start` on. Returns the position after the row; nil
+  /// when the record contradicts itself, or when a value needs the slower path.
   @inline(__always)
   private mutating func put(
     _ cell: SoundLeaf.Cell, _ page: RawSpan, _ layout: borrowing RowLayout,
@@ -127,8 +127,8 @@ extension RecoveredJSONSink {
     return cursor &+ 4
   }
 
-  /// Writes the value of a column without a field in the record: row id, default or NULL. Nil when the default is a
-  /// text or a blob, which need the slower path.
+  /// Writes the value of a column without a field in the record: row id, default or NULL. Returns the position after
+  /// the value; nil when the default is a text or a blob, which need the slower path.
   @inline(never)
   private mutating func put(
     missing column: Int, of rowID: Int64, _ layout: borrowing RowLayout, at cursor: Int
@@ -142,7 +142,7 @@ extension RecoveredJSONSink {
     }
   }
 
-  /// Writes `],"attribution":"…"}` and the end of the line.
+  /// Writes `],"attribution":"…"}` and the end of the line. Returns the position after them.
   @inline(__always)
   private mutating func put(attribution: Attribution, at cursor: Int) -> Int {
     output.put(0x6972_7474_6122_2c5d, at: cursor)

@@ -27,7 +27,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   let isUnlimited: Bool
   private let form: JSONForm
   private var isFirst = true
-  /// The start of a line for each table, and the table whose start is now the output's template; -1 for rows without a
+  /// `starts`: for each table, the start of a line.
+  /// `templateTable`: the index of the table whose start of a line is now the output's template; -1 for rows without a
   /// table.
   private let starts: [String]
   private var templateTable = Int.min

@@ -73,7 +73,7 @@ package struct RecoveredRowBuffer: ~Copyable {
       Value(kind: kind, isValid: isValid, bits: 0, offset: offset, count: span.byteCount))
   }
 
-  /// Copies the row at `index` in ``RowBatch/heads``.
+  /// Replaces this row by a copy of the row at `index` in ``RowBatch/heads``.
   mutating func copy(_ index: Int, of batch: borrowing RowBatch) {
     let head = batch.heads[index]
     origin = head.origin

@@ -17,10 +17,11 @@ struct RowBatch: ~Copyable {
   private(set) var values: ContiguousArray<RecoveredRowBuffer.Value> = []
   private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var partials: [[PartialValue]] = []
+  /// `records`: the rows that are stored as complete records.
   /// `places`: for each stretch of `records`, the number of rows in ``heads`` that come before it.
   private(set) var records = RecordBatch()
   private(set) var places: ContiguousArray<Int> = []
-  /// The bytes of all texts, blobs, partial values and records since the batch was last emptied.
+  /// The total length, in bytes, of all texts, blobs, partial values and records since the batch was last emptied.
   private(set) var size = 0
 
   var isEmpty: Bool { heads.isEmpty && places.isEmpty }
@@ -87,7 +88,7 @@ struct RowBatch: ~Copyable {
 
   var mark: Mark { Mark(heads: heads.count, stretches: places.count) }
 
-  /// Drops all rows since the mark. None of their page may have been in the batch when the mark was made.
+  /// Drops all rows since the mark. No row of their page may have been in the batch when the mark was made.
   mutating func takeBack(to mark: Mark) {
     if mark.heads < heads.count {
       values.removeSubrange(heads[mark.heads].values.lowerBound...)

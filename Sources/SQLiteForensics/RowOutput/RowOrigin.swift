@@ -128,7 +128,7 @@ public struct RecoveredRow: Sendable, Hashable {
 }
 
 extension RecoveredRow {
-  /// A text that is not valid in the file's encoding becomes a partial value.
+  /// Creates a row from a row in a buffer. A text that is not valid in the file's encoding becomes a partial value.
   package init(_ row: borrowing RecoveredRowBuffer) {
     origin = row.origin
     rowID = row.rowID

@@ -36,7 +36,7 @@ struct JournalSalvage {
   let pageSize: Int
   /// The page images of all records that were recognised, in the order of the file.
   let images: ContiguousArray<Image>
-  /// The size in pages before the transaction; nil when it is not known.
+  /// The size of the database in pages before the transaction; nil when it is not known.
   let databasePageCount: UInt32?
   /// The pages to read from the journal, with the offsets of their content in it, if the transaction must be rolled
   /// back; otherwise empty.
@@ -178,9 +178,9 @@ struct JournalJudge {
     return true
   }
 
-  /// The size in pages before the transaction. It is taken from a header of the journal or, if these are lost, from
-  /// page 1 in the journal. If page 1 is not in the journal, that of the main file is used. Nil when there is no valid
-  /// size.
+  /// The size of the database in pages before the transaction. It is taken from a header of the journal or, if these
+  /// are lost, from page 1 in the journal. If page 1 is not in the journal, that of the main file is used. Nil when
+  /// there is no valid size.
   func databasePageCount() throws(SQLiteFileError) -> UInt32? {
     if let count = scanned.databasePageCount { return count }
     let before = try header(pageOne == nil ? main : file, at: pageOne?.offset ?? origin)

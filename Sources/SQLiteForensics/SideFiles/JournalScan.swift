@@ -5,7 +5,7 @@ struct JournalScan {
   struct Result {
     let pageSize: Int
     let images: ContiguousArray<JournalSalvage.Image>
-    /// The size in pages, from a header of the last transaction; nil when all its headers are lost.
+    /// The size of the database in pages, from a header of the last transaction; nil when all its headers are lost.
     let databasePageCount: UInt32?
     /// Whether the last of several segments of the last transaction has records and was never synced.
     let endsUnsynced: Bool
@@ -39,7 +39,7 @@ struct JournalScan {
   }
 
   private static let sectorSizes: [Int64] = [512, 4096, 1024, 2048, 8192, 16_384, 32_768, 65_536]
-  /// The maximum number of damaged records in a row. If there are more, the segment ends before them.
+  /// The maximum number of consecutive damaged records. If there are more, the segment ends before them.
   private static let maxDamagedRecords = 8
   /// The maximum distance in bytes after the last record at which the next one is searched for. A hole in the file may
   /// have any size.
@@ -236,8 +236,8 @@ struct JournalScan {
     return nil
   }
 
-  /// The next segment header, or the next two consecutive records with the same nonce; nil when neither is found within
-  /// ``farthestSearch``. Sectors and records begin at multiples of eight.
+  /// The offset of the next segment header, or of the next two consecutive records with the same nonce; nil when
+  /// neither is found within ``farthestSearch``. Sectors and records begin at multiples of eight.
   private mutating func nextRun(from start: Int64) throws(SQLiteFileError)
     -> (offset: Int64, isHeader: Bool)?
   {

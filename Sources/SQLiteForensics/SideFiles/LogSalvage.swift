@@ -47,8 +47,8 @@ struct LogSalvage {
   let checkpointSequence: UInt32?
   /// The number of valid commits.
   let commitCount: Int
-  /// The size in pages after the last commit or, if uncommitted frames are included, after the last of these. Nil when
-  /// there is no commit, or when the size is not possible.
+  /// The size of the database in pages after the last commit or, if uncommitted frames are included, after the last of
+  /// these. Nil when there is no commit, or when the size is not possible.
   let databasePageCount: UInt32?
   /// The offset of the page's content in its newest committed frame, by page number. If uncommitted frames are
   /// included, they count as newer.
@@ -202,7 +202,7 @@ struct PackedFrame: BitwiseCopyable {
 }
 
 extension LogIndex {
-  /// The committed frames by page number, then by frame number.
+  /// Collects the committed frames of a log, ordered by page number, then by frame number.
   init(_ log: LogSalvage) {
     var keys = ContiguousArray<UInt64>()
     for frame in log where frame.status.isCommitted && frame.page <= log.pageLimit {

@@ -6,8 +6,8 @@ struct LogScan {
   private(set) var frames = ContiguousArray<PackedFrame>()
   private(set) var pageOffsets: [UInt32: Int64] = [:]
   private(set) var commits = 0
-  /// The size in pages after the last commit or, if uncommitted frames are included, after the last of these. 0 when
-  /// there is no commit, or when the size is above ``pageLimit``.
+  /// The size of the database in pages after the last commit or, if uncommitted frames are included, after the last of
+  /// these. 0 when there is no commit, or when the size is above ``pageLimit``.
   private(set) var databasePageCount: UInt32 = 0
 
   private let file: ByteFile
@@ -26,7 +26,7 @@ struct LogScan {
   private var impossible = ImpossiblePages()
   private var impossibleSize: UInt32?
 
-  /// The maximum length in bytes. The log ends before a longer range of zeros.
+  /// The maximum length, in bytes, of a range of zeros inside the log. The log ends before a longer range.
   private static let longestHole = 16 << 20
 
   init(_ file: ByteFile, _ basis: LogBasis, pageLimit: UInt32) {
@@ -107,7 +107,7 @@ struct LogScan {
       + Int64(WriteAheadLog.frameHeaderLength)
   }
 
-  /// `before`: the checksum stored in the previous frame; on return, that in this frame.
+  /// Adds one frame. `before`: the checksum stored in the previous frame; on return, that in this frame.
   private mutating func take(_ bytes: RawSpan, _ before: inout LogChecksum?) {
     let index = frames.count
     let page = bytes.uint32(at: 0)

@@ -11,7 +11,7 @@ extension LogStates {
     /// Pages of the main file that equal a frame although no complete checkpoint can have copied it, with the first
     /// commit that wrote them. It probably wrote them without a change.
     fileprivate var unchanged: [UInt32: Int] = [:]
-    /// The commits in ``carried``.
+    /// The numbers of the commits in ``carried``.
     fileprivate var commits: Set<Int> = []
     /// Whether the main file contains the newest committed version of each page in the log, so that a checkpoint was
     /// completed.
@@ -51,7 +51,7 @@ extension LogStates {
     var sameFrame: Int?
     /// The index of the page's last committed frame.
     var lastFrame = 0
-    /// Whether that frame equals the page in the main file.
+    /// Whether the page's last committed frame equals the page in the main file.
     var isNewest = false
   }
 

@@ -14,8 +14,8 @@ extension LogStates {
     /// The header on page 1, in the journal or in the main file, cannot be read, so nothing shows whether the journal's
     /// transaction was the last one.
     case badPageOne
-    /// The number of transactions that have changed the main file since, according to the change counters. It should be
-    /// 1.
+    /// According to the change counters, this number of transactions have changed the main file since the state in the
+    /// journal. It should be 1.
     case otherTransactions(Int)
     /// The database is in WAL mode, so the main file may have been changed without use of the journal.
     case writeAheadLog
@@ -36,7 +36,7 @@ extension LogStates {
     package let pages: [UInt32]
     /// The number of page images from earlier transactions, which come after those of the last one.
     package let olderPageCount: Int
-    /// The size in pages before the transaction; nil when it is not known.
+    /// The size of the database in pages before the transaction; nil when it is not known.
     package let databasePageCount: UInt32?
     /// Why the database may never have been in this state; empty when there is no doubt.
     package let doubts: [JournalDoubt]

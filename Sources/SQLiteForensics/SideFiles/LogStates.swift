@@ -8,7 +8,7 @@ package final class LogStates {
     package let frameCount: Int
     /// The pages that the transaction wrote, in ascending order.
     package let pages: [UInt32]
-    /// The size in pages after the commit.
+    /// The size of the database in pages after the commit.
     package let databasePageCount: UInt32
     /// The number of frames from the start of the log to the end of the transaction.
     let endFrame: UInt32
@@ -34,7 +34,7 @@ package final class LogStates {
     package let commitCount: Int
     /// The number of frames that match their checksums.
     package let verifiedCount: Int
-    /// The number of distinct pages.
+    /// The number of distinct pages in these frames.
     package let pageCount: Int
   }
 
@@ -65,7 +65,7 @@ package final class LogStates {
     try self.init(path: database.path, pageSize: database.header.pageSize)
   }
 
-  /// Uses the log and the journal beside the database at `path`, which has pages of `pageSize` bytes.
+  /// Reads the log and the journal beside the database at `path`, which has pages of `pageSize` bytes.
   ///
   /// - Throws: ``SQLiteFileError`` when a file cannot be read, or when the page size is impossible.
   package init(path: String, pageSize: Int) throws(SQLiteFileError) {

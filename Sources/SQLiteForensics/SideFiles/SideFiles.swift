@@ -11,7 +11,7 @@ struct SideFiles {
   /// The main file's versions of pages that overlays replace, in page order. The origin is commit 0 if the log replaces
   /// the page, "uncommitted" if the journal does.
   package let shadowed: PageVersions
-  /// The size in pages that the applied log or journal states; nil when neither does.
+  /// The size of the database in pages that the applied log or journal states; nil when neither does.
   package let databasePageCount: UInt32?
   package let findings: FindingList
   /// The log; nil when it does not exist or is empty.

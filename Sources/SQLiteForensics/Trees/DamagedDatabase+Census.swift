@@ -34,8 +34,8 @@ extension DamagedDatabase {
     try readMap()
   }
 
-  /// The first page of part `part` of `count`, counted from 0. If `part` equals `count`, the number after the last
-  /// page.
+  /// The number of the first page of part `part`, counted from 0, if the file is divided into `count` parts. If `part`
+  /// equals `count`, the number after the last page.
   private func partBound(_ part: UInt32, _ count: UInt32) -> UInt32 {
     part == count ? pageCount + 1 : pageCount / count * part + 1
   }
@@ -77,7 +77,7 @@ extension DamagedDatabase {
     isFreelistSound = trunk == 0 && total == Int(header.freelistPageCount)
   }
 
-  /// Marks free pages in the census, and collects b-tree pages and their parents.
+  /// Reads the pointer map: marks free pages in the census, and collects b-tree pages and their parents.
   private func readMap() throws(SQLiteFileError) {
     // The number of valid entries on the current pointer-map page.
     var good = 0
@@ -251,8 +251,8 @@ private struct PageJudge {
     return false
   }
 
-  /// The cells that begin with four zero bytes, or have a lost sector among their first sixteen bytes. A valid cell
-  /// begins with its payload length, which is at least 1.
+  /// The number of cells that begin with four zero bytes, or have a lost sector among their first sixteen bytes. A
+  /// valid cell begins with its payload length, which is at least 1.
   private func zeroCells(_ page: RawSpan, _ base: Int, _ count: Int) -> Int {
     guard base + 8 + 2 * count <= layout.usableSize else { return 0 }
     return (0..<count).count { index in

@@ -1,7 +1,7 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// If several tables have the same root page, only the one that `SQLiteDatabase` would choose keeps it.
+  /// Takes a root page that several tables have from all of them except the one that `SQLiteDatabase` would choose.
   func settleSharedRoots(of tables: inout [ExpectedTable]) throws(SQLiteFileError) {
     var places: [UInt32: [Int]] = [:]
     for (place, table) in tables.enumerated() where !table.isDropped {

@@ -60,8 +60,8 @@ struct InteriorPage {
     return content == 0 ? 65_536 : content
   }
 
-  /// How many cells, from the first cell pointer on, exactly fill the page together with its free space; nil if no
-  /// number does.
+  /// The number of cells, from the first cell pointer on, that exactly fill the page together with its free space; nil
+  /// if no number does.
   private static func wholeCount(_ page: RawSpan, _ base: Int, _ usableSize: Int) -> Int? {
     let content = contentStart(page, base)
     guard content <= usableSize else { return nil }

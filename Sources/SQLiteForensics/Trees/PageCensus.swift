@@ -35,7 +35,8 @@ struct PageCensus {
   /// of the last commit. `trunks`: the trunk pages of the freelist.
   private(set) var free: PageSet
   private(set) var trunks: PageSet
-  /// Pages that an overflow chain leads to, and pages that several lead to.
+  /// `followed`: pages that an overflow chain leads to.
+  /// `contested`: pages that several overflow chains lead to.
   private(set) var followed: PageSet
   private(set) var contested: PageSet
   /// Pages that more than one interior page leads to.

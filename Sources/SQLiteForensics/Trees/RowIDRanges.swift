@@ -38,8 +38,8 @@ struct RowIDRanges {
 }
 
 extension Array {
-  /// The first element that meets the condition, found by binary search; `count` when none does. All elements that meet
-  /// the condition must come after all that do not.
+  /// The index of the first element that meets the condition, found by binary search; `count` when none does. All
+  /// elements that meet the condition must come after all that do not.
   func firstPlace(where holds: (Element) -> Bool) -> Int {
     var low = 0
     var high = count

@@ -99,7 +99,7 @@ extension DamagedDatabase {
     var isNarrowed = false
   }
 
-  /// SQLite's BTCURSOR_MAX_DEPTH is 20.
+  /// The maximum depth of a walk. (SQLite's BTCURSOR_MAX_DEPTH is 20.)
   private static let maxWalkDepth = 24
   /// The maximum number of leaves that are read to confirm the keys of an interior page that has lost its header.
   private static let maxLeavesRead = 16
@@ -145,7 +145,8 @@ extension DamagedDatabase {
     census.rejected.forEach(reportMisplaced)
   }
 
-  /// Compares the pages below each orphan interior page of a table with its keys, and rejects those that are wrong.
+  /// Compares the pages below each orphan interior page of a table with the keys of that page, and rejects the pages
+  /// that are wrong.
   private func walkOrphanedTrees() throws(SQLiteFileError) {
     var met = PageSet(pageCount: pageCount)
     var page: UInt32 = 2
@@ -244,6 +245,8 @@ extension DamagedDatabase {
     return agreeing > 0 && leaves.count * 2 > torn.cells.count
   }
 
+  /// Walks the b-tree with the root page `root`.
+  ///
   /// `isIndex`: whether the b-tree consists of index pages, as those of indexes and WITHOUT ROWID tables do.
   /// `named`: the root pages of all b-trees.
   /// `contradictions`: receives the pages of the b-tree that are free according to the freelist or the pointer map.
@@ -307,7 +310,8 @@ extension DamagedDatabase {
   }
 
   /// Whether all row ids of a leaf, except perhaps the first and the last, are in the range that the keys of its
-  /// ancestors allow. With damaged cell pointers, more than three quarters must be.
+  /// ancestors allow. If the leaf's cell pointers are damaged, more than three quarters of its row ids must be in the
+  /// range.
   private func hasRows(_ page: UInt32, in rowIDs: ClosedRange<Int64>) throws(SQLiteFileError)
     -> Bool
   {

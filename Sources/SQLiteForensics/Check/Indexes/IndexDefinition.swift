@@ -17,7 +17,7 @@ struct IndexDefinition {
 
   var columns: [String]? { parts?.map(\.column) }
 
-  /// Nil for any other statement than CREATE INDEX.
+  /// Reads a CREATE INDEX statement; nil for any other statement.
   init?(sql: String) {
     let tokens = SQLToken.statement(in: Array(sql.utf8))
     var position = 0

@@ -7,7 +7,7 @@ struct IndexPlan {
 
   /// An index of columns only, without expressions.
   private struct Index {
-    /// Its number among the schema's entries, from 0.
+    /// The number of the index among the schema's entries, from 0.
     var place: Int
     var parts: [Part]
     var isPartial: Bool
@@ -80,7 +80,7 @@ struct IndexPlan {
     return parts
   }
 
-  /// Nil if an application defines the collation of a part.
+  /// The order of keys with these parts; nil if an application defines the collation of a part.
   private func order(of parts: [Part], uniqueCount: Int?) -> KeyOrder? {
     var fields: [KeyOrder.Field] = []
     for part in parts {

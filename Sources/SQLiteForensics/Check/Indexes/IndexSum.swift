@@ -5,7 +5,7 @@ import SQLiteFile
 enum IndexSum {
   /// The fields of a row that make up an entry of one index.
   struct Part {
-    /// The number of the sum.
+    /// The number of the sum to which the hash of each row is added.
     var sum: Int
     /// The indexed fields in the index's order, then the fields that identify the row; -1 stands for the row id.
     var fields: ContiguousArray<Int32>
@@ -30,14 +30,14 @@ enum IndexSum {
   @inline(__always)
   static func of(_ integer: Int64) -> UInt64 { mix(UInt64(bitPattern: integer) ^ seed) }
 
-  /// A real and an integer of the same value have the same hash, because an index may store either.
+  /// The hash of a real. A real and an integer of the same value have the same hash, because an index may store either.
   @inline(__always)
   static func of(_ real: Double) -> UInt64 {
     if let integer = Int64(exactly: real) { return of(integer) }
     return mix(real.bitPattern &+ seed)
   }
 
-  /// A text and a blob with the same bytes have different hashes.
+  /// The hash of a text or a blob. A text and a blob with the same bytes have different hashes.
   static func of(_ bytes: RawSpan, isText: Bool) -> UInt64 {
     var hash: UInt64 = isText ? 0x1f83_d9ab_fb41_bd6b : 0x5be0_cd19_137e_2179
     hash ^= UInt64(bytes.byteCount)

@@ -6,7 +6,7 @@ struct KeyOrder {
   enum Collation {
     case binary, noCase, rightTrimmed
 
-    /// Nil if an application defines the collation.
+    /// The built-in collation with this name; nil if an application defines the collation.
     init?(name: String) {
       switch SQLName(name) {
       case SQLName("BINARY"): self = .binary
@@ -24,8 +24,8 @@ struct KeyOrder {
 
   /// The leading fields of each record, the most significant first.
   var fields: [Field]
-  /// The number of leading fields that must not be equal in two entries, unless one of them is NULL. Nil if entries may
-  /// be equal.
+  /// The number of leading fields that must not all be equal in two entries, unless one of them is NULL. Nil if entries
+  /// may be equal.
   var uniqueCount: Int?
 }
 
@@ -34,7 +34,7 @@ struct KeyOrderFault {
   var misplaced = 0
   /// The number of entries with the same key as the entry before them, although keys must be unique.
   var repeated = 0
-  /// The number of the first such entry, counted from 1; 0 if there is none.
+  /// The number of the first misplaced or repeated entry, counted from 1; 0 if there is none.
   var first = 0
   /// Whether the order of some entries is unknown: two values agree in the first MiB, which is all that is compared,
   /// and at least one of them is longer.
@@ -144,7 +144,8 @@ struct KeyOrderSink: RowSink, ~Copyable {
     if fault.first == 0 { fault.first = count }
   }
 
-  /// Less than 0 if the previous entry has the smaller value, 0 if the values are equal.
+  /// Compares a field of the previous entry with the same field of the current entry. Returns less than 0 if the
+  /// previous entry has the smaller value, 0 if the values are equal.
   private func compare(_ field: Int) -> Int {
     let (one, other) = (before.values[field], entry.values[field])
     switch (one.kind, other.kind) {

@@ -15,7 +15,7 @@ struct KeySet {
   /// Whether no key was dropped.
   private(set) var isComplete = true
 
-  /// A key that is negative, or is 2^31 or more, is dropped, and ``isComplete`` becomes false.
+  /// Adds a key. A key that is negative, or is 2^31 or more, is dropped, and ``isComplete`` becomes false.
   @inline(__always)
   mutating func insert(_ key: Int64) {
     let place = Int(truncatingIfNeeded: key >> 15)
@@ -68,7 +68,8 @@ struct KeySet {
     return count
   }
 
-  /// ``isComplete`` becomes false if `other` is not complete, or if too many bitmaps would be needed.
+  /// Adds the keys of `other`. ``isComplete`` becomes false if `other` is not complete, or if too many bitmaps would be
+  /// needed.
   mutating func merge(_ other: KeySet) {
     if !other.isComplete { isComplete = false }
     for (place, start) in other.places.enumerated() where start >= 0 {

@@ -2,7 +2,7 @@ import SQLiteFile
 
 /// Follows the freelist, and claims the pages on it in the page map (file format, section 1.5 "The Freelist").
 struct FreelistCheck {
-  /// The number of pages, including trunks.
+  /// The number of pages on the freelist, including trunks.
   private(set) var pageCount = 0
 
   mutating func run(
@@ -23,7 +23,8 @@ struct FreelistCheck {
     tree.count(pages: pageCount)
   }
 
-  /// - Returns: whether the chain of trunks was followed to its end.
+  /// Follows the chain of trunks, and claims the trunks and the pages that they list.
+  /// - Returns: whether the chain was followed to its end.
   private mutating func walk(
     _ trunk: inout UInt32, _ previous: inout UInt32, _ limit: UInt32, _ tree: inout BTreeCheck,
     _ reader: inout PageReader

@@ -16,16 +16,18 @@ package struct PageDetail: Sendable, Hashable {
     package let index: Int
     /// The offset that the cell pointer states, in bytes from the start of the page.
     package let offset: Int
-    /// The number of bytes on this page; nil if the cell cannot be read or runs past the end of the page.
+    /// The number of bytes of the cell on this page; nil if the cell cannot be read or runs past the end of the page.
     package let length: Int?
-    /// The row id of a row, or the key of a cell on an interior page of a table. Nil on index pages, and if it cannot
-    /// be read.
+    /// The row id of a row, or the key of a cell on an interior page of a table. Nil on index pages, and if the number
+    /// cannot be read.
     package let rowID: Int64?
-    /// The length in bytes, including overflow pages. Nil on an interior page of a table, and if it cannot be read.
+    /// The length of the payload in bytes, including the part on overflow pages. Nil on an interior page of a table,
+    /// and if the length cannot be read.
     package let payloadLength: Int?
-    /// Nil on a leaf, and if the cell starts less than four bytes before the end of the usable part of the page.
+    /// The page number of the child page. Nil on a leaf, and if the cell starts less than four bytes before the end of
+    /// the usable part of the page.
     package let child: UInt32?
-    /// The first overflow page; nil if the whole payload is on this page, or if ``length`` is nil.
+    /// The page number of the first overflow page; nil if the whole payload is on this page, or if ``length`` is nil.
     package let overflowPage: UInt32?
   }
 

@@ -5,28 +5,29 @@ package struct PageEntry: Sendable, Hashable {
   package let page: UInt32
   /// The file of the store that has the newest content of the page.
   package let member: Finding.Member
-  /// The offset in bytes from the start of ``member``.
+  /// The offset of the page's content, in bytes from the start of ``member``.
   package let offset: Int64
   package let kind: PageKind
-  /// The table or index; nil for a page outside all b-trees, for example a free page.
+  /// The name of the table or index that the page belongs to; nil for a page outside all b-trees, for example a free
+  /// page.
   package let owner: String?
   /// The page that leads to this page; nil for a root page and for a page that no page leads to.
   package let parent: UInt32?
-  /// The cells of a b-tree page, or the pages that a freelist trunk lists; nil for any other page.
+  /// The number of cells of a b-tree page, or of pages that a freelist trunk lists; nil for any other page.
   package let cellCount: Int?
-  /// The unallocated space, freeblocks and fragments of a b-tree page, in bytes. Nil for any other page, and for one
-  /// that contradicts itself.
+  /// The number of free bytes of a b-tree page: unallocated space, freeblocks and fragments. Nil for any other page,
+  /// and for a page that contradicts itself.
   package let freeBytes: Int?
 }
 
 /// A b-tree that the schema names, with the totals of its pages.
 package struct PageOwner: Sendable, Hashable, Codable {
   package let name: String
-  /// The table of an index; for a table, the same as ``name``.
+  /// The name of the table that an index belongs to; for a table, the same as ``name``.
   package let table: String
   package let isIndex: Bool
   package let rootPage: UInt32
-  /// The pages of the b-tree, without overflow pages.
+  /// The number of pages of the b-tree, without overflow pages.
   package internal(set) var treePages = 0
   package internal(set) var overflowPages = 0
   package internal(set) var cells = 0
@@ -68,7 +69,8 @@ extension SQLiteDatabase {
     return owners
   }
 
-  /// Walks all b-trees. The owners are in the order of their numbers in the page map, and their totals are still 0.
+  /// Walks all b-trees. Returns the page map, and the b-trees in the order of their numbers in the page map. The totals
+  /// of the b-trees are still 0.
   func walkedMap(_ progress: ((Int) -> Void)?) throws(SQLiteFileError) -> (
     map: PageMap, owners: [PageOwner]
   ) {
@@ -113,7 +115,8 @@ extension SQLiteDatabase {
 }
 
 extension BTreePage {
-  /// Unallocated space, freeblocks and fragments. Nil if the numbers on the page contradict each other.
+  /// The number of free bytes of a b-tree page: unallocated space, freeblocks and fragments. Nil if the numbers on the
+  /// page contradict each other.
   func freeBytes(_ page: RawSpan) -> Int? {
     let start = pointers - (kind.isLeaf ? 8 : 12)
     let stored = Int(page.uint16(at: start + 5))

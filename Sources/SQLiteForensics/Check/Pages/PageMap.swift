@@ -32,7 +32,7 @@ struct PageMap {
     pieces = ContiguousArray(repeating: nil, count: Int(mainPageCount / Self.pieceLength) + 1)
   }
 
-  /// The kind is `.orphan` until the page is claimed.
+  /// What a page is used for. The kind is `.orphan` until the page is claimed.
   subscript(page: UInt32) -> Entry {
     let free = Entry(kind: .orphan, owner: Self.noOwner, parent: 0)
     guard page <= mainPageCount else { return others[page] ?? free }
@@ -43,7 +43,8 @@ struct PageMap {
       parent: piece.parents[index])
   }
 
-  /// Claims a page, unless it is already claimed; then its entry is returned.
+  /// Records what a page is used for, unless the page is already claimed. Returns nil if the page was unclaimed,
+  /// otherwise its existing entry.
   mutating func claim(_ page: UInt32, as kind: PageKind, owner: UInt32, parent: UInt32) -> Entry? {
     let entry = Entry(kind: kind, owner: owner, parent: parent)
     guard page <= mainPageCount else {
@@ -92,7 +93,7 @@ struct PageMap {
     return true
   }
 
-  /// The claimed pages from `first` to `last`, and the lowest of them; nil if there is none.
+  /// The number of claimed pages from `first` to `last`, and the lowest page number among them; nil if there is none.
   func claimed(from first: UInt32, to last: UInt32) -> (count: Int, first: UInt32)? {
     var count = 0
     var lowest = UInt32.max

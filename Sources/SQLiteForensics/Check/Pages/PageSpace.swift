@@ -5,8 +5,9 @@ import SQLiteFile
 /// There is a bit for each byte, so that overlaps are found in whatever order the cells come. Bytes that nothing has
 /// taken in the end must be the fragments that the page's header counts.
 struct PageSpace {
-  /// Set for each byte that is taken; the lowest bit of a word stands for the first of 64 bytes. Loops over many ranges
-  /// move the array out of this value first, so that Swift checks only once whether it is shared.
+  /// A bit for each byte of the page, set if the byte is taken. The lowest bit of a word stands for the first of 64
+  /// bytes. Loops over many ranges move the array out of this value first, so that Swift checks only once whether it is
+  /// shared.
   var bits = ContiguousArray<UInt64>(repeating: 0, count: 1024)
   /// The number of bytes taken. A byte that was taken twice counts twice.
   var taken = 0
@@ -21,14 +22,15 @@ struct PageSpace {
     taken = 0
   }
 
-  /// Takes bytes, which must lie inside the page. Returns false if any of them was already taken.
+  /// Marks `count` bytes from the offset `start` on as taken. They must lie inside the page. Returns false if any of
+  /// them was already taken.
   mutating func take(_ start: Int, _ count: Int) -> Bool {
     taken &+= count
     var bits = bits.mutableSpan
     return Self.take(start, count, of: &bits)
   }
 
-  /// Does the same as ``take(_:_:)``, but does not count in ``taken``.
+  /// Marks bytes as taken in `bits`, as ``take(_:_:)`` does, but does not count them in ``taken``.
   @inline(__always)
   static func take(_ start: Int, _ count: Int, of bits: inout MutableSpan<UInt64>) -> Bool {
     let last = start &+ count &- 1

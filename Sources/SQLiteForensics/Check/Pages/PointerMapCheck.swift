@@ -83,7 +83,8 @@ enum PointerMapCheck {
     }
   }
 
-  /// What the pointer map must state; nil for a page of unknown use, and for one that it does not describe.
+  /// The type and the parent that the pointer map must state for a page. Nil for a page of unknown use, and for a page
+  /// that the pointer map does not describe.
   private static func expected(_ entry: PageMap.Entry, _ map: PageMap) -> (
     kind: UInt8, parent: UInt32
   )? {

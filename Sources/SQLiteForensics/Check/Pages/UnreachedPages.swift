@@ -4,9 +4,9 @@ import SQLiteFile
 /// header is lost, b-trees if the schema is lost.
 struct UnreachedPages {
   private(set) var freePages = 0
-  /// The number of b-trees and of pieces of b-trees.
+  /// The number of b-trees, and of pieces of b-trees, that were found.
   private(set) var trees = 0
-  /// The number of pages of the b-trees, including overflow pages.
+  /// The number of pages of the b-trees that were found, including overflow pages.
   private(set) var checkedPages = 0
   private(set) var overflowPages = 0
   private(set) var cells = 0
@@ -40,8 +40,8 @@ struct UnreachedPages {
     }
   }
 
-  /// The listed pages in ascending order. Nil if the page does not read as a trunk: each page that a trunk lists must
-  /// be in the file, be listed once, and be unclaimed.
+  /// The pages that a freelist trunk lists, in ascending order. Nil if page `number` does not read as a trunk: each
+  /// page that a trunk lists must be in the file, be listed once, and be unclaimed.
   private func trunk(_ number: UInt32, _ tree: borrowing BTreeCheck, _ reader: inout PageReader)
     throws(SQLiteFileError) -> [UInt32]?
   {
@@ -100,8 +100,8 @@ struct UnreachedPages {
     return ranges
   }
 
-  /// Besides the type byte, one of two facts must confirm a b-tree page: most of its cell pointers are valid, or it is
-  /// an empty leaf whose header says that the whole page is free.
+  /// Whether a page is a b-tree page. Besides the type byte, one of two facts must confirm this: most of its cell
+  /// pointers are valid, or it is an empty leaf whose header says that the whole page is free.
   private func isTreePage(_ number: UInt32, _ reader: inout PageReader) throws(SQLiteFileError)
     -> Bool
   {

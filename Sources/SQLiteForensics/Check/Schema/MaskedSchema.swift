@@ -17,7 +17,7 @@ package struct MaskedSchema {
   /// be anything.
   package typealias Naming = (_ text: String, _ isName: Bool) -> String
 
-  /// The maximum length in bytes; real statements are shorter.
+  /// The maximum length of a shown statement in bytes; real statements are shorter.
   private static let longestStatement = 1 << 20
   /// The maximum length in bytes of all shown statements together.
   private static let maxBytes = 16 << 20
@@ -55,8 +55,8 @@ package struct MaskedSchema {
     }
   }
 
-  /// The declared names, that of the created object first. Nil if the text is no CREATE statement, or contradicts its
-  /// schema entry.
+  /// The names that a statement declares, that of the created object first. Nil if the text is no CREATE statement, or
+  /// contradicts its schema entry.
   private static func names(of entry: SchemaEntry, _ sql: String) -> [String]? {
     let bytes = Array(sql.utf8)
     guard bytes.count <= longestStatement, SchemaLexis.defect(in: bytes) == nil else { return nil }
@@ -86,7 +86,8 @@ package struct MaskedSchema {
     return names
   }
 
-  /// The arguments of the module that are single words. Empty for a module whose arguments are not columns.
+  /// The columns of a virtual table: the arguments of its module that are single words. Empty for a module whose
+  /// arguments are not columns.
   private static func moduleColumns(_ tokens: [SQLToken]) -> [String] {
     guard let using = tokens.firstIndex(where: { $0.isKeyword("USING") }),
       using + 2 < tokens.count, SQLWords.modules.contains(SQLName(tokens[using + 1].text)),

@@ -4,10 +4,10 @@ import SQLiteFile
 /// refuses the whole file if it cannot parse one of them.
 struct SchemaCheck {
   private(set) var findings: [Finding] = []
-  /// The statements that only SQLite can judge in part: expressions, queries, triggers, modules. Statements that are
-  /// too long are included.
+  /// The number of statements with parts that only SQLite can judge: expressions, queries, triggers and modules.
+  /// Statements that are too long are included.
   private(set) var unjudgedCount = 0
-  /// The objects whose statements are too long to be judged.
+  /// The names of the objects whose statements are too long to be judged.
   private(set) var tooLong: [String] = []
   /// The maximum length in bytes of a statement that is judged. In a hostile file, statements may be of any length.
   private static let longestStatement = 1 << 20
@@ -15,7 +15,8 @@ struct SchemaCheck {
   private var columns: [SQLName: Set<SQLName>] = [:]
   private var names: Set<SQLName> = []
   private var triggers: Set<SQLName> = []
-  /// `automaticIndexes`: those that the schema has. `wantedIndexes`: those that the constraints of the tables need.
+  /// `automaticIndexes`: the automatic indexes that the schema has.
+  /// `wantedIndexes`: the automatic indexes that the constraints of the tables need.
   private var automaticIndexes: Set<SQLName> = []
   private var wantedIndexes: Set<SQLName> = []
   /// Whether ``wantedIndexes`` is complete.
@@ -77,8 +78,8 @@ struct SchemaCheck {
     if grammar.hasUnjudged { unjudgedCount += 1 }
   }
 
-  /// The table exists although its statement is not judged. Otherwise it would count as missing, and its indexes would
-  /// be refused.
+  /// Notes that a table exists although its statement is not judged. Otherwise the table would count as missing, and
+  /// its indexes would be refused.
   private mutating func leaveOpen(_ entry: SchemaEntry) {
     guard entry.type == "table" else { return }
     if columns[SQLName(entry.name)] == nil { columns[SQLName(entry.name)] = [] }

@@ -6,9 +6,9 @@ extension BTreeCheck {
     var page: UInt32
     var parent: UInt32
     var depth: Int32
-    /// Row ids on the page must be greater; `.min` allows any row id.
+    /// Row ids on the page and on the pages below it must be greater than this; `.min` allows any row id.
     var lower: Int64
-    /// Row ids on the page must be at most this.
+    /// Row ids on the page and on the pages below it must be at most this.
     var upper: Int64
   }
 

@@ -6,12 +6,12 @@ import SQLiteFile
 /// payloads that continue on overflow pages are collected in memory.
 struct BTreeCheck: ~Copyable {
   struct Tree {
-    /// The name that findings use; empty if the b-tree has no name.
+    /// The name of the table or index, for findings; empty if the b-tree has no name.
     var name: String
     /// The number of the b-tree in the page map.
     var number: UInt32
     var root: UInt32
-    /// Whether the keys are row ids; nil if only the root page tells.
+    /// Whether the keys of the b-tree are row ids; nil if only the root page tells.
     var isTable: Bool?
     var rules: RecordRules
   }
@@ -33,7 +33,7 @@ struct BTreeCheck: ~Copyable {
     var rowID: Int64?
   }
 
-  /// SQLite's limit, in levels (BTCURSOR_MAX_DEPTH).
+  /// The maximum depth, in levels, of a b-tree that SQLite reads (BTCURSOR_MAX_DEPTH).
   private static let deepest: Int32 = 20
   /// The maximum number of bytes of one payload that are collected. Values after these are not checked.
   private static let gatherLimit = 4 << 20
@@ -54,7 +54,7 @@ struct BTreeCheck: ~Copyable {
     self.encoding = encoding
   }
 
-  /// A check of the same file with the same demands, in which nothing is claimed or counted.
+  /// A new check of the same file with the same demands. Nothing is claimed or counted in it yet.
   func another() -> BTreeCheck {
     var other = BTreeCheck(mainPageCount: mainPageCount, encoding: encoding)
     other.records.prepare(as: records)
@@ -70,7 +70,7 @@ struct BTreeCheck: ~Copyable {
     return counts
   }
 
-  /// The whole b-tree as a part: the root page alone.
+  /// The part with which a walk of the whole b-tree begins: the root page alone.
   private mutating func start(of tree: borrowing Tree, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Part
   {

@@ -22,7 +22,7 @@ struct CellTrouble {
     pointers.count | lengths.count | ends.count | overlaps.count | keys.count != 0
   }
 
-  /// The caller adds the page and the offset.
+  /// One finding for each type of fault that occurred. The caller adds the page and the offset.
   var findings: [(id: Finding.ID, message: String)] {
     var all: [(id: Finding.ID, message: String)] = []
     func add(_ tally: Tally, _ id: Finding.ID, _ one: String, _ many: String) {

@@ -6,11 +6,11 @@ package struct ColumnDemand: Sendable {
   /// The index in the table's declaration, from 0.
   package var column: Int
   package var classes: StorageClasses
-  /// The table of which each integer must be a row id; nil if the column refers to no table.
+  /// The name of the table of which each integer must be a row id; nil if the column refers to no table.
   package var rowIDsOf: String?
-  /// The allowed integers; nil if all are.
+  /// The allowed integers; nil if all integers are allowed.
   package var numbers: Set<Int64>?
-  /// The length of every blob, in bytes; nil if any is allowed.
+  /// The length that every blob must have, in bytes; nil if any length is allowed.
   package var blobLength: Int?
   /// Whether a reference to an external file is valid. Called with each blob of 38 bytes that starts with the byte 2.
   /// Nil if such references are not checked.
@@ -32,7 +32,7 @@ package struct DemandBreach: Sendable {
   /// An index into the list of demands that was given to the check.
   package let demand: Int
   package let kind: Kind
-  /// The number of values that fail in this way.
+  /// The number of values that fail the demand in this way.
   package let count: Int
   package let first: ValuePlace
 }

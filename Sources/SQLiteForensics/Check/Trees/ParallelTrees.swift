@@ -8,7 +8,7 @@ import Dispatch
 /// the order in which pages are claimed. A b-tree whose root page has many children is split below that page, so that
 /// one large table does not leave a thread idle. The results of the parts are joined in order.
 struct ParallelTrees {
-  /// The minimum number of pages for two threads.
+  /// The minimum number of pages of a database that is walked on two threads.
   static let minPageCount: UInt32 = 2048
   private static let workerCount = 2
   /// A b-tree is split into at most `maxParts` parts. Each except the last has at least `minChildren` children of the
@@ -41,7 +41,7 @@ struct ParallelTrees {
       self.pages = [pages] + Array(repeating: 0, count: ParallelTrees.workerCount)
     }
 
-    /// The index of the next unit; nil after the last unit, or after a failure.
+    /// Takes the next unit and returns its index; nil after the last unit, or after a failure.
     func take() -> Int? {
       gate.sync {
         guard next < units.count, failure == nil else { return nil }
@@ -87,8 +87,8 @@ struct ParallelTrees {
     }
   }
 
-  /// Walks the b-trees of all jobs, and adds the claimed pages and the checked records to `tree`, which has the pages
-  /// claimed before.
+  /// Walks the b-trees of all jobs, and adds the claimed pages and the checked records to `tree`. The pages that were
+  /// claimed before this walk are already in `tree`.
   ///
   /// - Returns: a result for each job. Nil if the b-trees share pages, or if one of them has leaves at several depths;
   ///   then `tree` is no longer valid.

@@ -28,9 +28,9 @@ struct RecordCheck: ~Copyable {
   var demands: ContiguousArray<ColumnDemand> = [] {
     didSet { smallNumbers = ContiguousArray(demands.map(Self.smallNumbers)) }
   }
-  /// The sums by number; see ``IndexSum``.
+  /// The sums of hashes of rows and of index entries, by number; see ``IndexSum``.
   var sums: ContiguousArray<UInt64> = []
-  /// The sums that lack a value, because it is damaged or too long to be read whole.
+  /// The numbers of the sums that lack a value, because it is damaged or too long to be read whole.
   var incompleteSums: Set<Int> = []
   private let encoding: DatabaseHeader.TextEncoding
   private var tallies: [Subject: Tally] = [:]
@@ -42,7 +42,8 @@ struct RecordCheck: ~Copyable {
 
   init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
 
-  /// Must be called before the first record of a b-tree.
+  /// Makes room for the hashes of the fields of a b-tree's records. Must be called before the first record of the
+  /// b-tree.
   mutating func start(_ rules: borrowing RecordRules) {
     let missing = rules.fields.count - hashes.count
     if missing > 0 { hashes.append(contentsOf: repeatElement(0, count: missing)) }
@@ -144,7 +145,7 @@ struct RecordCheck: ~Copyable {
       ? passesAlone(payload, rowID: rowID, rules) : passesByField(payload, rowID: rowID, rules)
   }
 
-  /// ``passes(_:rowID:_:)`` for a record whose fields have rules.
+  /// Does the work of ``passes(_:rowID:_:)`` for a record whose fields have rules.
   private mutating func passesByField(
     _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
   ) -> Bool {
@@ -169,7 +170,7 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// ``passes(_:rowID:_:)`` for an index entry, and for a record without rules.
+  /// Does the work of ``passes(_:rowID:_:)`` for an index entry, and for a record without rules.
   private mutating func passesAlone(
     _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
   ) -> Bool {
@@ -218,7 +219,7 @@ struct RecordCheck: ~Copyable {
       body = headerEnd
     }
 
-    /// Returns false if the next field is not valid.
+    /// Advances to the next field. Returns false if that field is not valid.
     @inline(__always)
     mutating func next(_ payload: RawSpan, isUTF8: Bool) -> Bool {
       guard let serial = Varint.read(payload, at: offset, end: headerEnd) else { return false }
@@ -251,7 +252,7 @@ struct RecordCheck: ~Copyable {
     UTF8Scan.isValid(payload.part(offset, length))
   }
 
-  /// The walk over the record's fields must have found no fault.
+  /// Whether all texts of a record are valid UTF-16. The walk over the record's fields must have found no fault.
   @inline(never)
   private func isValidUTF16(_ payload: RawSpan) -> Bool {
     guard var walk = Fields(payload) else { return false }
@@ -335,7 +336,8 @@ struct RecordCheck: ~Copyable {
     note(problem, field.column, place)
   }
 
-  /// Notes how a value fails the demand on its column, and the row id of another table that it refers to.
+  /// Compares a value with the demand on its column, and notes in which way it fails. If the value is an integer that
+  /// refers to a row of another table, also notes this row id.
   @inline(never)
   private mutating func look(
     _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int, _ kind: UInt8,
@@ -364,8 +366,8 @@ struct RecordCheck: ~Copyable {
     }
   }
 
-  /// Whether a value, which its storage class alone does not make acceptable, meets the rules. Also notes the row id of
-  /// another table that it refers to.
+  /// Whether a value that its storage class alone does not make acceptable meets the rules of its field. If it is an
+  /// integer that refers to a row of another table, also notes this row id.
   @inline(__always)
   private mutating func meets(
     _ field: RecordRules.Field, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
@@ -432,7 +434,7 @@ struct RecordCheck: ~Copyable {
 
   // MARK: - Several threads
 
-  /// All key sets and sums are new and empty.
+  /// Takes over the demands of another check. All key sets and sums are new and empty.
   mutating func prepare(as other: borrowing RecordCheck) {
     demands = other.demands
     keys = ContiguousArray(repeating: KeySet(), count: other.keys.count)
@@ -462,14 +464,14 @@ struct RecordCheck: ~Copyable {
     }
   }
 
-  /// Returns and clears the tallies.
+  /// Returns the tallies of faulty values since the last call, and clears them.
   mutating func takeTallies() -> [Subject: Tally] {
     defer { tallies.removeAll(keepingCapacity: true) }
     return tallies
   }
 
-  /// Returns and clears what was found. `table`: the name for the findings; empty to name no table. `names`: the
-  /// columns.
+  /// Returns the findings about the values read since the last call, and the demands that these values did not meet.
+  /// `table`: the table's name for the findings; empty to name no table. `names`: the names of the columns.
   mutating func takeFindings(_ table: String, _ names: [String]) -> (
     findings: [Finding], breaches: [DemandBreach]
   ) {

@@ -4,9 +4,9 @@ import SQLiteFile
 struct RecordRules {
   /// The rule for one field. It is small, because it is looked up for each value of each row.
   struct Field: BitwiseCopyable {
-    /// The classes that SQLite never stores in this field, as bits of `StorageClasses`.
+    /// The storage classes that SQLite never stores in this field, as bits of `StorageClasses`.
     var refused: UInt8 = 0
-    /// The classes whose values must be compared with the demand, as bits of `StorageClasses`.
+    /// The storage classes whose values must be compared with the demand, as bits of `StorageClasses`.
     var watched: UInt8 = 0
     /// The index of the column in the table's declaration; -1 if there is no column.
     var column: Int32 = -1
@@ -15,16 +15,16 @@ struct RecordRules {
     var refusesNumericText = false
     /// Whether the column is an alias of the row id, so that the field must be NULL.
     var isRowID = false
-    /// The index of the demand; -1 if there is none.
+    /// The index of the demand on the column; -1 if there is none.
     var demand: Int16 = -1
-    /// The key set that must contain the integers; -1 if the field refers to no table.
+    /// The number of the key set that must contain the integers in this field; -1 if the field refers to no table.
     var target: Int16 = -1
     /// Whether the hash of the field goes into at least one of ``RecordRules/sums``.
     var isIndexed = false
     /// Whether a record without this field would have NULL in a NOT NULL column.
     var isRequired = false
 
-    /// The classes whose values must be examined before they are accepted, as bits of `StorageClasses`.
+    /// The storage classes whose values must be examined before they are accepted, as bits of `StorageClasses`.
     @inline(__always)
     var attention: UInt8 {
       refused | watched | (refusesNumericText ? StorageClasses.text.rawValue : 0)
@@ -34,35 +34,35 @@ struct RecordRules {
   /// The bit in ``attention`` that marks an indexed field. No storage class uses this bit.
   static let isIndexed: UInt8 = 0x80
 
-  /// The rules in the order of the record.
+  /// The rule for each field, in the order of the record.
   var fields: ContiguousArray<Field> = []
   /// ``Field/attention`` of each field, and the bit ``isIndexed``. Empty until ``settle()`` is called.
   private(set) var attention: ContiguousArray<UInt8> = []
   var maxFields = Int.max
-  /// The minimum number of fields. A record with fewer would have NULL in a NOT NULL column.
+  /// The minimum number of fields of a record. A record with fewer would have NULL in a NOT NULL column.
   private(set) var minFields = 0
   /// The column names for messages.
   var names: [String] = []
-  /// The key set that collects the row ids; -1 if they are not collected.
+  /// The number of the key set that collects the row ids; -1 if they are not collected.
   var keys = -1
   /// Whether the last field must be a row id, as in an index of a table with row ids.
   var endsWithRowID = false
-  /// What each row adds to the sum of each index; see ``IndexSum``.
+  /// For each index of a table, the fields that each row adds to the sum of the index; see ``IndexSum``.
   var sums: ContiguousArray<IndexSum.Part> = []
-  /// The sum of the hashes of all index entries; -1 if there is none.
+  /// The number of the sum to which the hash of each index entry is added; -1 if the hashes are not added up.
   var entrySum = -1
   /// The hash of each column's default value, for records that lack the field.
   var absentHashes: ContiguousArray<UInt64> = []
 
   var sumNumbers: [Int] { sums.map(\.sum) + (entrySum >= 0 ? [entrySum] : []) }
 
-  /// Must be called after the last change of a field.
+  /// Sets ``attention`` from the rules of the fields. Must be called after the last change of a field.
   mutating func settle() {
     attention = ContiguousArray(
       fields.map { $0.attention | ($0.isIndexed ? Self.isIndexed : 0) })
   }
 
-  /// Allows any record, for a b-tree about which nothing is known.
+  /// Creates rules that allow any record, for a b-tree about which nothing is known.
   init() {}
 
   init(_ table: TableDefinition) {

@@ -12,7 +12,7 @@ struct TreeJob {
 
   let subject: Subject
   let owner: StructureCheck.Owner
-  /// Whether the keys are row ids; nil if only the root page tells.
+  /// Whether the keys of the b-tree are row ids; nil if only the root page tells.
   let isTable: Bool?
   let rules: RecordRules
 
@@ -25,7 +25,7 @@ struct TreeJob {
     self.rules = rules
   }
 
-  /// `number`: the number of the b-tree in the page map.
+  /// The b-tree of this job as a walk needs it. `number`: the number of the b-tree in the page map.
   func tree(_ number: Int) -> BTreeCheck.Tree {
     BTreeCheck.Tree(
       name: owner.name, number: UInt32(truncatingIfNeeded: number), root: owner.root,
@@ -67,7 +67,7 @@ struct Gathered {
   var findings = FindingList()
   var breaches: [DemandBreach] = []
   var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
-  /// The counts by the index's number among the schema's entries.
+  /// The counts of the walk of each index, by the index's number among the schema's entries.
   var indexCounts: [Int: BTreeCheck.Counts] = [:]
   var checkedPages = 0
   var overflowPages = 0
@@ -95,7 +95,7 @@ struct Gathered {
 }
 
 extension BTreeCheck {
-  /// `number`: the number of the b-tree in the page map.
+  /// Walks the whole b-tree of a job. `number`: the number of the b-tree in the page map.
   mutating func run(_ job: TreeJob, number: Int, _ reader: inout PageReader) throws(SQLiteFileError)
     -> TreeResult
   {
@@ -103,7 +103,7 @@ extension BTreeCheck {
     return take(counts).result(job)
   }
 
-  /// `number`: the number of the b-tree in the page map.
+  /// Walks one part of the b-tree of a job. `number`: the number of the b-tree in the page map.
   mutating func run(
     _ part: borrowing Part, of job: TreeJob, number: Int, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> PartResult {
@@ -112,8 +112,8 @@ extension BTreeCheck {
     return take(counts)
   }
 
-  /// Checks the root page, and divides the pages below it into parts. `number`: the number of the b-tree in the page
-  /// map.
+  /// Checks the root page of a job's b-tree, and divides the pages below it into parts. `number`: the number of the
+  /// b-tree in the page map.
   mutating func split(
     _ job: TreeJob, number: Int, minPages: Int, maxParts: Int, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> (root: PartResult, parts: [Part]) {

@@ -1,7 +1,8 @@
 import SQLiteFile
 
 enum UTF16Scan {
-  /// Whether the number of bytes is even, and surrogates occur only in pairs, the high surrogate first.
+  /// Whether the bytes are well-formed UTF-16: their number is even, and surrogates occur only in pairs, the high
+  /// surrogate first.
   static func isValid(_ bytes: RawSpan, isBigEndian: Bool) -> Bool {
     let end = bytes.byteCount
     guard end & 1 == 0 else { return false }
@@ -18,7 +19,8 @@ enum UTF16Scan {
     return !wantsLow
   }
 
-  /// Converts as SQLite does (`READ_UTF16LE`, utf.c): a surrogate and the next code unit always count as a pair.
+  /// Appends the text as UTF-8, converted as SQLite does it (`READ_UTF16LE`, utf.c): a surrogate and the next code unit
+  /// always count as a pair.
   static func appendUTF8(
     of bytes: RawSpan, isBigEndian: Bool, to output: inout ContiguousArray<UInt8>
   ) {
