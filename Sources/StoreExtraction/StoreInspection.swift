@@ -14,7 +14,7 @@ public struct StoreInspection: Sendable, Codable {
   package var schema = "lifeboat.inspection"
   /// The version of the JSON form's schema; it only increases.
   package var version = 1
-  /// The path of the store's main file, as given.
+  /// The path of the store's main file, as messages show it: at first the path that the initializer was given.
   package var path: String
   /// The kind of file: `coreData`, `coreDataShaped` or `sqlite`.
   package let kind: CoreDataStore.Kind

@@ -49,6 +49,17 @@ import Testing
     #expect(bins.outOfRange == 6 && bins.bins.isEmpty && bins.ends == nil)
   }
 
+  /// The dates that are shown are those of the years 1980 to 2080, as the page says; the last seconds as Python's
+  /// calendar gives them.
+  @Test func theYearsOfThePageAreWhole() {
+    var bins = TimeBins(kinds: 1)
+    for date in [-662_774_401, -662_774_400, 2_524_607_999, 2_524_608_000] as [Double] {
+      bins.add(date, kind: 0)
+    }
+    #expect(bins.outOfRange == 2)
+    #expect(bins.ends?.first == -662_774_400 && bins.ends?.last == 2_524_607_999)
+  }
+
   // MARK: - Triage
 
   /// Many groups with names made to do harm: the page is bounded, and has each once.

@@ -18,13 +18,13 @@ struct TimeBins {
   private let kindCount: Int
   /// The first and the last of the counted dates, in seconds since 2001; nil when no date was counted.
   private(set) var ends: (first: Double, last: Double)?
-  /// The number of events that are not counted, because their date is zero or is not between 1980-01-02 and 2080-01-01.
+  /// The number of events that are not counted, because their date is zero or is not in the years 1980 to 2080.
   private(set) var outOfRange = 0
 
   private static let maxBins = 60
-  /// The range of dates that are counted: from 1980-01-02 to 2080-01-01 00:00:00, in seconds since 2001. A date outside
-  /// this range is probably damaged, or a marker that the app has set.
-  private static let likely: ClosedRange<Double> = -662_688_000...2_492_985_600
+  /// The years 1980 to 2080, in seconds since 2001. Dates outside this range are not counted: each is probably damaged,
+  /// or a marker that the app has set.
+  private static let likely: Range<Double> = -662_774_400..<2_524_608_000
   /// The length of a span: a number of seconds, or a number of calendar months.
   private enum Span {
     case seconds(Double)
