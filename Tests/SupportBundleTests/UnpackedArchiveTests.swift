@@ -1,4 +1,5 @@
 import Foundation
+import StoreExtraction
 import Testing
 
 @testable import SupportBundle
