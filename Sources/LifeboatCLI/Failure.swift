@@ -350,7 +350,8 @@ struct Failure: Error {
       self.init(
         77, error.code.rawValue,
         "permission denied: \(Self.sentence(error.message, error.path))",
-        hint: "run lifeboat as the user who owns the folder")
+        hint: "run lifeboat as the user who owns the folder"
+          + (error.code == .sealBroken ? ", or add --force to restore it as it is" : ""))
       return
     }
     let (exit, hint): (Int32, String?) =

@@ -1,3 +1,5 @@
+import Foundation
+import SafeFiles
 import SafeText
 import SupportBundle
 
@@ -24,12 +26,18 @@ final class KeptArchive {
     last = Opened(path: path, file: file, archive: archive)
   }
 
-  /// The kept archive, if a path is that of the archive or names a store in it.
+  /// Removes what is kept, so that no two unpacked archives take space on the disk.
+  func drop() { last = nil }
+
+  /// The kept archive, if a path is that of the archive or names a store in it that was unpacked.
   func opened(for path: String) -> Opened? {
     guard var opened = last else { return nil }
     if PathText.isSame(opened.path, path) { return opened }
-    guard opened.archive != nil,
-      let name = PathText.dropping(prefix: opened.path + "/", from: path)
+    // A store that was not unpacked with the others may still be unpacked by its name.
+    guard let archive = opened.archive,
+      let name = PathText.dropping(prefix: opened.path + "/", from: path),
+      (try? FileStatus.of(
+        PathText.joined(archive.folder.path, UnpackedArchive.escaped(name)))) ?? nil != nil
     else { return nil }
     opened.name = name
     return opened

@@ -83,8 +83,10 @@ final class StoreInput {
         try unpack(opened.file)
       }
     } else if Self.isArchive(given) {
+      kept?.drop()
       try unpack(BundleSecretOptions.bundle(at: given, secrets))
     } else if let (archive, name) = UnpackedArchive.split(given) {
+      kept?.drop()
       try unpack(BundleSecretOptions.bundle(at: archive, secrets), name, of: archive)
     } else if Self.isIncident(given) {
       (store, incident) = try Self.kept(in: PathText.withoutTrailingSlashes(given))
@@ -296,6 +298,7 @@ final class StoreInput {
       kept.keep(path, file)
       return [path]
     }
+    kept.drop()
     return try withExtendedLifetime(kept) {
       let archive = try unpacking(path) {
         try UnpackedArchive(file, making: kept.interruption.files.making)

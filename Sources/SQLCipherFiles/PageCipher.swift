@@ -47,8 +47,8 @@ package struct PageCipher: Sendable {
         format.clearLength = isClear ? 32 : 16
         var cipher = PageCipher(format: format, key: derived, codeKey: codeKey)
         var fits = try cipher.fits(file)
-        // Of a database of one page, only page 1 can show that the key is right.
-        if isClear, fits || file.size < 2 * Int64(format.pageSize) {
+        // Page 1 may be the only page that shows that the key is right.
+        if isClear {
           fits = try cipher.findClearLength(in: file) || fits
         }
         if fits {

@@ -143,7 +143,9 @@ public final class SQLiteDatabase {
       pageCount: mainPages, spare: (reader.storedPageCount + 1) * header.pageSize * 4)
     self.findings = findings
     schema = Schema(rows: [], encoding: header.textEncoding)
-    reader.cutPage = (main.size - origin) % Int64(header.pageSize) == 0 ? 0 : mainPages
+    let isWhole = (main.size - origin) % Int64(header.pageSize) == 0
+    let isReplaced = overlays.contains { $0.offset(of: mainPages) != nil }
+    reader.cutPage = isWhole || isReplaced ? 0 : mainPages
     var rows: [StoredRow] = []
     var sink = ValueSink(receive: { row in
       rows.append(row)

@@ -134,8 +134,9 @@ import Testing
       "model", "identify", zip + "/Documents/Notes.sqlite", zip + "/Payload/Notes.momd")
     #expect(identity.status == 0, "\(identity.errors)")
     // A folder in an archive is read as a folder is.
-    let rows = try Program.run("rows", zip + "/Library")
-    #expect(rows.status == 0 && rows.text.contains("Note"), "\(rows.errors)")
+    let counts = try Program.run("inspect", "--json", zip + "/Library").json()["entities"]
+    #expect(try counts == Program.run("inspect", "--json", store).json()["entities"])
+    #expect(counts?[2]?["name"]?.string == "Tag")
     let two = try Program.run("rows", zip + "/Documents")
     #expect(two.status == 64 && two.errorCode == "usage.oneStore", "\(two.errors)")
     let none = try Program.run("model", "show", zip + "/Documents/None.sqlite")

@@ -267,9 +267,11 @@ private final class FailingDevice: RecordReceiver {
   private func fail() {
     let facts = try? FileManager.default.attributesOfItem(atPath: store.path)
     let number = (facts?[.systemFileNumber] as? NSNumber)?.uint64Value
-    for descriptor in 3..<1024 as Range<Int32> {
+    let device = (facts?[.systemNumber] as? NSNumber)?.uint64Value
+    for descriptor in 3..<max(1024, min(getdtablesize(), 65_536)) {
       var status = stat()
       if unsafe fstat(descriptor, &status) == 0, UInt64(status.st_ino) == number,
+        UInt64(truncatingIfNeeded: status.st_dev) == device,
         status.st_size == (facts?[.size] as? NSNumber)?.int64Value ?? -1
       {
         _ = dup2(writable.fileDescriptor, descriptor)

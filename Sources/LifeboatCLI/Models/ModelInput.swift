@@ -6,6 +6,7 @@ import ModelTools
 import ObjectModel
 import SQLiteFile
 import Quoting
+import SQLCipherFiles
 import SafeText
 import StoreExtraction
 import SupportBundle
@@ -35,7 +36,7 @@ struct ModelInput {
 
   /// Reads the models or stores at a path. `secrets` open an encrypted bundle or store.
   init(_ path: String, _ secrets: SecretOptions? = nil) throws {
-    let found = try Self.found(at: path, secrets)
+    let found = try Self.found(at: path, secrets?.bundle, key: secrets?.key())
     if found.collection.versions.isEmpty { throw Self.nothingRead(found.passedOver, path) }
     self.path = path
     collection = found.collection
@@ -140,30 +141,34 @@ struct ModelInput {
     var passedOver: [StoreFinder.PassedOver] = []
   }
 
-  private static func found(at path: String, _ secrets: SecretOptions? = nil) throws -> Found {
+  /// `secrets` open an encrypted bundle or archive, and `key` opens an encrypted store.
+  private static func found(
+    at path: String, _ secrets: BundleSecretOptions? = nil, key: CipherKey? = nil
+  ) throws -> Found {
     if MappingModelSet.isMapping(at: path), ByteFile.exists(path) {
       throw Failure(
         65, "model.notAModel", "\(path) is a mapping model, not a model",
         hint: "to show the mapping model, run: lifeboat model show \(ShellText.path(path))")
     }
-    let key = try secrets?.key()
     if try PhoneBackup.split(path)?.name != nil
       || key != nil && FileStatus.of(path)?.kind == .file && !StoreInput.isArchive(path)
     {
-      let store = try StoreInput.reading(path, bundle: nil, key: key) {
-        try CoreDataStore(path: $0.storePath())
+      let (store, others) = try StoreInput.reading(path, bundle: nil, key: key) {
+        (try CoreDataStore(path: $0.storePath()), $0.passedOver)
       }
-      return of([(path: path, name: "cached in the store", store: store)])
+      var found = of([(path: path, name: "cached in the store", store: store)])
+      found.passedOver = others
+      return found
     }
     if let store = try Self.store(at: path) {
       return of([(path: path, name: "cached in the store", store: store)])
     }
     if StoreInput.isArchive(path) {
-      return try unpacked(BundleSecretOptions.bundle(at: path, secrets?.bundle), path)
+      return try unpacked(BundleSecretOptions.bundle(at: path, secrets), path)
     }
     if let (archive, name) = UnpackedArchive.split(path) {
-      let file = try BundleSecretOptions.bundle(at: archive, secrets?.bundle)
-      return try unpacked(file, archive, only: name, secrets)
+      let file = try BundleSecretOptions.bundle(at: archive, secrets)
+      return try unpacked(file, archive, only: name, key)
     }
     do {
       let collection = try ModelCollection(searching: path)
@@ -289,7 +294,7 @@ struct ModelInput {
 
   /// Unpacks the store, model or folder `name` of the archive at `path`.
   private static func unpacked(
-    _ file: BundleFile, _ path: String, only name: String, _ secrets: SecretOptions?
+    _ file: BundleFile, _ path: String, only name: String, _ key: CipherKey?
   ) throws -> Found {
     let interruption = Interruption()
     return try withExtendedLifetime(interruption) {
@@ -303,10 +308,15 @@ struct ModelInput {
         }
         let given = PathText.joined(path, name)
         var inner: Found
-        do { inner = try found(at: place, secrets) } catch {
+        do { inner = try found(at: place, key: key) } catch {
           guard var failure = Failure(error) ?? Failure(foreign: error) else { throw error }
           failure.message = StoreInput.replacing(place, with: given, in: failure.message)
-          failure.hint = failure.hint.map { StoreInput.replacing(place, with: given, in: $0) }
+          failure.hint = failure.hint.flatMap { hint in
+            let shown = StoreInput.replacing(
+              ShellText.path(place), with: ShellText.path(given), in: hint)
+            // No command can use the private copy.
+            return shown.utf8.firstRange(of: archive.folder.path.utf8) == nil ? shown : nil
+          }
           throw failure
         }
         inner.collection = inner.collection.moved(from: place, to: given)

@@ -49,6 +49,8 @@ package struct LogGeneration {
   private let offsets: [UInt32: Int64]
   private let pageCount: UInt32
   private let pageSize: Int
+  /// The offset of page 1 in the main file, in bytes.
+  private let origin: Int64
 
   /// The maximum number of pages in a log that is judged. SQLite checkpoints a log long before it has so many.
   private static let maxPages = 1 << 18
@@ -59,13 +61,15 @@ package struct LogGeneration {
   /// size of the database in pages after the last commit.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package static func verdict(
-    main: ByteFile, log: ByteFile, offsets: [UInt32: Int64], pageCount: UInt32?, pageSize: Int
+    main: ByteFile, log: ByteFile, offsets: [UInt32: Int64], pageCount: UInt32?, pageSize: Int,
+    origin: Int64 = 0
   ) throws(SQLiteFileError) -> Verdict? {
     guard !offsets.isEmpty, offsets.count <= maxPages, let pageCount, pageCount > 0,
-      let header = try header(main, 0), header.pageSize == pageSize
+      let header = try header(main, origin), header.pageSize == pageSize
     else { return nil }
     return try LogGeneration(
-      main: main, log: log, offsets: offsets, pageCount: pageCount, pageSize: pageSize
+      main: main, log: log, offsets: offsets, pageCount: pageCount, pageSize: pageSize,
+      origin: origin
     ).judge(header)
   }
 
@@ -90,7 +94,7 @@ package struct LogGeneration {
     if !isAhead, both.contradictions == 0 {
       return try hasGrown(header, newest, both) ? .older : nil
     }
-    let stored = UInt32(clamping: (main.size + Int64(pageSize) - 1) / Int64(pageSize))
+    let stored = UInt32(clamping: (main.size - origin + Int64(pageSize) - 1) / Int64(pageSize))
     let count = header.isPageCountValid ? header.pageCount : stored
     guard let alone = try trees(header, [], count) else { return nil }
     if isAhead, alone.contradictions <= both.contradictions { return .older }
@@ -111,7 +115,7 @@ package struct LogGeneration {
     do {
       database = try SQLiteDatabase(
         path: main.path, logView: .committed, main: main, header: header, overlays: overlays,
-        pageCount: pageCount)
+        pageCount: pageCount, origin: origin)
     } catch {
       guard error.code == .looksEncrypted else { throw error }
       return nil
@@ -138,7 +142,7 @@ package struct LogGeneration {
     for (page, table) in trees.leaves.sorted(by: { $0.key < $1.key }).prefix(Self.maxLeaves) {
       guard let field = Self.growingField(of: table), let offset = offsets[page] else { continue }
       let old = ContiguousArray(
-        try main.bytes(at: (Int64(page) - 1) * Int64(pageSize), count: pageSize))
+        try main.bytes(at: origin + (Int64(page) - 1) * Int64(pageSize), count: pageSize))
       let new = ContiguousArray(try log.bytes(at: offset, count: pageSize))
       if old == new { continue }
       let isLastKey = Self.growingName(in: table) != "Z_OPT"

@@ -143,7 +143,7 @@ package struct PageReader: ~Copyable {
     buffer.removeAll(keepingCapacity: true)
     let size = pageSize
     do {
-      if number != cutPage || location(of: number).member != .main, let page = try page(number) {
+      if number != cutPage, let page = try page(number) {
         unsafe page.withUnsafeBytes { unsafe buffer.append(contentsOf: $0) }
         return size
       }

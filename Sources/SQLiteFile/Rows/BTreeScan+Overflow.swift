@@ -16,6 +16,7 @@ extension BTreeScan {
     _ reader: inout PageReader, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     let piece = reader.usableSize - 4
+    let cutPage = reader.cutPage
     let place = reader.location(of: number)
     var next = spill.firstPage
     // Brent's method detects a cycle: the page at each step that is a power of two is remembered.
@@ -34,7 +35,9 @@ extension BTreeScan {
             number, place.member, place.offset + Int64(spill.cellOffset))
         }
         following = page.uint32(at: 0)
-        if ZeroSectors.touch(4..<4 + wanted, of: page), !endsInZeros || page.byte(at: 4) != 0 {
+        if next != cutPage, ZeroSectors.touch(4..<4 + wanted, of: page),
+          !endsInZeros || page.byte(at: 4) != 0
+        {
           let lost = ZeroSectors.firstLost(in: 4..<4 + wanted, of: page)
           firstLost = firstLost ?? lost.map { payload.count + $0 - 4 }
           if lost != nil, payload.last != 0, ZeroSectors.fill(page) { leaf.add(.certain) }

@@ -404,13 +404,14 @@ package struct BTreeScan: ~Copyable {
     let place = reader.location(of: number)
     let limit = reader.storedPageCount * usableSize
     leaf = LeafTally()
+    let cutPage = reader.cutPage
     while index < range.upperBound, sink.wantsMore, !isAllowanceUsed {
       var spill: Spill?
       do {
         guard let page = try reader.page(number),
           let header = try? BTreePage(parsing: page, number: number, usableSize: usableSize)
         else { return }
-        leaf.expectLostSectors(page, header)
+        if number != cutPage { leaf.expectLostSectors(page, header) }
         while index < range.upperBound, spill == nil, !isAllowanceUsed, sink.wantsMore {
           spill = cell(
             index, page, header, limit, layout, &sink, (number, place.member, place.offset))
@@ -547,9 +548,7 @@ package struct BTreeScan: ~Copyable {
 
   /// Adds a finding if the main file ends in the middle of the page.
   mutating func reportCut(_ page: UInt32, _ reader: borrowing PageReader) {
-    guard page == reader.cutPage, page > 0, reader.location(of: page).member == .main else {
-      return
-    }
+    guard page == reader.cutPage, page > 0 else { return }
     report(.pageMissing, "the file ends within this page; its rest is read as zeros", page, reader)
   }
 

@@ -31,6 +31,13 @@ private struct PaddingSink: RowSink, ~Copyable {
 }
 
 extension SQLiteDatabase {
+  /// New claims for ``padsBlobs(of:_:_:)``, in which each root page belongs to its table.
+  package func paddingClaims(spare: Int) -> PageClaims {
+    let claims = PageClaims(pageCount: mainPageCount, spare: spare)
+    try? claims.reserveRoots(of: schema.tables) { $0[0] }
+    return claims
+  }
+
   /// Whether the BLOBs of a table usually end in zeros, judged by its first readable rows. If so, zeros at the end of a
   /// BLOB are content, even if they begin at a sector boundary like the zeros of a lost sector.
   ///

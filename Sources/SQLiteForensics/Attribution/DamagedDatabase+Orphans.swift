@@ -109,7 +109,7 @@ extension DamagedDatabase {
       let others = (led[form] ?? []) + (alone[form] ?? [])
       if count >= others.count { stale += others }
     }
-    for (table, pages) in doubtful {
+    for (table, pages) in doubtful.sorted(by: { $0.key < $1.key }) {
       guard pages.count <= maxCompared else {
         findings.add(
           Finding(

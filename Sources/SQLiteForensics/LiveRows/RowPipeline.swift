@@ -161,7 +161,11 @@ struct RowPipeline {
       }
       taking.batch.removeAll()
       swap(&taking.batch, &reading.sink.batch)
-      if let failure = reading.failure { throw failure }
+      if let failure = reading.failure {
+        // The rows that were read before are passed on.
+        taking.take()
+        throw failure
+      }
       if reading.isStuck, taking.batch.isEmpty, taking.sink.wantsMore {
         if straight == nil { straight = RowReader(database) }
         try straight?.read(reading.next..<reading.next + 1, wanted, &taking.sink)

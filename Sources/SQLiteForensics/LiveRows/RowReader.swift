@@ -21,7 +21,7 @@ struct RowReader: ~Copyable {
   private let plain: SQLiteDatabase?
   /// Whether BLOBs usually end in zeros, by table index. Computed when first needed.
   private var padsBlobs: [Int: Bool] = [:]
-  private let paddingClaims: PageClaims
+  private let paddingClaims: PageClaims?
   private var reader: PageReader
   private(set) var gatherer: PayloadGatherer
   private var reading: LeafReading
@@ -47,7 +47,7 @@ struct RowReader: ~Copyable {
     trees = database.namedTrees
     roots = Set(database.roots.keys)
     plain = database.plainInPlace
-    paddingClaims = PageClaims(pageCount: database.pageCount, spare: database.maxPayload)
+    paddingClaims = plain?.paddingClaims(spare: database.maxPayload)
     lastPage = plain?.pageCount ?? .max
     narrowed = database.narrowed
     reader = database.reader.another()
@@ -351,7 +351,7 @@ struct RowReader: ~Copyable {
 
   /// Whether BLOBs of the table usually end in zeros, judged by the rows that `SQLiteDatabase` finds.
   private mutating func padsBlobs(_ table: Int?) -> Bool {
-    guard let table, let plain else { return false }
+    guard let table, let plain, let paddingClaims else { return false }
     if let known = padsBlobs[table] { return known }
     let pads =
       plain.schema.table(named: names[table])

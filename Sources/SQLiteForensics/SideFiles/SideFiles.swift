@@ -148,7 +148,7 @@ struct SideFiles {
       } else if isApplied,
         let verdict = try LogGeneration.verdict(
           main: main, log: file, offsets: log.pageOffsets, pageCount: log.databasePageCount,
-          pageSize: pageSize)
+          pageSize: pageSize, origin: origin)
       {
         isApplied = false
         findings.add(verdict.finding(isUsed: false))

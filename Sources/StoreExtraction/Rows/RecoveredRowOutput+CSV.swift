@@ -29,7 +29,10 @@ extension RecoveredRowOutput {
     output.append(
       csvLine: names + ["_rowid"] + Self.originColumns, safeForSpreadsheets: isSafeForSpreadsheets)
     var outcome = Outcome()
-    guard limit != 0 else { return outcome }
+    guard limit != 0 else {
+      try output.finish()
+      return outcome
+    }
     try database.forEachRow(selection, of: [expected.name]) { row in
       // Values after the last column are dropped. A row with such values never belonged to this table.
       for column in names.indices {

@@ -76,13 +76,17 @@ extension SetMover {
         throw StoreRecoveryError(
           .unfinished,
           "the store could be neither set aside nor put back now; the next open tries again",
-          path: folder.path, errno: (cause as? SystemCallError)?.errno, underlying: cause)
+          path: folder.path, errno: Self.errno(of: cause), underlying: cause)
       }
       if let own = cause as? StoreRecoveryError { throw own }
       throw StoreRecoveryError(
         .moveFailed, "the store could not be set aside, and is where it was", path: folder.mainPath,
-        errno: (cause as? SystemCallError)?.errno, underlying: cause)
+        errno: Self.errno(of: cause), underlying: cause)
     }
+  }
+
+  private static func errno(of cause: any Error) -> Int32? {
+    (cause as? SystemCallError)?.errno ?? (cause as? StoreSealError)?.errno
   }
 
   private func areOriginalsInPlace(

@@ -169,7 +169,7 @@ extension SetMover {
           path: original)
       }
     }
-    try sync(StoreSet(at: folder.mainPath))
+    try sync(StoreSet(at: folder.mainPath), skipsUnreadable: true)
   }
 
   /// Moves files that have names of the store set but do not belong to it into a subfolder of the quarantine.

@@ -397,12 +397,12 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Syncs the members of the set, and the folder that holds the set. A file that this user may not read is skipped:
-  /// it was linked or renamed, so no byte of it is new.
-  func sync(_ set: StoreSet) throws {
+  /// Syncs the members of the set, and the folder that holds the set. With `skipsUnreadable`, a file that this user may
+  /// not read is skipped: it was linked or renamed, so no byte of it is new.
+  func sync(_ set: StoreSet, skipsUnreadable: Bool = false) throws {
     for member in set.members where member.kind == .file {
       do { try fileSystem.syncFile(member.path) } catch let error as SystemCallError
-        where [EACCES, EPERM].contains(error.errno)
+        where skipsUnreadable && [EACCES, EPERM].contains(error.errno)
       { continue }
     }
     for member in set.members.reversed() where member.kind == .folder {

@@ -182,7 +182,7 @@ struct ArchiveUnpacking {
     guard !isEncrypted || !secrets.isEmpty || !isOneOfAll else {
       return passOver(
         place, BundleError.Code.encrypted.rawValue,
-        "it is encrypted; give its key (-i) or the file of its passphrase (--passphrase-file)")
+        "it is encrypted; commands with -i or --passphrase-file open it")
     }
     guard depth <= Self.deepest else {
       return passOver(

@@ -71,7 +71,10 @@ package final class OutputTree {
     // Another run may take a new folder for one that was left.
     for _ in 1...16 {
       let name = RunFolders.newName()
-      try makeFolder([name], mode: 0o700)
+      do { try makeFolder([name], mode: 0o700) } catch {
+        guard error.systemError == ENOENT else { throw error }
+        continue
+      }
       let held = made.last?.held ?? -1
       if held < 0 || RunFolders.claim(held, name, in: descriptor) { return name }
     }

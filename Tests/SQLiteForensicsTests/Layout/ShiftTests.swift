@@ -237,7 +237,11 @@ import Testing
     let end = 1 << 30
     try overwrite(
       url, at: end - 1024, bytes: Array(store.bytes[Int(leaf)..<Int(leaf) + 1024]))
-    let witnesses = try ShiftWitnesses(try ByteFile(url.path), layout, starts: [0])
+    let sparse = try ByteFile(url.path)
+    guard sparse.nextData(from: 1 << 29) > 1 << 29 else {
+      return print("skipped: the volume has no files with holes")
+    }
+    let witnesses = try ShiftWitnesses(sparse, layout, starts: [0])
     #expect(witnesses.leaves.map(\.offset) == leaves + [Int64(end - 1024)])
     #expect(witnesses.blockCount < 10_000, "\(witnesses.blockCount)")
   }
