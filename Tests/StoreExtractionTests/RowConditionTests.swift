@@ -213,6 +213,22 @@ import Testing
     #expect(try Self.keys(store, "id > 1000 AND s MATCHES[c] 'a|ab'") == [1001, 1003])
   }
 
+  /// What `[c]` says of a text, it says of a UUID and of each element of a list.
+  @Test(arguments: [
+    "id CONTAINS[c] '7f3a'", "id BEGINSWITH[c] '7F3a'", "id LIKE[c] '*abcd'",
+    "id ==[c] '7f3a1111-0000-0000-0000-00000000abcd'",
+    "id == '7f3a1111-0000-0000-0000-00000000abcd'",
+    "names CONTAINS[c] 'WORK'", "names CONTAINS 'Work'", "NOT names CONTAINS 'WORK'",
+  ])
+  func casesOfUUIDsAndOfListsAreFolded(_ text: String) throws {
+    let values: [String: ConditionValue] = [
+      "id": .uuid("7F3A1111-0000-0000-0000-00000000ABCD"),
+      "names": .list([.text("Home"), .text("Work")]),
+    ]
+    let condition = try RowCondition(text)
+    #expect(condition.holds { values[$0] ?? .null })
+  }
+
   /// A name stands for the column with its bytes, not for one that only reads the same.
   @Test func columnsWithEqualNamesAreToldApart() throws {
     let place = try TemporaryFolder()
@@ -247,14 +263,16 @@ import Testing
     #expect(try Self.keys(url, "ZWHEN >= '2001-01-01T23:59'") == [2, 3])
     #expect(try Self.keys(url, "ZWHEN < '2001-01-02'") == [1, 2])
     #expect(try Self.keys(url, "ZWHEN BETWEEN {'2001-01-01', '2001-01-01'}") == [1, 2])
+    #expect(
+      try Self.keys(url, "ZWHEN BETWEEN[c] {'2001-01-01T23:59', '2001-01-01T23:59'}") == [2])
     #expect(try Self.keys(url, "ZWHEN IN {'2001-01-02', '2001-01-03'}") == [3])
     #expect(try Self.keys(url, "ZWHEN == CAST(86400, 'NSDate')") == [3])
     #expect(try Self.keys(url, "ZWHEN + 1 > '2001-01-02'") == [])
     #expect(try Self.keys(url, "ZWHEN < now()") == [1, 2, 3])
     // What is no date would match nothing, without a word.
-    for text in ["foo", "1990-13-45", "2001-02-30"] {
+    for value in ["'foo'", "'1990-13-45'", "'2001-02-30'", "5", "0.5", "-5"] {
       let error = #expect(throws: ExtractionError.self) {
-        _ = try Self.keys(url, "ZWHEN > '\(text)'")
+        _ = try Self.keys(url, "ZWHEN > \(value)")
       }
       #expect(error?.code.rawValue == "usage.badCondition")
     }

@@ -170,6 +170,26 @@ import Testing
     #expect(try Self.hits(store, "471101").isEmpty)
   }
 
+  /// A UUID in a list is bytes, and XML writes bytes in Base64.
+  @Test func uuidsAndDataInListsAreFound() throws {
+    let place = try TemporaryFolder()
+    let text = "12345678-9ABC-DEF0-1234-56789ABCDEF0"
+    let half: [UInt8] = [0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0xf0]
+    let list: [String: Any] = ["id": Data(half + half), "note": Data("some milk".utf8)]
+    let blobs = [
+      try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0),
+      try PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0),
+      try NSKeyedArchiver.archivedData(
+        withRootObject: try #require(NSUUID(uuidString: text)), requiringSecureCoding: false),
+    ]
+    let store = try Self.made("CREATE TABLE t(id INTEGER PRIMARY KEY, b BLOB)", in: place)
+    let connection = try SQLiteConnection(store)
+    try connection.insert("INSERT INTO t(b) VALUES (?)", blobs.map { [.blob([UInt8]($0))] })
+    connection.close()
+    #expect(try Self.hits(store, text).map(\.key) == [1, 2, 3])
+    #expect(try Self.hits(store, "milk").map(\.key) == [1, 2])
+  }
+
   /// Lists in the data of lists, deeper than any stack.
   @Test func listsWithinListsEnd() throws {
     var list = BlobContentTests.list([[0x56] + Array("needle".utf8)])

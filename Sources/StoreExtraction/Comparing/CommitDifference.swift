@@ -104,13 +104,12 @@ struct CommitDifference {
     var oldLeaves: [UInt32] = []
     var newLeaves: [UInt32] = []
     if let before, let old {
-      guard try old.hasRowIDs(before) else { return notCompared(name, before, written) }
-      oldLeaves = try leaves(of: before, in: old)
+      guard try old.hasRowIDs(before) else { return try noteWritten(before, after, new, written) }
+      oldLeaves = try tree(of: before, in: old).leaves
     }
     if let after {
-      guard try new.hasRowIDs(after) else { return notCompared(name, after, written) }
-      if !isSameTree(after, written) { trees.byTable[SQLName(name)] = nil }
-      newLeaves = try leaves(of: after, in: new)
+      guard try new.hasRowIDs(after) else { return try noteWritten(before, after, new, written) }
+      newLeaves = try tree(of: after, in: new, written).leaves
     }
     if oldLeaves == newLeaves {
       // Leaves that the commit did not write are left out, because they are the same in both states.
@@ -138,15 +137,15 @@ struct CommitDifference {
     if !change.isEmpty { changes.append(change) }
   }
 
-  /// The leaf pages of a table in key order.
-  private mutating func leaves(of table: Table, in database: SQLiteDatabase)
-    throws(SQLiteFileError) -> [UInt32]
-  {
-    if let known = trees.byTable[SQLName(table.name)] { return known.leaves }
+  /// Returns the pages of a table's b-tree. `written`: the pages that were written since the state that `trees` is of.
+  private mutating func tree(
+    of table: Table, in database: SQLiteDatabase, _ written: Set<UInt32> = []
+  ) throws(SQLiteFileError) -> Trees.Tree {
+    if let known = trees.byTable[SQLName(table.name)], isSameTree(table, written) { return known }
     let pages = try database.pages(of: table)
-    trees.byTable[SQLName(table.name)] = Trees.Tree(
-      root: table.rootPage, leaves: pages.leaves, interior: pages.interior)
-    return pages.leaves
+    let tree = Trees.Tree(root: table.rootPage, leaves: pages.leaves, interior: pages.interior)
+    trees.byTable[SQLName(table.name)] = tree
+    return tree
   }
 
   /// Whether the table's b-tree in `trees` is still correct after the commit. It is if the commit wrote neither the
@@ -178,7 +177,16 @@ struct CommitDifference {
     }
   }
 
-  private mutating func notCompared(_ name: String, _ table: Table, _ written: Set<UInt32>) {
-    if written.contains(table.rootPage) { tablesNotCompared.append(name) }
+  /// Notes a WITHOUT ROWID table if the commit made or dropped the table, or wrote a page of its b-tree. The pages of
+  /// the newer state suffice: a page that leaves a b-tree changes another page that stays in the b-tree.
+  private mutating func noteWritten(
+    _ before: Table?, _ after: Table?, _ new: SQLiteDatabase, _ written: Set<UInt32>
+  ) throws(SQLiteFileError) {
+    guard let table = after ?? before else { return }
+    if let before, let after, before.rootPage == after.rootPage {
+      let tree = try tree(of: after, in: new, written)
+      guard (tree.leaves + tree.interior).contains(where: { written.contains($0) }) else { return }
+    }
+    tablesNotCompared.append(table.name)
   }
 }

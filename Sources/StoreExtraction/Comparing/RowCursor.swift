@@ -4,10 +4,6 @@ import SQLiteFile
 /// memory at a time.
 final class RowCursor {
   private let list: LeafList
-  /// The leaf pages that hold the rows, in key order.
-  var leaves: [UInt32] { list.pages }
-  /// The interior pages above ``leaves``; empty if the caller chose the leaves.
-  var interior: [UInt32] { scan.interiorPages }
   var findings: FindingList { scan.findings }
 
   private let layout: RowLayout
@@ -71,12 +67,16 @@ extension SQLiteDatabase {
     try layout(of: table).isRowIDTable
   }
 
-  /// Returns the page numbers of a table with row ids: its leaves in key order, and its interior pages.
+  /// Returns the page numbers of a table's b-tree: its leaves in key order, and its interior pages.
   func pages(of table: Table) throws(SQLiteFileError) -> (
     leaves: [UInt32], interior: [UInt32]
   ) {
-    let cursor = try RowCursor(of: table, in: self)
-    return (cursor.leaves, cursor.interior)
+    var reader = anotherReader()
+    var scan = newScan(of: table, try hasRowIDs(table))
+    scan.begin()
+    let leaves = try scan.leaves(below: table.rootPage, reader: &reader)
+    scan.settle()
+    return (leaves.pages, scan.interiorPages)
   }
 
   /// Calls `receive` with each row of a WITHOUT ROWID table in key order, until `receive` returns false.

@@ -165,7 +165,10 @@ package final class StoreTimeline {
   private func changed(_ mask: [UInt8], in entity: Int64?) -> [String]? {
     guard let name = entity.flatMap({ store.entityName(ofNumber: $0) }) else { return nil }
     let names = propertyNames(of: name)
-    let bits = (0..<mask.count * 8).filter { mask[$0 / 8] & 0x80 >> UInt8($0 % 8) != 0 }
+    // In a hostile file, a mask may have millions of bits.
+    let known = (names.count + 7) / 8
+    guard mask.dropFirst(known).allSatisfy({ $0 == 0 }) else { return nil }
+    let bits = (0..<min(mask.count, known) * 8).filter { mask[$0 / 8] & 0x80 >> UInt8($0 % 8) != 0 }
     guard !bits.isEmpty, bits.allSatisfy(names.indices.contains) else { return nil }
     return bits.map { names[$0] }
   }

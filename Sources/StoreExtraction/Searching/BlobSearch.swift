@@ -68,10 +68,13 @@ extension SearchPattern {
   }
 
   /// Whether a property list with these bytes may contain the searched text although the bytes themselves do not.
-  /// Numbers and dates are stored in binary form, and XML may contain entities.
+  /// Numbers, dates and UUIDs have other forms there, and XML may contain entities and data in Base64.
   private func mayBeWritten(in bytes: [UInt8]) -> Bool {
-    bytes.starts(with: "bplist0".utf8)
-      ? isNumberOrDate : bytes.starts(with: "<?xml".utf8) && bytes.contains(UInt8(ascii: "&"))
+    let isXML = bytes.starts(with: "<?xml".utf8)
+    guard isXML || bytes.starts(with: "bplist0".utf8) else { return false }
+    return isNumberDateOrUUID
+      || isXML
+        && (bytes.contains(UInt8(ascii: "&")) || bytes.firstRange(of: "<data>".utf8) != nil)
   }
 
   /// Returns the first match in a property list, and the keys that lead to the value with the match.

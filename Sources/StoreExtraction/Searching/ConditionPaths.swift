@@ -95,7 +95,12 @@ struct ConditionPaths {
       guard DateText.seconds(in: text) == nil else { return }
       throw RowCondition.refusal(
         "\(name) is a date, but \"\(text)\" is not; write a date as 2026-11-20 or 2026-11-20T21:53")
+    case ("Date", .integer), ("TIMESTAMP", .integer), ("Date", .real), ("TIMESTAMP", .real):
+      throw RowCondition.refusal(
+        "\(name) is a date, so write a date: \"2026-11-20\" or \"2026-11-20T21:53\"")
     case ("String", .integer(let number)):
+      throw RowCondition.refusal("\(name) is a text, so write the value in quotes: \"\(number)\"")
+    case ("String", .real(let number)):
       throw RowCondition.refusal("\(name) is a text, so write the value in quotes: \"\(number)\"")
     case ("Integer 16", .string(let text)), ("Integer 32", .string(let text)),
       ("Integer 64", .string(let text)), ("Double", .string(let text)),

@@ -97,9 +97,15 @@ enum ConditionValue: Hashable {
   }
 
   /// Returns the value in the form in which `[c]` and `[d]` compare values. Depending on `options`, a text loses its
-  /// case, its diacritics or both.
+  /// case, its diacritics or both. A UUID becomes a text if it loses its case. In a list, each element is folded.
   func folded(_ options: ModelPredicate.Options) -> ConditionValue {
-    guard case .text(var text) = self else { return self }
+    var text: String
+    switch self {
+    case .text(let plain): text = plain
+    case .uuid(let plain) where options.contains(.caseInsensitive): text = plain
+    case .list(let elements): return .list(elements.map { $0.folded(options) })
+    default: return self
+    }
     if options.contains(.diacriticInsensitive) {
       var scalars = String.UnicodeScalarView()
       for scalar in text.decomposedStringWithCanonicalMapping.unicodeScalars

@@ -234,18 +234,14 @@ package struct RowCondition {
     case .greaterThan: return hasValues && order.map { $0 > 0 } ?? false
     case .greaterThanOrEqual: return hasValues && order.map { $0 >= 0 } ?? false
     case .between:
-      guard case .list(var bounds) = right, bounds.count == 2, left != .null else { return false }
-      bounds = bounds.map { Self.dated($0, beside: left).folded(comparison.options) }
+      guard case .list(let bounds) = right, bounds.count == 2, left != .null else { return false }
       guard let low = ConditionValue.order(left, bounds[0]),
         let high = ConditionValue.order(left, bounds[1])
       else { return false }
       return low >= 0 && high <= 0
     case .in:
       if case .list(let elements) = right {
-        return elements.contains { element in
-          let element = Self.dated(element, beside: left).folded(comparison.options)
-          return ConditionValue.order(left, element) == 0
-        }
+        return elements.contains { ConditionValue.order(left, $0) == 0 }
       }
       return Self.contains(right, left)
     case .contains:
@@ -269,13 +265,16 @@ package struct RowCondition {
     }
   }
 
-  /// Converts a text in the form of a date to the period that the text names, if `other` is a date. Otherwise returns
-  /// `value` unchanged.
+  /// Converts a text in the form of a date to the period that the text names, if `other` is a date. Does the same with
+  /// each element of a list. Otherwise returns `value` unchanged.
   private static func dated(_ value: ConditionValue, beside other: ConditionValue) -> ConditionValue
   {
-    guard case .date = other, case .text(let text) = value, let period = DateText.seconds(in: text)
-    else { return value }
-    return .period(period)
+    guard case .date = other else { return value }
+    switch value {
+    case .list(let elements): return .list(elements.map { dated($0, beside: other) })
+    case .text(let text): return DateText.seconds(in: text).map(ConditionValue.period) ?? value
+    default: return value
+    }
   }
 
   private static func contains(_ whole: ConditionValue, _ part: ConditionValue) -> Bool {

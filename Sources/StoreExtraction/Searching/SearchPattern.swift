@@ -23,8 +23,8 @@ package struct SearchPattern: Sendable {
     max(needles.map(\.maxBytes).max() ?? 0, wideNeedles.map(\.maxBytes).max() ?? 0)
   }
   var isExpression: Bool { expression != nil }
-  /// Whether the searched text can also be read as a number or a date.
-  var isNumberOrDate: Bool { integer != nil || real != nil || seconds != nil }
+  /// Whether the searched text can also be read as a number, a date or a UUID.
+  var isNumberDateOrUUID: Bool { integer != nil || real != nil || seconds != nil || uuid != nil }
 
   /// Creates a pattern from a text. If `text` is between two slashes, it is a regular expression. Throws
   /// ``ExtractionError`` with `usage.badPattern` for an empty text and for an invalid regular expression.
