@@ -320,6 +320,12 @@ import Testing
     let without = try Program.run("triage", path).lines()
     #expect(
       without.allSatisfy { $0["failed"]?["code"]?.string == "bundle.encrypted" }, "\(without)")
+    // A passphrase costs seconds for each file, so the number of files is bounded, and this is told.
+    let many = try archive(
+      "Many.tar", "tarred({'%d.age' % n: files['Plain.sqlite.age'] for n in range(101)})")
+    let opened = try Program.run("inspect", "--json", "--no-hash", many, "-i", key)
+    #expect(try opened.json()["inspections"]?.array?.count == 100)
+    #expect(opened.errors.contains("at most 100 encrypted files"), "\(opened.errors)")
   }
 
   /// What lists the stores of an archive and then reads them opens it once: a key may come through a pipe.

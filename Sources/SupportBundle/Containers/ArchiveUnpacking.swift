@@ -26,12 +26,16 @@ struct ArchiveUnpacking {
   /// The number of entries whose first bytes may be read from now on. The number is limited because each such entry
   /// costs a read.
   private var leadsLeft = UnpackedArchive.entryLimit
+  /// The number of encrypted files that may be opened from now on. A passphrase costs seconds for each of them.
+  private var encryptedLeft = Self.maxEncrypted
 
   /// The maximum depth of the archives that are opened. The outermost archive has depth 0.
   private static let deepest = 3
   /// The minimum size of an archive in bytes. An empty zip archive has 22 bytes (APPNOTE 4.3.16), a gzip file has at
   /// least 18 (RFC 1952).
   private static let minArchiveBytes: UInt64 = 18
+  /// The maximum number of encrypted files in an archive that are opened.
+  private static let maxEncrypted = 100
 
   /// - Parameters:
   ///   - file: the outermost archive. Its size limits how many bytes may be unpacked.
@@ -183,6 +187,14 @@ struct ArchiveUnpacking {
       return passOver(
         place, BundleError.Code.encrypted.rawValue,
         "it is encrypted; commands with -i or --passphrase-file open it")
+    }
+    if isEncrypted, isOneOfAll {
+      guard encryptedLeft > 0 else {
+        return passOver(
+          place, BundleError.Code.tooLarge.rawValue,
+          "at most \(Self.maxEncrypted) encrypted files of an archive are opened")
+      }
+      encryptedLeft -= 1
     }
     guard depth <= Self.deepest else {
       return passOver(
