@@ -43,8 +43,9 @@ package struct TableLayout: Sendable, Equatable {
   package struct JoinTable: Sendable, Hashable {
     /// The name: `Z_`, the number of the owning entity and the relationship's name in capitals.
     package let name: String
-    /// The name that the table has if it is named after the inverse relationship. Nil without an inverse. A store may
-    /// use this name if the relationship leads from an entity to the same entity.
+    /// The name that the table has if it is named after the inverse relationship. A store may use this name if the
+    /// relationship leads from an entity to the same entity; nil for any other relationship, because the name may then
+    /// be that of another join table.
     package let otherName: String?
     /// The entity that declares ``relationship``.
     package let ownerName: String
@@ -273,7 +274,7 @@ package struct TableLayout: Sendable, Equatable {
         join.owner == join.inverseOwner && join.relationship.name == join.inverse.name
       return JoinTable(
         name: "Z_\(join.number)" + capitals,
-        otherName: join.relationship.inverseName.map { "Z_\(join.number)" + $0.uppercased() },
+        otherName: join.owner == join.inverseOwner ? "Z_\(join.number)" + inverseCapitals : nil,
         ownerName: join.owner,
         relationship: join.relationship, ownerColumn: ownerColumn,
         destinationColumn: isOwnInverse

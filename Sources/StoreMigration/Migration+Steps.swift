@@ -113,15 +113,19 @@ extension Migration {
     _ rejects: RejectedRows, _ external: ExternalFiles, _ watch: ProgressWatch,
     _ report: inout MigrationReport
   ) throws -> SQLiteWriter? {
-    let identity = try StoreIdentity(source)
+    var identity = try StoreIdentity(source)
     var current = source
     var last: SQLiteWriter?
+    var sharesFiles = false
     for (index, step) in steps.enumerated() {
       let isLast = index == steps.count - 1
       try watch.beginStep()
-      let work = try Work(
+      var work = try Work(
         step, current, missingPolicy, policies,
         namedAfter: isLast ? target?.work.sides : nil, withHistory: keepsHistory)
+      // The rows of a later step refer to the same files as those of an earlier step.
+      sharesFiles = sharesFiles || work.plan.sharesFiles
+      work.plan.sharesFiles = sharesFiles
       let writer = try newFile(for: output)
       do {
         report.steps.append(
@@ -139,7 +143,11 @@ extension Migration {
       }
       last?.discard()
       last = writer
-      if !isLast { current = .sound(try CoreDataStore(path: writer.path, model: step.to)) }
+      if !isLast {
+        let store = try CoreDataStore(path: writer.path, model: step.to)
+        identity.takeKeys(of: store)
+        current = .sound(store)
+      }
     }
     return last
   }

@@ -12,7 +12,7 @@ extension Migration {
   struct Work {
     let step: MigrationStep
     let schema: FreshStoreSchema
-    let plan: CopyPlan
+    var plan: CopyPlan
     let entityNames: [Int64: String]
     /// The relationships after which join tables are named; see ``TableLayout/init(_:namedAfter:)``.
     let sides: Set<String>
@@ -38,6 +38,8 @@ extension Migration {
         step.mapping, from: tables, to: schema.layout, missingPolicy: missingPolicy,
         policies: policies
       ) { table in try source.highestKey(in: table) }
+      // The app's code may copy a reference to an external file from one object to another.
+      if plan.hasPolicies || step.handler != nil { plan.sharesFiles = true }
     }
   }
 
@@ -91,7 +93,7 @@ extension Migration {
         try run.change(
           by: handler, highestKeys: try identity.highestKeys(schema, plan, in: writer))
       }
-      if plan.hasPolicies || step.handler != nil { try run.noteExternalFilesOfObjects() }
+      if plan.sharesFiles { try run.settleExternalFiles() }
       try complete(run)
       if keepsHistory, source.hasHistory {
         var history = HistoryCopy(

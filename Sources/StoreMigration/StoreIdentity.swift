@@ -42,9 +42,7 @@ struct StoreIdentity {
         return false
       }
     }
-    for record in entities where record.superNumber == 0 {
-      highestKeys[Self.table(of: record)] = record.highestKey
-    }
+    highestKeys = Self.highestKeys(entities)
     hasHistory = names.contains("ACHANGE")
     tables = names
     guard let row else {
@@ -69,6 +67,16 @@ struct StoreIdentity {
           && name != "_NSStoreAncillaryModelVersionHashesMetadataKey"
       }
     }
+  }
+
+  /// Takes over the highest keys that a step has written into its new store, because the next step finds its rows in
+  /// the tables of that store.
+  mutating func takeKeys(of store: CoreDataStore) { highestKeys = Self.highestKeys(store.entities) }
+
+  private static func highestKeys(_ entities: [EntityRecord]) -> [String: Int64] {
+    Dictionary(
+      entities.filter { $0.superNumber == 0 }.map { (table(of: $0), $0.highestKey) },
+      uniquingKeysWith: { _, last in last })
   }
 
   /// Notes for the report, one sentence each.

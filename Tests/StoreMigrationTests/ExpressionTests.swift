@@ -236,8 +236,8 @@ import Testing
 
   /// Rows of one entity under one mapping.
   private static func migrate(
-    _ old: Attribute..., to new: Attribute, predicate: String? = nil, _ sql: String,
-    isDamaged: Bool = false, in folder: TemporaryFolder
+    _ old: Attribute..., to new: Attribute, by text: String? = nil, predicate: String? = nil,
+    _ sql: String, isDamaged: Bool = false, in folder: TemporaryFolder
   ) throws -> (MigrationReport, SQLiteConnection) {
     let before = ManagedObjectModel(entities: [Entity(name: "E", attributes: old)])
     let after = ManagedObjectModel(entities: [Entity(name: "E", attributes: [new])])
@@ -251,7 +251,7 @@ import Testing
         name: "EToE", kind: .transform, sourceEntityName: "E", destinationEntityName: "E",
         attributeMappings: [
           PropertyMapping(
-            name: new.name, valueExpression: try expression("$source.\(new.name)"))
+            name: new.name, valueExpression: try expression(text ?? "$source.\(new.name)"))
         ],
         sourceExpression: try predicate.map {
           try expression(
@@ -305,6 +305,22 @@ import Testing
     defer { new.close() }
     #expect(
       try new.text("SELECT Z_PK, ZN FROM ZE ORDER BY 1") == "1 -9223372036854775808, 2 -, 3 7")
+    #expect(report.incompleteCount == 1)
+  }
+
+  /// A whole decimal that a float would round is told.
+  @Test(arguments: [false, true]) func aWholeDecimalOfAFloat(_ isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.migrate(
+      attribute("n", .decimal), to: attribute("n", .double),
+      """
+      INSERT INTO ZE (Z_PK, Z_ENT, Z_OPT, ZN) VALUES
+        (1, 1, 1, 9007199254740993), (2, 1, 1, 2.5), (3, 1, 1, 7);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 3;
+      """, isDamaged: isDamaged, in: folder)
+    defer { new.close() }
+    #expect(
+      try new.rows("SELECT ZN FROM ZE ORDER BY Z_PK") == [[.null], [.real(2.5)], [.real(7)]])
     #expect(report.incompleteCount == 1)
   }
 
@@ -380,5 +396,111 @@ import Testing
       try database.rows("SELECT ZNAME FROM ZCONTINENT ORDER BY Z_PK") == [
         [.string("Europe")], [.string("Africa")],
       ])
+  }
+
+  /// A computed number that the new attribute cannot hold is told, and so is text in place of a number.
+  @Test(arguments: [
+    ("TERNARY($source.n > 0, $source.n * 2, 0)", AttributeType.integer16, "1 10, 2 -, 3 -, 4 0", 2),
+    (
+      "abs:($source.n)", AttributeType.integer64, "1 5, 2 20000, 3 9223372036854775807, 4 -", 1
+    ),
+    (
+      "TERNARY($source.n == 5, $source.name, $source.n)", AttributeType.integer32,
+      "1 -, 2 20000, 3 -, 4 -", 3
+    ),
+  ])
+  func aComputedNumberThatDoesNotFit(
+    _ text: String, _ type: AttributeType, _ expected: String, _ count: Int
+  ) throws {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.migrate(
+      attribute("n", .integer64), attribute("name"), to: attribute("n", type), by: text,
+      """
+      INSERT INTO ZE (Z_PK, Z_ENT, Z_OPT, ZN, ZNAME) VALUES (1, 1, 1, 5, 'five'),
+        (2, 1, 1, 20000, NULL), (3, 1, 1, 9223372036854775807, NULL),
+        (4, 1, 1, -9223372036854775808, NULL);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 4;
+      """, in: folder)
+    defer { new.close() }
+    #expect(try new.text("SELECT Z_PK, ZN FROM ZE ORDER BY 1") == expected)
+    #expect(report.incompleteCount == count)
+    let rejects = try MergeTests.rejects(report)
+    #expect(rejects.allSatisfy { $0.contains("cannot hold the value: n") }, "\(rejects)")
+  }
+
+  /// The bytes of a computed value are those of the old value; one that may be in a file of its own is refused.
+  @Test func aComputedValueOfBytes() throws {
+    let folder = try TemporaryFolder()
+    let plain = Attribute(name: "data", type: .binary, isOptional: true)
+    let sql = """
+      INSERT INTO ZE (Z_PK, Z_ENT, Z_OPT, ZDATA) VALUES (1, 1, 1, x'0203'), (2, 1, 1, NULL);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 2;
+      """
+    let text = "TERNARY($source.data == $source.data, $source.data, $source.data)"
+    let (report, new) = try Self.migrate(
+      plain, to: attribute("data", .binary), by: text, sql, in: folder)
+    defer { new.close() }
+    #expect(try new.rows("SELECT ZDATA FROM ZE ORDER BY Z_PK") == [[.blob([1, 2, 3])], [.null]])
+    #expect(report.isLossless)
+    let other = try TemporaryFolder()
+    let error = #expect(throws: MigrationError.self) {
+      _ = try Self.migrate(
+        attribute("data", .binary), to: attribute("data", .binary), by: text, sql, in: other)
+    }
+    #expect(error?.code == .unsupportedExpression)
+  }
+
+  /// A default value is stored to its last bit, although SQLite does not read each decimal as the nearest number.
+  @Test func aDefaultValueToItsLastBit() throws {
+    let values: [Double] = [
+      0.6245301835968879, -2.60704669, 8.433826033787748e-308, 5e-324, -1.7976931348623157e308,
+      0.1, -3, 1e22,
+    ]
+    let old = ManagedObjectModel(entities: [Entity(name: "E", attributes: [attribute("name")])])
+    let new = ManagedObjectModel(entities: [
+      Entity(
+        name: "E",
+        attributes: [attribute("name")]
+          + values.enumerated().map { place, value in
+            Attribute(
+              name: "v\(place)", type: .double, isOptional: false, defaultValue: .real(value))
+          })
+    ])
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("Old.sqlite")
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    try FreshStore.create(at: url.path, for: old)
+    var database = try SQLiteConnection(url)
+    try database.exec(
+      "INSERT INTO ZE (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1); UPDATE Z_PRIMARYKEY SET Z_MAX = 1")
+    database.close()
+    _ = try Migration().run(storeAt: url.path, to: new, output: output.path)
+    database = try SQLiteConnection(output)
+    defer { database.close() }
+    let names = values.indices.map { "ZV\($0)" }.joined(separator: ", ")
+    #expect(
+      try database.rows("SELECT \(names) FROM ZE") == [values.map { FixtureValue.real($0) }])
+  }
+
+  /// Where properties of the same name are copied, a mapping without a class that is not understood is told.
+  @Test func whatIsNotUnderstoodIsTold() throws {
+    let folder = try TemporaryFolder()
+    let url = try Self.store(in: folder.url)
+    var mapping = try Self.mapping()
+    mapping.entityMappings[0].attributeMappings[0].valueExpression = try Self.expression(
+      "FUNCTION($source.name, \"uppercaseString\")")
+    let step = MigrationStep(
+      from: Self.old, named: "old", to: Self.new, named: "new", mapping: mapping,
+      isInferred: true)
+    var migration = Migration()
+    migration.missingPolicy = .copy
+    let report = try migration.run(
+      .sound(try CoreDataStore(path: url.path)), [step],
+      to: folder.url.appendingPathComponent("New.sqlite").path)
+    #expect(
+      report.steps[0].leftOut.contains {
+        $0.contains("ContinentToContinent.name") && $0.contains("uppercaseString")
+      })
+    #expect(!report.isLossless)
   }
 }

@@ -534,6 +534,28 @@ import Testing
       rejects.contains("the new model requires a value for ZFIRST, but the app's code gave none"))
   }
 
+  /// Makes a person of a letter.
+  private final class Confusing: MigrationPolicy {
+    func createDestinationInstances(
+      for source: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager
+    ) throws {
+      for letter in try source.objects(forKey: "letters") {
+        try manager.createDestinationInstance(for: letter, in: mapping)
+      }
+    }
+  }
+
+  /// An object of another entity is refused: the person with its key is another object.
+  @Test func anObjectOfAnotherEntityIsRefused() throws {
+    let folder = try TemporaryFolder()
+    let error = #expect(throws: MigrationError.self) {
+      _ = try Self.migrate(Self.mapping(first: "\"x\""), in: folder) {
+        $0.register("PersonPolicy") { Confusing() }
+      }
+    }
+    #expect(error?.code == .mappingMismatch)
+  }
+
   /// A class of another module is not taken for the one of that name.
   @Test func theModuleCounts() throws {
     let folder = try TemporaryFolder()

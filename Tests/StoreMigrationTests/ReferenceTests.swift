@@ -403,4 +403,19 @@ import Testing
     #expect(report.cutCount == 1)
     #expect(report.rejectedCount == 0)
   }
+
+  /// The same holds where a relationship becomes to-one.
+  @Test(arguments: [false, true], ["'x'", "1.5", "x'00'", "''", "NULL"])
+  func aLinkWithoutKeyOfAReference(_ isDamaged: Bool, _ value: String) throws {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.migrate(
+      Self.model(kids: .many, fans: .many, version: "1"),
+      Self.model(kids: .one, fans: .many, version: "2"),
+      "INSERT INTO Z_1FANS (Z_1KIDS, Z_3FANS) VALUES (\(value), 1), (2, 1), (1, 2);",
+      isDamaged: isDamaged, in: folder)
+    defer { new.close() }
+    #expect(try new.text("SELECT Z_PK, ZKIDS FROM ZP ORDER BY 1") == "1 2, 2 1")
+    #expect(
+      report.steps.flatMap(\.cut).map { "\($0.entity).\($0.property) \($0.count)" } == ["P.kids 1"])
+  }
 }

@@ -107,6 +107,18 @@ extension CopyCompiler {
     }
   }
 
+  /// Whether the value of an expression may come from an old attribute that allows external storage. Such a value may
+  /// be the name of a file.
+  mutating func mayNameFile(_ expression: ModelExpression, _ from: String) -> Bool {
+    switch expression {
+    case .keyPath(let path, of: .variable("source")), .keyPath(let path, of: .evaluatedObject):
+      var row = RowSQL(keyColumn: 0)
+      return attribute(at: path, of: from, &row)?.attribute.allowsExternalBinaryDataStorage ?? false
+    case .ternary(_, let one, let other): return mayNameFile(one, from) || mayNameFile(other, from)
+    default: return false
+    }
+  }
+
   /// The attribute that a key path of an old entity leads to, and an SQL expression for its value; nil when the path
   /// leads to no attribute.
   mutating func attribute(at path: String, of entity: String, _ row: inout RowSQL) -> (

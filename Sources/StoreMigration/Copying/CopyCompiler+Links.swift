@@ -18,17 +18,16 @@ extension CopyCompiler {
         let isOther = descendants(of: join.relationship.destinationEntityName).contains(to)
         if isOwner,
           case .related(let name, let maker) = relationshipSource(join.relationship.name, mapping),
-          let old = source.relationship(name, of: from), done.insert("\(old)").inserted
+          let old = source.relationship(name, of: from), done.insert(key(old, from)).inserted
         {
-          try addLinks(old, of: from, mapping, maker, join, isForward: true)
+          try addLinks(old, of: from, maker, join, isForward: true)
         } else if isOther, !isOwner || join.relationship != inverse, let inverse,
           case .related(let name, let maker) = relationshipSource(inverse.name, mapping),
           let old = source.relationship(name, of: from),
-          let back = TableLayout.inverse(of: old, in: source.model) ?? Optional(old),
-          !done.contains("\(back)"), !isMapped(join.relationship, of: join.ownerName),
-          done.insert("\(old)").inserted
+          !done.contains(keyOfInverse(old) ?? key(old, from)),
+          !isMapped(join.relationship, of: join.ownerName), done.insert(key(old, from)).inserted
         {
-          try addLinks(old, of: from, mapping, maker, join, isForward: false)
+          try addLinks(old, of: from, maker, join, isForward: false)
         }
       }
     }
@@ -50,10 +49,7 @@ extension CopyCompiler {
   func nearMakers(_ relationship: Relationship, of entity: String, in root: String)
     -> [EntityMapping]
   {
-    let declaring =
-      ([entity] + source.model.ancestors(of: entity).map(\.name)).last { name in
-        source.model.entities[name]?.relationships.contains { $0.name == relationship.name } == true
-      } ?? entity
+    let declaring = declaringEntity(of: relationship, entity)
     return mappings.filter { mapping in
       (mapping.sourceEntityName == declaring
         || isDescendant(mapping.sourceEntityName, of: declaring))
@@ -62,13 +58,41 @@ extension CopyCompiler {
     }
   }
 
+  /// The topmost of an old entity and its ancestors that declares a relationship of the entity.
+  private func declaringEntity(of relationship: Relationship, _ entity: String) -> String {
+    ([entity] + source.model.ancestors(of: entity).map(\.name)).last { name in
+      source.model.entities[name]?.relationships.contains { $0.name == relationship.name } == true
+    } ?? entity
+  }
+
+  /// A text that tells apart the old relationships, of which several entities may have equal ones.
+  private func key(_ relationship: Relationship, _ entity: String) -> String {
+    "\(declaringEntity(of: relationship, entity)).\(relationship.name)"
+  }
+
+  private func keyOfInverse(_ relationship: Relationship) -> String? {
+    TableLayout.inverse(of: relationship, in: source.model).map {
+      key($0, relationship.destinationEntityName)
+    }
+  }
+
   mutating func addLinks(
-    _ old: Relationship, of from: String, _ mapping: EntityMapping, _ maker: String?,
-    _ join: TableLayout.JoinTable, isForward: Bool
+    _ old: Relationship, of from: String, _ maker: String?, _ join: TableLayout.JoinTable,
+    isForward: Bool
   ) throws {
     let nearRoot = isForward ? join.ownerName : join.relationship.destinationEntityName
     let farRoot = isForward ? join.relationship.destinationEntityName : join.ownerName
-    let near = nearMakers(old, of: from, in: nearRoot)
+    let nearName = isForward ? join.relationship.name : join.relationship.inverseName ?? ""
+    func sets(_ mapping: EntityMapping) -> Bool {
+      guard case .related(let name, _) = relationshipSource(nearName, mapping) else { return false }
+      return name == old.name
+    }
+    // Of several mappings of one entity, only those that set the relationship make objects that have it.
+    let all = nearMakers(old, of: from, in: nearRoot)
+    let near = all.filter { mapping in
+      sets(mapping)
+        || !all.contains { $0.sourceEntityName == mapping.sourceEntityName && sets($0) }
+    }
     let far = makers(of: old, maker, in: farRoot)
     guard !near.isEmpty, !far.isEmpty else { return }
     func insert(
@@ -77,9 +101,14 @@ extension CopyCompiler {
       throws -> (RowStatement, isLate: Bool)
     {
       let parameters = (near: row.parameter(nearColumn), far: row.parameter(farColumn))
-      let nearKey =
-        try isDirect(near)
-        ? direct(parameters.near, near) : resolvedOrCut(parameters.near, near, nearRoot)
+      var nearKey = direct(parameters.near, near)
+      var origin = ""
+      if !isDirect(near), let made = try rows(parameters.near, near, nearRoot) {
+        // Each of the objects that the mappings have made from the row gets the link.
+        nearKey = "near.pk"
+        origin =
+          " FROM (SELECT Z_PK AS pk \(made) UNION ALL SELECT \(KeyShift.nowhere(parameters.near)) WHERE NOT EXISTS (SELECT 1 \(made))) AS near"
+      }
       let farKey =
         try isDirect(far)
         ? direct(parameters.far, far) : resolvedOrCut(parameters.far, far, farRoot)
@@ -100,7 +129,7 @@ extension CopyCompiler {
       let values = columns.map(\.1).joined(separator: ", ")
       return (
         try row.statement(
-          "INSERT OR IGNORE INTO \(SQLText.quoted(join.name)) (\(names)) SELECT \(values) WHERE \(columns[0].1) IS NOT NULL AND \(columns[1].1) IS NOT NULL"
+          "INSERT OR IGNORE INTO \(SQLText.quoted(join.name)) (\(names)) SELECT \(values)\(origin) WHERE \(columns[0].1) IS NOT NULL AND \(columns[1].1) IS NOT NULL"
         ), !isDirect(near) || !isDirect(far)
       )
     }
@@ -138,8 +167,15 @@ extension CopyCompiler {
         else { continue }
         for (number, copies) in table.entities {
           guard let entity = source.entityNames[number],
-            column.entityName == entity || isDescendant(entity, of: column.entityName),
-            let first = copies.first
+            column.entityName == entity || isDescendant(entity, of: column.entityName)
+          else { continue }
+          isFound = true
+          // Of several mappings of the entity, the one that makes the end of the link from this row writes the link.
+          let makers = isNear ? near : far
+          guard
+            let made = copies.first(where: { copy in
+              makers.contains { $0.name == copy.mappingName }
+            })
           else { continue }
           var row = RowSQL(keyColumn: table.keyColumn)
           // The column with the position of a row among all rows that have the same owner.
@@ -152,8 +188,7 @@ extension CopyCompiler {
             try isNear
             ? insert(&row, table.keyColumn, link, order, nil)
             : insert(&row, link, table.keyColumn, nil, order)
-          if isLate { first.updates.append(statement) } else { first.links.append(statement) }
-          isFound = true
+          if isLate { made.updates.append(statement) } else { made.links.append(statement) }
         }
       }
     }

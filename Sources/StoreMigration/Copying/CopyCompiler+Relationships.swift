@@ -324,13 +324,22 @@ extension CopyCompiler {
   func resolved(
     _ parameter: String, _ makers: [EntityMapping], _ destination: String
   ) throws -> String {
-    guard let table = layout.table(of: destination)?.name else { return "NULL" }
+    try rows(parameter, makers, destination).map { "(SELECT Z_PK \($0) ORDER BY Z_PK LIMIT 1)" }
+      ?? "NULL"
+  }
+
+  /// The clauses FROM and WHERE of an SQL query for the new rows that were made from the row with an old key. Nil when
+  /// the new store has no table for `destination`.
+  func rows(
+    _ parameter: String, _ makers: [EntityMapping], _ destination: String
+  ) throws -> String? {
+    guard let table = layout.table(of: destination)?.name else { return nil }
     let keys = makers.map { shifts.shift(of: $0).key(parameter) }
     let numbers = makers.compactMap {
       $0.destinationEntityName.flatMap { layout.numbering.number(of: $0) }
     }
     return
-      "(SELECT Z_PK FROM \(try SQLText.quoted(table)) WHERE Z_PK IN (\(keys.joined(separator: ", "))) AND Z_ENT IN (\(numbers.map(String.init).joined(separator: ", "))) ORDER BY Z_PK LIMIT 1)"
+      "FROM \(try SQLText.quoted(table)) WHERE Z_PK IN (\(keys.joined(separator: ", "))) AND Z_ENT IN (\(numbers.map(String.init).joined(separator: ", ")))"
   }
 
   /// An SQL expression for the entity number of the row that a reference leads to; it gives NULL when the old row does
@@ -359,11 +368,14 @@ extension CopyCompiler {
   private mutating func setLater(
     _ place: Place, from link: Link, isNear: Bool, _ makers: [EntityMapping], _ shift: KeyShift
   ) throws {
-    guard let links = try stagedLinks(of: link) else {
+    guard var links = try stagedLinks(of: link) else {
       plan.leftOut.append(
         "the old store has no table or column for the relationship \(link.entity).\(link.relationship.name)"
       )
       return
+    }
+    if source.joinTable(of: link.relationship, of: link.entity) != nil {
+      links.relationship = .init(entity: place.entityName, name: place.propertyName)
     }
     plan.links[links.name] = links
     let other = isNear ? "link.far" : "link.near"

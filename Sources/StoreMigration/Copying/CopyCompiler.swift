@@ -91,6 +91,9 @@ struct CopyCompiler {
         plan.tables.append(table)
       }
     }
+    if plan.tables.contains(where: { $0.entities.values.contains(where: Self.sharesFiles) }) {
+      plan.sharesFiles = true
+    }
     plan.oldTables = Set(
       source.layout.tables.map { $0.name.uppercased() }
         + source.layout.joinTables.map { $0.name.uppercased() })
@@ -102,6 +105,12 @@ struct CopyCompiler {
     for code in [MigrationError.Code.mappingMismatch, .unsupportedExpression] {
       if let reasons = problems[code] { throw MigrationError(code, reasons.sorted()) }
     }
+  }
+
+  /// Whether several new rows that are made from one old row refer to the same external file.
+  private static func sharesFiles(_ copies: [EntityCopy]) -> Bool {
+    let columns = copies.flatMap { Array($0.externalColumns) }
+    return Set(columns).count < columns.count
   }
 
   mutating func drop(_ entity: String) {
@@ -251,11 +260,11 @@ struct CopyCompiler {
     for column in place.columns where lineage.contains(column.entityName) {
       switch column.role {
       case .attribute(let attribute):
-        let (value, sourceColumn) = try value(of: attribute, mapping, from, table, &row)
+        let (value, sourceColumn) = value(of: attribute, mapping, from, &row)
         row.set(column.name, to: value)
         if let sourceColumn, table.externalColumns.contains(sourceColumn) {
           if attribute.allowsExternalBinaryDataStorage {
-            external.insert(sourceColumn)
+            if !external.insert(sourceColumn).inserted { plan.sharesFiles = true }
           } else {
             inlined.insert(sourceColumn)
           }
@@ -314,9 +323,8 @@ struct CopyCompiler {
   /// An SQL expression for the value of a new attribute, and the index of the old column that the value comes from. The
   /// index is nil when the value does not come from a column of the old row.
   mutating func value(
-    of attribute: Attribute, _ mapping: EntityMapping, _ from: String, _ table: TableCopy,
-    _ row: inout RowSQL
-  ) throws -> (sql: String, column: Int?) {
+    of attribute: Attribute, _ mapping: EntityMapping, _ from: String, _ row: inout RowSQL
+  ) -> (sql: String, column: Int?) {
     let fallback = attribute.defaultValue.flatMap { SQLText.literal($0, of: attribute) }
     /// Adds the default value to an SQL expression: for a required attribute, the default value replaces NULL.
     func filled(_ value: String) -> String {
@@ -360,9 +368,11 @@ struct CopyCompiler {
       if let found = stored(path) { return found }
       if hasColumn(path, of: from) { return (fallback ?? "NULL", nil) }
       if let (value, old) = self.attribute(at: path, of: from, &row),
-        let (converted, isPartial) = SQLText.converted(value, from: old, to: attribute)
+        let (converted, isPartial) = SQLText.converted(
+          value, from: old, to: attribute, isElsewhere: true)
       {
         if isPartial { row.watch(value, converted, property: attribute.name) }
+        if old.allowsExternalBinaryDataStorage { plan.sharesFiles = true }
         return (filled(converted), nil)
       }
       if path.utf8.contains(UInt8(ascii: ".")) {
@@ -390,10 +400,12 @@ struct CopyCompiler {
       }
       return (literal == "NULL" ? filled(literal) : literal, nil)
     case .related, .same, .unsupported:
-      if case .unsupported(let expression) = origin,
-        let computed = sql(expression, from, &row)
+      if case .unsupported(let expression) = origin, !mayNameFile(expression, from),
+        let value = sql(expression, from, &row)
       {
-        return (filled(SQLText.computed(computed, for: attribute)), nil)
+        let computed = SQLText.computed(value, for: attribute)
+        if computed != value { row.watch(value, computed, property: attribute.name) }
+        return (filled(computed), nil)
       }
       if case .unsupported(let expression) = origin, policyClass(of: mapping) != nil,
         expression.policyCall != nil
@@ -401,10 +413,15 @@ struct CopyCompiler {
         policyValues.append((attribute.name, expression))
         return (fallback ?? "NULL", nil)
       }
+      let text = attributeMapping(attribute, mapping)?.valueExpression?.text ?? ""
       if missingPolicy == .copy {
+        if !hasMissingPolicy(mapping) {
+          plan.leftOut.append(
+            "\(mapping.name).\(attribute.name) has its old value or its default value, because it is computed by an unsupported expression: \(text)"
+          )
+        }
         return stored(attribute.name) ?? (fallback ?? "NULL", nil)
       }
-      let text = attributeMapping(attribute, mapping)?.valueExpression?.text ?? ""
       refuse(
         .unsupportedExpression,
         "\(mapping.name).\(attribute.name) is computed by an unsupported expression: \(text)")

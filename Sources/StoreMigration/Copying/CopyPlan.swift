@@ -233,6 +233,9 @@ struct StagedLinks {
   let far: Int
   /// The index of the column that holds the position of the link; nil when the table stores no positions.
   let order: Int?
+  /// The relationship under which the report counts links without a usable key. Nil if the links are in a column, where
+  /// NULL is no link.
+  var relationship: JoinCopy.Relationship?
 
   var creation: String { "CREATE TABLE \(name) (near, far, place)" }
 
@@ -314,6 +317,8 @@ struct CopyPlan {
   /// The ordered relationships that had no order in the old store, each as its table, the column that holds the key,
   /// and the column that holds the order.
   var unordered: [(table: String, key: String, order: String)] = []
+  /// Whether several new rows may refer to one external file, or a row to a file that no column of its old row names.
+  var sharesFiles = false
   /// The new tables in which all rows keep their keys from one old table. The key is the name of the new table, and the
   /// value is the name of the old table. For these tables, the highest key that Core Data has ever assigned is carried
   /// over, too.

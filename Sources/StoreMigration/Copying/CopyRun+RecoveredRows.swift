@@ -25,7 +25,7 @@ extension CopyRun {
       try writer.execute(links.creation)
       let filling = links.filling
       try each(store, selection, [SQLName(links.table)]) { row, _ in
-        try self.run(filling, &row, [])
+        try self.stage(&row, links, by: filling)
       }
       filling.finish()
     }

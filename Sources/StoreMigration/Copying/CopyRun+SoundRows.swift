@@ -80,7 +80,8 @@ extension CopyRun {
     for links in plan.links.values {
       try writer.execute(links.creation)
       let filling = links.filling
-      try read(links.table, links.definition, of: store) { row, _ in try self.run(filling, &row, [])
+      try read(links.table, links.definition, of: store) { row, _ in
+        try self.stage(&row, links, by: filling)
       }
       filling.finish()
     }

@@ -336,10 +336,7 @@ final class CopyRun {
   }
 
   func link<SomeRow: Row & ~Copyable>(_ row: inout SomeRow, _ join: JoinCopy) throws {
-    for column in join.keys
-    where row.isNull(column)
-      || !row.fits(ColumnRule(column: column, classes: .integer, length: nil))
-    {
+    guard hasKeys(row, join.keys) else {
       brokenLinks[join.relationship, default: 0] += 1
       return
     }
@@ -348,6 +345,28 @@ final class CopyRun {
       row.leaveOut(column)
     }
     try run(join.statement, &row, [])
+  }
+
+  /// Copies a row with a link into the table of staged links.
+  func stage<SomeRow: Row & ~Copyable>(
+    _ row: inout SomeRow, _ links: StagedLinks, by filling: RowStatement
+  ) throws {
+    guard hasKeys(row, [links.near, links.far]) else {
+      if let relationship = links.relationship { brokenLinks[relationship, default: 0] += 1 }
+      return
+    }
+    try run(filling, &row, [])
+  }
+
+  private func hasKeys<SomeRow: Row & ~Copyable>(_ row: borrowing SomeRow, _ columns: [Int]) -> Bool
+  {
+    for column in columns
+    where row.isNull(column)
+      || !row.fits(ColumnRule(column: column, classes: .integer, length: nil))
+    {
+      return false
+    }
+    return true
   }
 
   /// Reports the links in join tables that lack a usable key as references that were cut.

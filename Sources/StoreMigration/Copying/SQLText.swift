@@ -19,12 +19,22 @@ enum SQLText {
 
   static func literal(_ bytes: [UInt8]) -> String { "x'\(Hex.string(bytes))'" }
 
-  /// Returns a real as an SQL literal that gives exactly the same number. NaN becomes NULL, because SQLite stores NULL
-  /// for NaN.
+  /// Returns a real as an SQL expression that gives exactly the same number. NaN becomes NULL, because SQLite stores
+  /// NULL for NaN.
   static func literal(_ value: Double) -> String {
     if value.isNaN { return "NULL" }
     guard value.isFinite else { return value < 0 ? "-9e999" : "9e999" }
-    return value.description
+    if value.magnitude < 0x1p53, value.rounded() == value { return value.description }
+    // SQLite does not convert every decimal fraction to the nearest number. So the number is written as a whole number,
+    // multiplied or divided by powers of two, which is exact.
+    var power = value.exponent - 52
+    var parts = "CAST(\(Int64(value.significand * 0x1p52) * (value < 0 ? -1 : 1)) AS REAL)"
+    while power != 0 {
+      let step = min(62, abs(power))
+      parts += " \(power < 0 ? "/" : "*") CAST(\(Int64(1) << Int64(step)) AS REAL)"
+      power += power < 0 ? step : -step
+    }
+    return "(\(parts))"
   }
 
   static func literal(_ value: Int64) -> String {
@@ -101,13 +111,31 @@ enum SQLText {
   }
 
   /// Returns an SQL expression that converts the result of the SQL expression `value` to the form in which Core Data
-  /// stores values of the attribute's type.
+  /// stores values of the attribute's type. Fractions are cut off for an integer attribute. A result that a numeric
+  /// attribute cannot hold becomes NULL: text, bytes, and a number out of range. `value` may not be an external file's
+  /// name.
   static func computed(_ value: String, for attribute: Attribute) -> String {
-    switch storage(attribute.type) {
-    case .integer?: "CAST(\(value) AS INTEGER)"
-    case .real?, .date?: "CAST(\(value) AS REAL)"
-    default: value
+    func checked(_ condition: String, _ result: String) -> String {
+      "(SELECT CASE WHEN \(condition) THEN \(result) END FROM (SELECT \(value) AS v))"
     }
+    switch storage(attribute.type) {
+    case .integer?:
+      let limits = range(attribute.type)
+      return checked(
+        "(typeof(v) = 'integer' OR typeof(v) = 'real' AND abs(v) < 9.2e18) AND CAST(v AS INTEGER) BETWEEN \(literal(limits.lowerBound)) AND \(limits.upperBound)",
+        "CAST(v AS INTEGER)")
+    case .real?, .date?:
+      return checked(
+        "typeof(v) = 'real' OR typeof(v) = 'integer' AND \(isExact("v"))", "CAST(v AS REAL)")
+    case .bytes? where attribute.allowsExternalBinaryDataStorage:
+      return checked("typeof(v) = 'blob'", "CAST(x'01' || v AS BLOB)")
+    default: return value
+    }
+  }
+
+  /// An SQL condition that is true if a 64-bit float represents an integer exactly.
+  private static func isExact(_ integer: String) -> String {
+    "\(integer) BETWEEN -9007199254740992 AND 9007199254740992"
   }
 
   private static func range(_ type: AttributeType) -> ClosedRange<Int64> {
@@ -122,9 +150,12 @@ enum SQLText {
   /// Returns an SQL expression that converts the result of the SQL expression `value` to the type of the new attribute.
   /// Values that would have to be rounded or shortened become NULL; `isPartial` is true if there can be such values.
   /// Returns nil when no value can be converted.
-  static func converted(_ value: String, from old: Attribute, to new: Attribute) -> (
-    sql: String, isPartial: Bool
-  )? {
+  ///
+  /// `isElsewhere` is true if the value is not in the old row itself. The name of an external file becomes NULL then if
+  /// the new attribute does not allow external storage, because the content of the file is not at hand.
+  static func converted(
+    _ value: String, from old: Attribute, to new: Attribute, isElsewhere: Bool = false
+  ) -> (sql: String, isPartial: Bool)? {
     switch (storage(old.type), storage(new.type)) {
     case (.integer?, .integer?):
       let (before, after) = (range(old.type), range(new.type))
@@ -136,12 +167,7 @@ enum SQLText {
         true
       )
     case (.integer?, .real?):
-      // A 64-bit float represents each integer of up to 53 bits exactly.
-      guard old.type == .integer64 else { return ("CAST(\(value) AS REAL)", false) }
-      return (
-        "CASE WHEN \(value) BETWEEN -9007199254740992 AND 9007199254740992 THEN CAST(\(value) AS REAL) END",
-        true
-      )
+      return ("CASE WHEN \(isExact(value)) THEN CAST(\(value) AS REAL) END", true)
     case (.real?, .integer?):
       let limits = range(new.type)
       // A cast turns a real beyond the range of 64-bit integers into the nearest such integer, so only reals below
@@ -150,8 +176,15 @@ enum SQLText {
         "CASE WHEN \(value) = CAST(\(value) AS INTEGER) AND \(value) >= \(literal(limits.lowerBound)) AND \(value) <= \(limits.upperBound) AND (typeof(\(value)) = 'integer' OR abs(\(value)) < 9.2e18) THEN CAST(\(value) AS INTEGER) END",
         true
       )
+    case (.real?, .real?) where old.type == .decimal && new.type != .decimal:
+      // A whole decimal is stored as an integer, which the column of a float would round.
+      return ("CASE WHEN typeof(\(value)) <> 'integer' OR \(isExact(value)) THEN \(value) END", true)
     case (.bytes?, .bytes?):
-      return old.type == new.type ? (marked(value, from: old, to: new), false) : nil
+      guard old.type == new.type else { return nil }
+      let sql = marked(value, from: old, to: new)
+      guard isElsewhere, old.allowsExternalBinaryDataStorage, !new.allowsExternalBinaryDataStorage
+      else { return (sql, false) }
+      return ("CASE WHEN NOT \(StoreMerge.namesFile(value)) THEN \(sql) END", true)
     case (let one?, let other?): return one == other ? (value, false) : nil
     default: return old.type == new.type ? (value, false) : nil
     }
@@ -194,7 +227,9 @@ enum SQLText {
     case ("multiply:by:", 2): "(\(arguments[0]) * \(arguments[1]))"
     // The division is one of reals, not of integers: 1 / 2 is 0.5.
     case ("divide:by:", 2): "(CAST(\(arguments[0]) AS REAL) / \(arguments[1]))"
-    case ("abs:", 1): "abs(\(arguments[0]))"
+    // The absolute value of the smallest integer is no 64-bit integer, so it is computed as a real.
+    case ("abs:", 1):
+      "abs(CASE \(arguments[0]) WHEN \(literal(Int64.min)) THEN -9223372036854775808.0 ELSE \(arguments[0]) END)"
     // The time at which the statement runs, as the number of seconds since 2001-01-01.
     case ("now", 0): "((julianday('now') - 2451910.5) * 86400.0)"
     default: nil

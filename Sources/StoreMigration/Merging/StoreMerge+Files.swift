@@ -79,5 +79,6 @@ extension StoreMerge {
     "(length(\(column)) = 38 AND substr(\(column), 1, 1) = x'02')"
   }
 
-  private static func stored(_ name: String) -> [UInt8] { [2] + Array(name.utf8) + [0] }
+  /// The value of a column that refers to the external file with this name.
+  static func stored(_ name: String) -> [UInt8] { [2] + Array(name.utf8) + [0] }
 }

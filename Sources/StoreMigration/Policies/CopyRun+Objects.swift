@@ -1,4 +1,5 @@
 import CoreDataStore
+import Foundation
 import ManagedObjects
 import ObjectModel
 import SQLiteWriter
@@ -50,26 +51,38 @@ extension CopyRun {
     }
   }
 
-  /// Collects the external files that objects of the new store refer to. This is needed because the app's code may have
-  /// copied a reference to an external file from one object to another.
-  func noteExternalFilesOfObjects() throws {
+  /// Collects the external files that objects of the new store refer to. This is needed if a mapping or the app's code
+  /// may have copied a reference to an external file from one object to another. Each further reference to a file gets
+  /// a new name, under which the file is copied again. If two objects shared a file, deleting one object would delete
+  /// the other object's file.
+  func settleExternalFiles() throws {
     guard let external else { return }
+    var met: Set<String> = []
     for table in plan.destination.tables {
       for column in table.columns {
         guard case .attribute(let attribute) = column.role,
           attribute.allowsExternalBinaryDataStorage
         else { continue }
-        let name = try SQLText.quoted(column.name)
+        let (into, name) = try (SQLText.quoted(table.name), SQLText.quoted(column.name))
         let statement = try writer.prepare(
-          "SELECT \(name) FROM main.\(SQLText.quoted(table.name)) WHERE \(StoreMerge.namesFile(name))"
-        )
+          "SELECT \(name), Z_PK FROM main.\(into) WHERE \(StoreMerge.namesFile(name))")
         defer { statement.finalize() }
+        var further: [(file: String, key: SQLiteValue)] = []
         while try statement.step() {
           if case .blob(let bytes) = statement.value(at: 0),
             let file = ExternalBlob.identifier(in: bytes)
           {
             external.note(file, in: column.entityName)
+            if !met.insert(file).inserted { further.append((file, statement.value(at: 1))) }
           }
+        }
+        statement.finalize()
+        let rename = try writer.prepare("UPDATE main.\(into) SET \(name) = ?2 WHERE Z_PK = ?1")
+        defer { rename.finalize() }
+        for (file, key) in further {
+          let new = UUID().uuidString
+          external.add(new, forFile: file)
+          try rename.run([key, .blob(StoreMerge.stored(new))])
         }
       }
     }

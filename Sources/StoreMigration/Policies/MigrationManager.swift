@@ -77,12 +77,13 @@ public final class MigrationManager {
   /// Returns nil when the new object would break a rule of the new model; the row of `source` is then in the file of
   /// rejects. For a mapping without a policy, always returns nil, because the objects of such a mapping exist already.
   ///
-  /// - Throws: ``MigrationError`` when no mapping has this name; errors of the policy's functions; errors of SQLite.
+  /// - Throws: ``MigrationError`` when no mapping has this name, or when the mapping does not take objects of the entity
+  ///   of `source`; errors of the policy's functions; errors of SQLite.
   @discardableResult
   public func createDestinationInstance(for source: ManagedObject, in mapping: PolicyMapping) throws
     -> ManagedObject?
   {
-    let work = try work(named: mapping.name)
+    let work = try work(named: mapping.name, for: source)
     guard let policy = work.policy, let key = source.reference?.primaryKey,
       let created = try run.create(key, work.copy, work.table, from: Self.schema),
       let object = try destination.object(
@@ -102,11 +103,12 @@ public final class MigrationManager {
 
   /// Records that the new object `destination` was made from the old object `source`.
   ///
-  /// - Throws: ``MigrationError`` when no mapping has this name; errors of SQLite.
+  /// - Throws: ``MigrationError`` when no mapping has this name, or when the mapping does not take objects of the entity
+  ///   of `source`; errors of SQLite.
   public func associate(
     _ source: ManagedObject, withDestination destination: ManagedObject, in mapping: PolicyMapping
   ) throws {
-    let work = try work(named: mapping.name)
+    let work = try work(named: mapping.name, for: source)
     try self.destination.write()
     guard let old = source.reference, let new = destination.reference,
       let number = self.destination.layout.numbering.number(of: destination.entityName)
@@ -179,6 +181,18 @@ public final class MigrationManager {
   private func work(named name: String) throws -> Work {
     guard let work = works.first(where: { $0.mapping.name == name }) else {
       throw MigrationError(.mappingMismatch, ["no mapping has the name \(name)"])
+    }
+    return work
+  }
+
+  /// The mapping with this name. Throws if it does not take objects of the entity of `source`: an object of another
+  /// entity may have the same key.
+  private func work(named name: String, for source: ManagedObject) throws -> Work {
+    let work = try work(named: name)
+    guard source.entityName == work.mapping.sourceEntityName else {
+      throw MigrationError(
+        .mappingMismatch,
+        ["mapping \(name) takes no objects of the entity \(source.entityName)"])
     }
     return work
   }
