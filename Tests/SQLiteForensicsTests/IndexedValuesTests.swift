@@ -322,6 +322,25 @@ import Testing
     #expect(entries.first?.values.map(\.value) == [Self.text("second words")])
   }
 
+  /// The option `content_rowid` may name a column that is not the row id.
+  @Test func wordsUnderTheIDsOfAnotherColumn() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      CREATE TABLE note (t, num INTEGER);
+      INSERT INTO note VALUES ('first words', 101), ('second words', 102), ('third words', 1);
+      CREATE VIRTUAL TABLE f USING fts5(t, content='note', content_rowid='num');
+      INSERT INTO f (f) VALUES ('rebuild');
+      DELETE FROM note WHERE num = 102;
+      """)
+    connection.close()
+    let (entries, _) = try Self.found(url)
+    #expect(entries.map(\.rowID) == [102])
+    #expect(entries.first?.values.map(\.value) == [Self.text("second words")])
+  }
+
   /// Leaves of the index to which its b-tree no longer leads are read, too.
   @Test func wordsOnLeavesBelowALostPage() throws {
     let folder = try TemporaryFolder()

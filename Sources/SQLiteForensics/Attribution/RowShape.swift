@@ -10,6 +10,8 @@ struct RowShape {
     var classes: StorageClasses
     var minInteger = Int64.min
     var maxInteger = Int64.max
+    /// Whether the column is REAL. SQLite stores an integer in it only if six bytes are enough.
+    var isReal = false
   }
 
   /// The index of the table in ``DamagedDatabase/tables``.
@@ -48,6 +50,7 @@ struct RowShape {
       var field = Field(
         classes: Self.classes(
           of: definition.columns[column], isStrict: definition.isStrict, isCoreData: isCoreData))
+      field.isReal = definition.columns[column].affinity == .real
       if column == definition.rowIDColumn {
         field.classes = .null
         rowIDField = position
@@ -127,6 +130,26 @@ struct RowShape {
       field += 1
     }
     return field
+  }
+
+  /// Whether a value of the first field, whose serial type is lost, may have another type than `type`: one of the same
+  /// length that the field allows.
+  func mayBeOther(
+    than type: UInt64, _ value: RawSpan, _ encoding: DatabaseHeader.TextEncoding
+  ) -> Bool {
+    guard let field = fields.first else { return true }
+    let length = value.byteCount
+    let numbers = (0...9 as ClosedRange<UInt64>).filter {
+      RecordDecoder.length(ofType: $0) == length
+    }
+    let (blob, text) = (UInt64(12 + 2 * length), UInt64(13 + 2 * length))
+    return (numbers + [blob, text]).contains { other in
+      guard other != type, field.classes.contains(StorageClasses(serialType: other)) else {
+        return false
+      }
+      if other == text { return TextCheck.isText(value, whole: true, encoding) }
+      return other != 6 || !field.isReal
+    }
   }
 
   /// Whether the values can be values of a row: integers must be in the range of their field, and text must be valid.

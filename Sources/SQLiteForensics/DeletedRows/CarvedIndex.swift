@@ -4,8 +4,8 @@ import SQLiteFile
 /// again.
 struct CarvedIndex {
   struct Entry: BitwiseCopyable {
-    /// The hash of the record's content, without the first field if its serial type is doubtful or its value is the row
-    /// id.
+    /// The hash of the record's content, without the first field if its length is doubtful or its value is the row id,
+    /// and without the first serial type if that is lost.
     var content: UInt64
     var rowID: Int64
     /// The page number or, as ``source`` tells, an index into the list of page versions.
@@ -25,6 +25,10 @@ struct CarvedIndex {
     var newer: UInt16
     /// The first page of the overflow chain; 0 if there is none, or if the number may have been overwritten.
     var overflow: UInt32
+
+    var knowsRowID: Bool { flags & CarvedIndex.hasRowID != 0 }
+    /// The table, counted from 1, if the row can belong to no other; 0 if it can.
+    var certainTable: UInt16 { flags & CarvedIndex.isOfTable != 0 ? table : 0 }
   }
 
   /// The maximum number of entries that are kept at the same time.
@@ -34,11 +38,17 @@ struct CarvedIndex {
   static let isStartLost: UInt8 = 2
   static let lostFirst: UInt8 = 4
   static let isAmbiguous: UInt8 = 8
+  /// The row can belong to no other table.
+  static let isOfTable: UInt8 = 16
   static let isFirstDoubtful: UInt8 = 32
   static let isEndDoubtful: UInt8 = 64
   static let isPointed: UInt8 = 128
 
   private(set) var entries: ContiguousArray<Entry> = []
+  /// Whether any entry has lost its first serial type.
+  private(set) var hasLostTypes = false
+  /// The contents of rows that have not lost their first serial type, hashed without it.
+  private var withoutType = SeenRows()
   /// Bitmaps that rule out most live rows without a search in ``entries``.
   /// `filter`: by the highest bits of the content hash.
   /// `lengths`: by the total length of all values except the first.
@@ -50,32 +60,54 @@ struct CarvedIndex {
   /// Adds an entry. `length`: the total length of all values of its row except the first, in bytes.
   mutating func append(_ entry: Entry, length: Int) {
     entries.append(entry)
+    if entry.flags & Self.lostFirst != 0 { hasLostTypes = true }
     lengths[length >> 6 & 0x3ff] |= 1 << UInt64(length & 63)
+  }
+
+  /// Notes a row that has its first serial type, so that the remains of the same row without this type are dropped.
+  ///
+  /// `content`: the hash of the row without the type.
+  mutating func note(withoutType content: UInt64, of table: UInt16) {
+    withoutType.insert(content, nil, of: table)
   }
 
   mutating func removeAll() {
     entries.removeAll(keepingCapacity: true)
+    hasLostTypes = false
+    withoutType = SeenRows()
     for index in filter.indices { filter[index] = 0 }
     for index in lengths.indices { lengths[index] = 0 }
   }
 
   /// Sorts the entries by content and row id, and drops those that are in `seen`. Of several equal entries, only the
   /// one with the highest confidence is kept. An entry without a row id is dropped if one with a row id has the same
-  /// content.
+  /// content. Entries that certainly belong to different tables are not equal.
   mutating func settle(_ seen: inout SeenRows) {
     entries.sort { one, two in
       if one.content != two.content { return one.content < two.content }
-      let isKnown = one.flags & Self.hasRowID != 0
-      if isKnown != (two.flags & Self.hasRowID != 0) { return isKnown }
-      if isKnown, one.rowID != two.rowID { return one.rowID < two.rowID }
+      if one.knowsRowID != two.knowsRowID { return one.knowsRowID }
+      if one.knowsRowID, one.rowID != two.rowID { return one.rowID < two.rowID }
       return one.confidence > two.confidence
     }
     var kept: ContiguousArray<Entry> = []
+    // The tables of the kept entries with the current content, and of those with the current row id too.
+    var ofContent = EqualRows()
+    var ofRow = EqualRows()
     for entry in entries {
-      if let last = kept.last, last.content == entry.content, Self.same(last, entry) { continue }
+      let isNewContent = kept.last?.content != entry.content
+      if isNewContent { ofContent.removeAll() }
+      if isNewContent || kept.last?.rowID != entry.rowID { ofRow.removeAll() }
+      let table = entry.certainTable
+      if entry.knowsRowID ? ofRow.include(table) : ofContent.include(table) { continue }
+      ofContent.insert(table)
+      ofRow.insert(table)
       kept.append(entry)
     }
-    kept.removeAll { seen.contains($0.content, $0.flags & Self.hasRowID != 0 ? $0.rowID : nil) }
+    kept.removeAll {
+      seen.contains($0.content, $0.knowsRowID ? $0.rowID : nil, of: $0.certainTable)
+        || $0.flags & Self.lostFirst != 0
+          && withoutType.contains($0.content, nil, of: $0.certainTable)
+    }
     entries = kept
     for entry in entries {
       let bit = Self.bit(entry.content)
@@ -83,9 +115,17 @@ struct CarvedIndex {
     }
   }
 
-  private static func same(_ one: Entry, _ two: Entry) -> Bool {
-    guard one.flags & two.flags & hasRowID != 0 else { return true }
-    return one.rowID == two.rowID
+  /// The tables of equal entries, counted from 1; 0 for an entry that can belong to several tables.
+  private struct EqualRows {
+    private var tables: Set<UInt16> = []
+
+    /// Whether a row of `table` may be one of these rows.
+    func include(_ table: UInt16) -> Bool {
+      table == 0 ? !tables.isEmpty : tables.contains(table) || tables.contains(0)
+    }
+
+    mutating func insert(_ table: UInt16) { tables.insert(table) }
+    mutating func removeAll() { tables.removeAll(keepingCapacity: true) }
   }
 
   @inline(__always)
@@ -98,16 +138,38 @@ struct CarvedIndex {
     lengths[length >> 6 & 0x3ff] & 1 << UInt64(length & 63) != 0
   }
 
-  /// Marks in `live` each entry with the same content and, if its row id is known, the same row id.
+  /// Marks in `live` each entry with the same content and, if its row id is known, the same row id. An entry that
+  /// certainly belongs to another table is not marked.
+  ///
+  /// `table`: the table of the live row, counted from 1; 0 if it is not known.
   @inline(__always)
-  func meet(_ content: UInt64, rowID: Int64, _ live: inout LiveEntries) {
+  func meet(_ content: UInt64, rowID: Int64, of table: UInt16, _ live: inout LiveEntries) {
     let bit = Self.bit(content)
     guard filter[bit >> 6] & (1 << UInt64(bit & 63)) != 0 else { return }
-    mark(content, rowID, &live)
+    mark(content, rowID, table, &live)
   }
 
   @inline(never)
-  private func mark(_ content: UInt64, _ rowID: Int64, _ live: inout LiveEntries) {
+  private func mark(
+    _ content: UInt64, _ rowID: Int64, _ table: UInt16, _ live: inout LiveEntries
+  ) {
+    for wanted in [rowID, nil] {
+      var index = start(of: content, wanted)
+      while index < entries.count, entries[index].content == content,
+        !entries[index].knowsRowID || entries[index].rowID == rowID
+      {
+        let own = entries[index].certainTable
+        if own == 0 || table == 0 || own == table {
+          live.bits[index >> 6] |= 1 << UInt64(index & 63)
+        }
+        index += 1
+      }
+    }
+  }
+
+  /// Where entries with this content and row id begin, or would begin. Entries without a row id come after those with
+  /// one.
+  private func start(of content: UInt64, _ rowID: Int64?) -> Int {
     var low = 0
     var high = entries.count
     while low < high {
@@ -115,13 +177,10 @@ struct CarvedIndex {
       let entry = entries[middle]
       let isBefore =
         entry.content == content
-        ? entry.flags & Self.hasRowID != 0 && entry.rowID < rowID : entry.content < content
+        ? entry.knowsRowID && rowID.map { entry.rowID < $0 } ?? true : entry.content < content
       if isBefore { low = middle + 1 } else { high = middle }
     }
-    guard low < entries.count, entries[low].content == content,
-      entries[low].flags & Self.hasRowID == 0 || entries[low].rowID == rowID
-    else { return }
-    live.bits[low >> 6] |= 1 << UInt64(low & 63)
+    return low
   }
 
   /// A bit for each entry of an index, set if a live row equals it.
@@ -152,13 +211,25 @@ struct SeenRows {
   private var contents: Set<UInt64> = []
   private static let limit = 500_000
 
-  func contains(_ content: UInt64, _ rowID: Int64?) -> Bool {
+  /// Whether an equal row was sent. `table`: the row's table, counted from 1; 0 if the row can belong to several tables.
+  func contains(_ content: UInt64, _ rowID: Int64?, of table: UInt16) -> Bool {
+    if table == 0 { return contains(content, rowID) }
+    return [table, 0].contains { contains(Self.hash(content, Int64($0)), rowID) }
+  }
+
+  private func contains(_ content: UInt64, _ rowID: Int64?) -> Bool {
     guard let rowID else { return contents.contains(content) }
     return withRowID.contains(Self.hash(content, rowID)) || withoutRowID.contains(content)
   }
 
-  mutating func insert(_ content: UInt64, _ rowID: Int64?) {
-    guard contents.count < Self.limit else { return }
+  mutating func insert(_ content: UInt64, _ rowID: Int64?, of table: UInt16) {
+    // A content is stored by itself and together with the table.
+    guard contents.count < 2 * Self.limit else { return }
+    insert(content, rowID)
+    insert(Self.hash(content, Int64(table)), rowID)
+  }
+
+  private mutating func insert(_ content: UInt64, _ rowID: Int64?) {
     contents.insert(content)
     if let rowID {
       withRowID.insert(Self.hash(content, rowID))
@@ -167,8 +238,8 @@ struct SeenRows {
     }
   }
 
-  private static func hash(_ content: UInt64, _ rowID: Int64) -> UInt64 {
-    (content ^ UInt64(bitPattern: rowID)) &* 0x9e37_79b9_7f4a_7c15
+  private static func hash(_ content: UInt64, _ number: Int64) -> UInt64 {
+    (content ^ UInt64(bitPattern: number)) &* 0x9e37_79b9_7f4a_7c15
   }
 }
 
@@ -176,11 +247,13 @@ struct SeenRows {
 enum ContentHash {
   /// The hash of a record's serial types and values.
   ///
-  /// `skipsFirst`: whether to leave out the first field, because a freed cell may have lost its type.
+  /// `skipsFirst`: whether to leave out the first field.
+  /// `omitsType`: whether to leave out only the type of the first field, which a freed cell may have lost.
   /// `body`: the offset at which the values begin.
   /// `end`: the offset at which the cell ends on the page, after the number of the first overflow page.
   static func of(
-    _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int, skipsFirst: Bool
+    _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int, skipsFirst: Bool,
+    omitsType: Bool = false
   ) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     var offset = body
@@ -189,6 +262,7 @@ enum ContentHash {
         offset += RecordDecoder.length(ofType: type)
         continue
       }
+      if index == 0, omitsType { continue }
       hash = mix(hash, type)
     }
     while offset + 8 <= end {

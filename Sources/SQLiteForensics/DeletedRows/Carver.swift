@@ -469,21 +469,22 @@ struct Carver {
     guard let field = space.shape.fields.first else { return [] }
     if field.classes == .null { return [0] }
     var candidates: [UInt64] = []
+    // Types of values without bytes, which only the live rows of the table can put into an order.
+    var empty: [UInt64] = []
     if let exact = space.exact {
       // The freeblock is the cell, so the length of the first value follows from the size of the freeblock.
       let length = exact - 2 - header - rest
       switch length {
       case 1, 2, 3, 4: candidates = [UInt64(length)]
       case 6: candidates = [5]
-      case 8: candidates = field.classes.contains(.integer) ? [6, 7] : [7]
-      case 0: break
-      default:
-        if length > 0, length < 57 {
-          if field.classes.contains(.text) { candidates.append(UInt64(13 + 2 * length)) }
-          if field.classes.contains(.blob) { candidates.append(UInt64(12 + 2 * length)) }
-        }
+      case 8: candidates = field.isReal ? [7] : [7, 6]
+      case 0: empty = [0, 8, 9, 13, 12]
+      default: break
       }
+      // A serial type of one byte is below 128.
+      if length > 0, length < 57 { candidates += [UInt64(13 + 2 * length), UInt64(12 + 2 * length)] }
       candidates.removeAll { !field.classes.contains(StorageClasses(serialType: $0)) }
+      empty.removeAll { !field.classes.contains(StorageClasses(serialType: $0)) }
     }
     let table = space.shape.table
     if table < firstTypes.count, !firstTypes[table].isEmpty {
@@ -491,6 +492,6 @@ struct Carver {
     } else if field.classes.contains(.integer) {
       candidates += [1, 2, 3, 4, 6]
     }
-    return candidates
+    return candidates + empty
   }
 }

@@ -17,7 +17,7 @@ extension DamagedDatabase {
   }
 
   /// Sends the deleted rows in free space, on free pages and on older versions of pages, each once. Rows that equal a
-  /// live row are not sent.
+  /// live row are not sent, unless their table is certain and the live row is in another table.
   ///
   /// `wanted`: the indexes of the tables; nil for all rows, including those of no known table.
   /// `withContradicted`: whether to send rows that SQLite reads although their row ids belong to another page.
@@ -273,12 +273,16 @@ extension DamagedDatabase {
       }
       return
     }
+    let isOfTable =
+      collection.reading.method == .pointers && census.isLiveLeaf(number)
+      && census.owner(number)?.evidence == .root
     for gap in collection.reading.gaps(from: floor, to: limit, without: []) {
       let inside = blocks.filter { gap.contains($0.lowerBound) }
       carve(
         page, gap, blocks: inside, own,
-        Site(number: number, place: inside.isEmpty ? .gap : .freeBlock),
-        &collection)
+        Site(
+          number: number, place: inside.isEmpty ? .gap : .freeBlock,
+          isOfTable: isOfTable && !inside.isEmpty && gap.lowerBound > floor), &collection)
     }
   }
 
@@ -291,6 +295,9 @@ extension DamagedDatabase {
     var isTight = false
     /// Whether cells without their start are left out.
     var takesWholeOnly = false
+    /// Whether the space is between two live cells of a page that the schema leads to. All of it was written as cells of
+    /// the page's own table, because SQLite fills an empty page from its end.
+    var isOfTable = false
   }
 
   private struct Found {
@@ -300,6 +307,8 @@ extension DamagedDatabase {
     var isAmbiguous = false
     /// Whether a cell pointer of a page in use leads to the cell. SQLite reads such a row, so it was not deleted.
     var isPointed = false
+    /// Whether the row can belong to no other table than `table`.
+    var isOfTable = false
     /// The page offset at which a newer cell overwrites this cell; nil if none does.
     var newer: Int?
   }
@@ -333,7 +342,8 @@ extension DamagedDatabase {
       add(
         Found(
           cell: find.cell, table: table, confidence: find.confidence, isAmbiguous: isAmbiguous,
-          newer: find.newer), page, site, &collection)
+          isOfTable: site.isOfTable && table == own && !isAmbiguous, newer: find.newer), page, site,
+        &collection)
     }
   }
 
@@ -365,19 +375,24 @@ extension DamagedDatabase {
     if cell.lostTypes > 0 { flags |= CarvedIndex.lostFirst }
     if found.isAmbiguous { flags |= CarvedIndex.isAmbiguous }
     if found.isPointed { flags |= CarvedIndex.isPointed }
+    if found.isOfTable { flags |= CarvedIndex.isOfTable }
     if cell.isFirstDoubtful { flags |= CarvedIndex.isFirstDoubtful }
     if cell.isEndDoubtful { flags |= CarvedIndex.isEndDoubtful }
-    collection.index.append(
-      CarvedIndex.Entry(
-        content: content, rowID: cell.rowID, page: site.number, start: UInt16(cell.start),
-        record: UInt16(cell.record), length: UInt16(cell.length),
-        table: found.table.map { UInt16($0 + 1) } ?? 0, payload: UInt32(cell.payload),
-        firstType: UInt16(cell.firstType), confidence: UInt8(found.confidence), flags: flags,
-        headerLength: UInt8(cell.headerLength), source: site.source.rawValue,
-        place: UInt8(Self.places.firstIndex(of: site.place) ?? 0), newer: UInt16(found.newer ?? 0),
-        overflow: cell.spills && found.newer == nil && !cell.isEndDoubtful
-          ? page.uint32(at: cell.end - 4) : 0),
-      length: collection.types.lengthWithoutFirst)
+    let entry = CarvedIndex.Entry(
+      content: content, rowID: cell.rowID, page: site.number, start: UInt16(cell.start),
+      record: UInt16(cell.record), length: UInt16(cell.length),
+      table: found.table.map { UInt16($0 + 1) } ?? 0, payload: UInt32(cell.payload),
+      firstType: UInt16(cell.firstType), confidence: UInt8(found.confidence), flags: flags,
+      headerLength: UInt8(cell.headerLength), source: site.source.rawValue,
+      place: UInt8(Self.places.firstIndex(of: site.place) ?? 0), newer: UInt16(found.newer ?? 0),
+      overflow: cell.spills && found.newer == nil && !cell.isEndDoubtful
+        ? page.uint32(at: cell.end - 4) : 0)
+    collection.index.append(entry, length: collection.types.lengthWithoutFirst)
+    if cell.lostTypes == 0, found.table.map({ shapes[$0].rowIDField != 0 }) ?? true,
+      let content = hash(cell, page, found.table, &collection.types, omitsType: true)
+    {
+      collection.index.note(withoutType: content, of: entry.certainTable)
+    }
   }
 
   private static let places: [RowOrigin.Place] = [
@@ -385,8 +400,11 @@ extension DamagedDatabase {
   ]
 
   /// The hash of a cell's content; nil if the cell cannot be read. Afterwards `types` has its serial types.
+  ///
+  /// `omitsType`: whether to leave out the first serial type even if the cell has it.
   private func hash(
-    _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ types: inout RecordTypes
+    _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ types: inout RecordTypes,
+    omitsType: Bool = false
   ) -> UInt64? {
     let end = cell.end
     var body: Int
@@ -402,7 +420,9 @@ extension DamagedDatabase {
     let skipsFirst =
       (cell.lostTypes > 0 && cell.isFirstDoubtful)
       || table.map { shapes[$0].rowIDField == 0 } ?? false
-    return ContentHash.of(types, page, body: body, end: end, skipsFirst: skipsFirst)
+    return ContentHash.of(
+      types, page, body: body, end: end, skipsFirst: skipsFirst,
+      omitsType: omitsType || cell.lostTypes > 0)
   }
 
   // MARK: - Output
@@ -424,8 +444,9 @@ extension DamagedDatabase {
       })
     var loaded: (source: UInt8, page: UInt32)?
     for entry in entries where sink.wantsMore {
-      let hasRowID = entry.flags & CarvedIndex.hasRowID != 0
-      collection.seen.insert(entry.content, hasRowID ? entry.rowID : nil)
+      let hasRowID = entry.knowsRowID
+      collection.seen.insert(
+        entry.content, hasRowID ? entry.rowID : nil, of: entry.certainTable)
       if !withContradicted, entry.flags & CarvedIndex.isPointed != 0 { continue }
       let table = entry.table > 0 ? Int(entry.table) - 1 : nil
       if let wanted {

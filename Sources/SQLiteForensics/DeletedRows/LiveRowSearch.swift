@@ -18,11 +18,12 @@ private struct LiveContent {
   /// `limit`: the end of the part of the record on this page.
   /// `end`: the end of the cell, after the number of the first overflow page.
   /// `payload`: the length of the whole payload, in bytes.
+  /// `table`: the table of the row, counted from 1; 0 if it is not known.
   /// `skipsFirst`: whether to leave out the first field, because it stands for the row id and is lost in freed cells.
   @inline(__always)
   mutating func look(
     at page: RawSpan, _ record: Int, _ limit: Int, _ end: Int, _ payload: Int, _ rowID: Int64,
-    skipsFirst: Bool
+    of table: UInt16, skipsFirst: Bool
   ) {
     guard let header = Varint.read(page, at: record, end: limit),
       header.value > UInt64(header.length), header.value <= UInt64(limit &- record),
@@ -36,10 +37,15 @@ private struct LiveContent {
     else { return }
     index.meet(
       ContentHash.of(types, page, body: body, end: end, skipsFirst: skipsFirst), rowID: rowID,
-      &live)
+      of: table, &live)
     guard !skipsFirst else { return }
     index.meet(
-      ContentHash.of(types, page, body: body, end: end, skipsFirst: true), rowID: rowID, &live)
+      ContentHash.of(types, page, body: body, end: end, skipsFirst: true), rowID: rowID,
+      of: table, &live)
+    guard index.hasLostTypes else { return }
+    index.meet(
+      ContentHash.of(types, page, body: body, end: end, skipsFirst: false, omitsType: true),
+      rowID: rowID, of: table, &live)
   }
 }
 
@@ -87,9 +93,12 @@ private final class LiveRowSearch: @unchecked Sendable {
     guard census.isLiveLeaf(page) else { return }
     let own = census.owner(page)?.table
     if let concerned, let own, !concerned.contains(own) { return }
+    let table = own.map { UInt16($0 + 1) } ?? 0
     let skipsFirst = own.map { shapes[$0].rowIDField == 0 } ?? false
     let rowIDs = narrowed[page]
-    if rowIDs == nil, try Self.look(at: page, skipsFirst, &reader, &leaf, &content) { return }
+    if rowIDs == nil, try Self.look(at: page, table, skipsFirst, &reader, &leaf, &content) {
+      return
+    }
     var bytes = ContiguousArray<UInt8>()
     swap(&bytes, &buffer)
     defer { swap(&bytes, &buffer) }
@@ -100,14 +109,14 @@ private final class LiveRowSearch: @unchecked Sendable {
     for cell in reading.cells where rowIDs?.contains(cell.rowID) ?? true {
       content.look(
         at: bytes.rawSpan, cell.record, cell.record + cell.local, cell.end, cell.payload,
-        cell.rowID, skipsFirst: skipsFirst)
+        cell.rowID, of: table, skipsFirst: skipsFirst)
     }
   }
 
   /// Compares the rows of a leaf. Returns false, and compares nothing, if the leaf contradicts itself.
   private static func look(
-    at page: UInt32, _ skipsFirst: Bool, _ reader: inout PageReader, _ leaf: inout SoundLeaf,
-    _ content: inout LiveContent
+    at page: UInt32, _ table: UInt16, _ skipsFirst: Bool, _ reader: inout PageReader,
+    _ leaf: inout SoundLeaf, _ content: inout LiveContent
   ) throws(SQLiteFileError) -> Bool {
     guard let bytes = try reader.page(page), leaf.read(bytes) else { return false }
     for cell in leaf.cells {
@@ -116,7 +125,7 @@ private final class LiveRowSearch: @unchecked Sendable {
       let payload = Int(cell.payload)
       content.look(
         at: bytes, record, record &+ payload > end ? end &- 4 : end, end, payload, cell.rowID,
-        skipsFirst: skipsFirst)
+        of: table, skipsFirst: skipsFirst)
     }
     return true
   }

@@ -303,7 +303,8 @@ struct RowReader: ~Copyable {
     if cell.isWrecked {
       return emitWrecked(cell, bytes, origin, layout, &sink)
     }
-    let partial = partialValues(cell, &record, layout)
+    let partial = partialValues(
+      cell, &record, layout, (origin.table ?? origin.guess).map { shapes[$0] })
     if !partial.isEmpty { isInDoubt = true }
     // If the header of a row is lost, hardly any value distinguishes the row from other rows.
     if isLive, partial.count(where: { $0.of == 0 }) * 2 > layout.rules.count {
@@ -445,7 +446,8 @@ struct RowReader: ~Copyable {
   /// The values that are incomplete or in doubt; empty for an intact record. Missing bytes of `record` are filled with
   /// zeros so that it can be decoded. These zeros never appear in a value.
   private func partialValues(
-    _ cell: LeafCell, _ record: inout ContiguousArray<UInt8>, _ layout: borrowing RowLayout
+    _ cell: LeafCell, _ record: inout ContiguousArray<UInt8>, _ layout: borrowing RowLayout,
+    _ shape: RowShape?
   ) -> [PartialValue] {
     let have = gatherer.have
     let doubts = gatherer.doubts
@@ -455,7 +457,7 @@ struct RowReader: ~Copyable {
     // before.
     let isMeasured = header <= cell.local
     if isMeasured, have >= cell.payload, doubts.isEmpty, !cell.isFirstDoubtful,
-      !cell.isEndDoubtful
+      !cell.isEndDoubtful, cell.lostTypes == 0
     {
       return []
     }
@@ -486,6 +488,13 @@ struct RowReader: ~Copyable {
       cell.isEndDoubtful
       ? types.types.lastIndex { RecordDecoder.length(ofType: $0) > 0 } : nil
     let certainEnd = cell.isEndDoubtful ? cell.payload - Self.doubtfulEndLength : .max
+    var isFirstDoubtful = cell.isFirstDoubtful
+    let lostLength = RecordDecoder.length(ofType: cell.firstType)
+    if cell.lostTypes > 0, let shape, header + lostLength <= record.count {
+      // The lost type was deduced from the length of the value.
+      let value = record.rawSpan.part(header, lostLength)
+      if shape.mayBeOther(than: cell.firstType, value, reading.encoding) { isFirstDoubtful = true }
+    }
     var offset = header
     // A header in doubt may have lost types, or may contain types that were not in it.
     let isCounted = firstDoubtfulField == .max || layout.rules.isEmpty
@@ -498,7 +507,7 @@ struct RowReader: ~Copyable {
       let length = RecordDecoder.length(ofType: types.types[field])
       let range = offset..<offset + length
       offset += length
-      guard length > 0 else { continue }
+      guard length > 0 || field == 0 && isFirstDoubtful else { continue }
       var whole = max(0, min(have, range.upperBound) - range.lowerBound)
       var isDoubtful = false
       if let doubt = doubts.first(where: { $0.overlaps(range) }),
@@ -508,7 +517,7 @@ struct RowReader: ~Copyable {
         isDoubtful = true
         whole = min(whole, max(0, doubt.lowerBound - range.lowerBound))
       }
-      if field == 0 && cell.isFirstDoubtful || field == doubtfulEnd
+      if field == 0 && isFirstDoubtful || field == doubtfulEnd
         || range.upperBound > certainEnd
       {
         isDoubtful = true

@@ -60,17 +60,27 @@ extension DamagedDatabase {
     return true
   }
 
-  /// The row ids in the full-text table, in ascending order. Nil when no table stores its rows, or when there are
+  /// The row ids of the full-text table's rows, in ascending order. Nil when no table stores its rows, or when there are
   /// ``maxDocuments`` or more.
   private func liveDocuments(
     of index: FullTextIndex
   ) throws(SQLiteFileError) -> [Int64]? {
-    for name in index.rowTables {
+    for (number, name) in index.rowTables.enumerated() {
       guard let place = place(ofTable: name), hasRowIDs(place) else { continue }
+      let definition = tables[place].definition
+      // The last table is never the content table.
+      let named = number < index.rowTables.count - 1 ? index.contentRowID : nil
+      let column = named.flatMap { definition.place(of: $0) }
+      let isRowID = column == nil || column == definition.rowIDColumn
       var ids: [Int64] = []
       var isFull = false
       try forEachRow(.readable, of: [tables[place].name]) { row in
-        if let id = row.rowID { ids.append(id) }
+        if isRowID {
+          if let id = row.rowID { ids.append(id) }
+        } else if let column, column < row.values.count, case .integer(let id) = row.values[column]
+        {
+          ids.append(id)
+        }
         isFull = ids.count >= Self.maxDocuments
         return !isFull
       }

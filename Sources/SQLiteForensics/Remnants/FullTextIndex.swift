@@ -18,12 +18,15 @@ struct FullTextIndex {
   let indexCount: Int
   /// Whether document ids descend, in an FTS3 or FTS4 table.
   let isDescending: Bool
-  /// Tables that have a row with the same row id for each row of the full-text table. The first one that exists is
-  /// used.
+  /// Tables that have a row with the same row id for each row of the full-text table; in the content table,
+  /// ``contentRowID`` may name another column with this row id. The first table that exists is used.
   ///
   /// First comes the content table, from which rows can be deleted without an update of the index; last the `_docsize`
   /// table.
   let rowTables: [String]
+  /// The column of the content table that has the row ids of the full-text table; nil when these are the row ids of the
+  /// content table. Only FTS5 has this option.
+  let contentRowID: String?
 
   /// The maximum number of columns that are read: the upper limit of SQLITE_MAX_COLUMN.
   private static let maxColumns = 32_767
@@ -59,6 +62,7 @@ struct FullTextIndex {
     // An empty option means that the full-text table does not store its texts (a contentless table).
     let content = options["content"] ?? entry.name + "_content"
     rowTables = (content.isEmpty ? [] : [content]) + [entry.name + "_docsize"]
+    contentRowID = options["content"] == nil ? nil : options["content_rowid"]
     let detail = options["detail"]?.lowercased() ?? "full"
     obstacle =
       module == .fts5 && detail != "full"

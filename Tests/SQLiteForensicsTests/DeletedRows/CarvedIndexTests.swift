@@ -4,14 +4,16 @@ import Testing
 
 /// Which of the carved rows stay.
 @Suite struct CarvedIndexTests {
-  private static func entry(_ content: UInt64, _ rowID: Int64?, _ confidence: UInt8 = 90)
-    -> CarvedIndex.Entry
-  {
+  /// `table`: the only table that the row can belong to, counted from 1; 0 if there are several.
+  private static func entry(
+    _ content: UInt64, _ rowID: Int64?, _ confidence: UInt8 = 90, of table: UInt16 = 0
+  ) -> CarvedIndex.Entry {
     CarvedIndex.Entry(
-      content: content, rowID: rowID ?? 0, page: 2, start: 8, record: 10, length: 9, table: 1,
-      payload: 7, firstType: 0, confidence: confidence,
-      flags: rowID == nil ? 0 : CarvedIndex.hasRowID, headerLength: 3, source: 0, place: 0,
-      newer: 0, overflow: 0)
+      content: content, rowID: rowID ?? 0, page: 2, start: 8, record: 10, length: 9,
+      table: max(1, table), payload: 7, firstType: 0, confidence: confidence,
+      flags: (rowID == nil ? 0 : CarvedIndex.hasRowID)
+        | (table == 0 ? 0 : CarvedIndex.isOfTable),
+      headerLength: 3, source: 0, place: 0, newer: 0, overflow: 0)
   }
 
   @Test func ofEqualRowsTheBestKnownOneStays() {
@@ -25,10 +27,54 @@ import Testing
     #expect(index.entries.map(\.confidence) == [95, 50, 60])
     // A live row equals an entry without a row id by its content alone.
     var live = CarvedIndex.LiveEntries(index)
-    index.meet(7, rowID: 6, &live)
-    index.meet(7, rowID: 8, &live)
-    index.meet(8, rowID: 1, &live)
+    index.meet(7, rowID: 6, of: 1, &live)
+    index.meet(7, rowID: 8, of: 1, &live)
+    index.meet(8, rowID: 1, of: 0, &live)
     #expect(index.entries(without: [live]).map(\.confidence) == [95])
+  }
+
+  @Test func equalRowsOfDifferentTablesStay() {
+    var index = CarvedIndex()
+    for entry in [
+      Self.entry(7, 5, 95, of: 1), Self.entry(7, 5, 90, of: 2), Self.entry(7, 5, 85, of: 1),
+      Self.entry(7, 5, 80), Self.entry(7, nil, 70, of: 3), Self.entry(7, nil, 65, of: 2),
+      Self.entry(8, nil, 60),
+    ] { index.append(entry, length: 1) }
+    var seen = SeenRows()
+    index.settle(&seen)
+    #expect(index.entries.map(\.confidence) == [95, 90, 70, 60])
+    var live = CarvedIndex.LiveEntries(index)
+    index.meet(7, rowID: 5, of: 2, &live)
+    index.meet(8, rowID: 5, of: 2, &live)
+    #expect(index.entries(without: [live]).map(\.confidence) == [95, 70])
+    // The table of the live row is not known.
+    index.meet(7, rowID: 5, of: 0, &live)
+    #expect(index.entries(without: [live]).isEmpty)
+  }
+
+  @Test func remainsWithoutTheirFirstTypeAreComparedWithoutIt() {
+    var index = CarvedIndex()
+    for content: UInt64 in [7, 8] {
+      var entry = Self.entry(content, nil)
+      entry.flags |= CarvedIndex.lostFirst
+      index.append(entry, length: 1)
+    }
+    index.append(Self.entry(7, 5), length: 1)
+    index.note(withoutType: 8, of: 1)
+    #expect(index.hasLostTypes)
+    var seen = SeenRows()
+    index.settle(&seen)
+    #expect(index.entries.map(\.content) == [7])
+    #expect(index.entries.map(\.rowID) == [5])
+  }
+
+  @Test func rowsOfDifferentTablesAreSentOnce() {
+    var seen = SeenRows()
+    seen.insert(7, 5, of: 1)
+    seen.insert(8, nil, of: 0)
+    #expect(seen.contains(7, 5, of: 1) && seen.contains(7, nil, of: 0))
+    #expect(!seen.contains(7, 5, of: 2) && !seen.contains(7, 6, of: 1))
+    #expect(seen.contains(8, 3, of: 2) && seen.contains(8, nil, of: 0))
   }
 
   /// The rows of a table with a row id and a flag, for example, all have one content.
@@ -39,7 +85,7 @@ import Testing
     var seen = SeenRows()
     index.settle(&seen)
     var live = CarvedIndex.LiveEntries(index)
-    for rowID in stride(from: 0, to: count, by: 2) { index.meet(7, rowID: rowID, &live) }
+    for rowID in stride(from: 0, to: count, by: 2) { index.meet(7, rowID: rowID, of: 1, &live) }
     let left = index.entries(without: [live])
     #expect(left.count == Int(count / 2))
     #expect(left.allSatisfy { $0.rowID % 2 == 1 })
