@@ -482,7 +482,9 @@ struct Carver {
       default: break
       }
       // A serial type of one byte is below 128.
-      if length > 0, length < 57 { candidates += [UInt64(13 + 2 * length), UInt64(12 + 2 * length)] }
+      if length > 0, length < 57 {
+        candidates += [UInt64(13 + 2 * length), UInt64(12 + 2 * length)]
+      }
       candidates.removeAll { !field.classes.contains(StorageClasses(serialType: $0)) }
       empty.removeAll { !field.classes.contains(StorageClasses(serialType: $0)) }
     }

@@ -178,7 +178,9 @@ enum SQLText {
       )
     case (.real?, .real?) where old.type == .decimal && new.type != .decimal:
       // A whole decimal is stored as an integer, which the column of a float would round.
-      return ("CASE WHEN typeof(\(value)) <> 'integer' OR \(isExact(value)) THEN \(value) END", true)
+      return (
+        "CASE WHEN typeof(\(value)) <> 'integer' OR \(isExact(value)) THEN \(value) END", true
+      )
     case (.bytes?, .bytes?):
       guard old.type == new.type else { return nil }
       let sql = marked(value, from: old, to: new)

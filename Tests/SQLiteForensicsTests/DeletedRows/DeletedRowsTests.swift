@@ -200,7 +200,8 @@ import Testing
   /// The serial type of a first value that is no row id is among the four bytes that a free block overwrites.
   @Test(arguments: [
     ("REAL", "i * 1.37", true), ("INTEGER", "i + 1", true), ("INTEGER", "i % 3 = 0", false),
-    ("INTEGER", "CASE i % 4 WHEN 0 THEN NULL ELSE i % 2 END", false), ("NUMERIC", "i * 1.37", false),
+    ("INTEGER", "CASE i % 4 WHEN 0 THEN NULL ELSE i % 2 END", false),
+    ("NUMERIC", "i * 1.37", false),
     ("", "substr('abcdefgh', 1, 1 + i % 8)", false), ("TEXT", "substr('abcdefgh', i % 8, 1)", true),
   ])
   func aFirstValueOfLostTypeIsRightOrMarked(_ type: String, _ value: String, _ isSure: Bool) throws
