@@ -146,7 +146,10 @@ extension BundleRequest {
     }
     try output.finish()
     let asked = Set((entities ?? []).map { ExactText($0) })
-    if let name = asked.subtracting(lines.names.keys).min() {
+    let inherited = lines.names.keys.flatMap { name in
+      (model?.ancestors(of: name.text) ?? []).map { ExactText($0.name) }
+    }
+    if let name = asked.subtracting(lines.names.keys).subtracting(inherited).min() {
       throw BundleError(.unknownName, "the bundle has no rows of \(Quoted.text(name.text))")
     }
     for permission in allowed.permissions {

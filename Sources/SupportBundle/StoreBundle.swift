@@ -216,7 +216,9 @@ package struct StoreBundle {
     var others = 0
     let set = StoreSet(at: path)
     if !set.isComplete {
-      gathered.withhold("Files beside the store that this user may not read.")
+      gathered.withhold(
+        "Files beside the store that cannot be listed: this user may not read their folder, their names are not UTF-8, or there are too many."
+      )
     }
     for member in set.members {
       switch member.kind {
@@ -266,14 +268,15 @@ package struct StoreBundle {
 }
 
 extension JSONValue {
-  /// The record without the hashes, the exact sizes and the times of external files, because somebody could use them to
-  /// confirm a guess about a file. Sizes are rounded down to a power of two.
+  /// The record without the hashes, the exact sizes and the times of files below the store's folder, and without the
+  /// hashes of links, because somebody could use them to confirm a guess about a file or a path. Sizes are rounded down
+  /// to a power of two. All files below the store's folder count, because not only Core Data puts files there.
   fileprivate var withoutTracesOfExternalFiles: JSONValue {
     switch self {
     case .array(let list): return .array(list.map(\.withoutTracesOfExternalFiles))
     case .object(var members):
       if case .string(let name)? = members["name"], members["sizeBytes"] != nil,
-        PathText.components(of: name).contains(where: { PathText.isSame($0, "_EXTERNAL_DATA") })
+        name.utf8.contains(UInt8(ascii: "/")) || members["kind"] == .string("symbolicLink")
       {
         members["sha256"] = nil
         if members["modifiedNanoseconds"] != nil { members["modifiedNanoseconds"] = .integer(0) }

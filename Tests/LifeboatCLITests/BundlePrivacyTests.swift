@@ -232,6 +232,40 @@ import Testing
     }
   }
 
+  /// Not only Core Data puts files into the folder of external files, and the hash of a link is that of its path.
+  @Test func filesBelowTheFolderAndLinksLeaveNoHash() throws {
+    let demo = try Demonstration()
+    let content = Data(repeating: 7, count: 7771)
+    let support = demo.kept.deletingLastPathComponent().appendingPathComponent(".Notes_SUPPORT")
+    try content.write(to: support.appendingPathComponent("passport.jpg"))
+
+    let record = demo.incident.appendingPathComponent("incident.json")
+    let target = hex(of: Data("/Users/anna/Notes_SUPPORT".utf8))
+    var incident = try #require(
+      JSONSerialization.jsonObject(with: Data(contentsOf: record)) as? [String: Any])
+    var seal = try #require(incident["seal"] as? [String: Any])
+    var files = try #require(seal["files"] as? [[String: Any]])
+    files.append([
+      "name": ".Notes_SUPPORT", "role": "support", "kind": "symbolicLink", "sizeBytes": 0,
+      "sha256": target, "modifiedNanoseconds": 1, "inode": 1,
+    ])
+    seal["files"] = files
+    incident["seal"] = seal
+    try FileManager.default.removeItem(at: record)
+    try JSONSerialization.data(withJSONObject: incident).write(to: record)
+
+    let (folder, bundle, outcome) = try BundleTests.create(demo.incident)
+    defer { withExtendedLifetime(folder) {} }
+    #expect(outcome.status < 2, "\(outcome.errors)")
+    let entries = try BundleTests.unpack(bundle)
+    #expect(entries["incident.json"]?.holds("symbolicLink") == true)
+    for (name, data) in entries {
+      for secret in ["passport", hex(of: content), "sizeBytes\" : 7771", target] {
+        #expect(!data.holds(secret), "\(secret) is in \(name)")
+      }
+    }
+  }
+
   // MARK: - Found
 
   @Test(.enabled(if: Shared.isThere)) func aSchemaThatLeadsToRowsTellsNone() throws {

@@ -1,4 +1,6 @@
 import Foundation
+import ModelTools
+import ObjectModel
 import Testing
 
 @testable import SupportBundle
@@ -7,7 +9,8 @@ import Testing
 @Suite struct BundleCopyTests {
   /// Copies a bundle of these entries.
   private static func copy(
-    _ entries: [(String, String)], _ space: Workspace, allowing list: String = ""
+    _ entries: [(String, String)], _ space: Workspace, allowing list: String = "",
+    of entities: [String]? = nil
   ) throws -> BundleCopy {
     let bundle = space.path("in.zip")
     var plan = try BundlePlan(
@@ -19,6 +22,7 @@ import Testing
     _ = try plan.measured().write(to: bundle)
     let unpacked = try UnpackedBundle(BundleFile(bundle), making: { _ = $1() })
     var request = try BundleRequest(.rows)
+    request.entities = entities
     if !list.isEmpty { request.redaction = .values(except: try AllowList(Array(list.utf8))) }
     return try request.copy(of: unpacked, to: space.path("out.zip"))
   }
@@ -54,6 +58,12 @@ import Testing
       #"{"table":"t","rowid":1,"values":[9e999,"zanzibar lantern of quarzite"]}"# + "\n",
       "bundle.residue"
     ),
+    // The key of the value is the name of an attribute, not that of the name of an entity.
+    (
+      ("incident.txt", "the note: zanzibar lantern of quarzite"),
+      #"{"entity":"Tag","pk":1,"values":{"entity":"zanzibar lantern of quarzite"}}"# + "\n",
+      "bundle.residue"
+    ),
     // A name that gets a token has it everywhere.
     (
       ("counts.json", #"{"counts":"the list of Grandma"}"#),
@@ -81,6 +91,29 @@ import Testing
     let rows = try Self.rows(space)
     #expect(rows.contains("something for Grandma"))
     #expect(!rows.contains("lantern"), "\(rows)")
+  }
+
+  /// Who asks for an entity gets the rows of its subentities, as in a new bundle.
+  @Test func rowsOfSubentitiesStay() throws {
+    let space = try Workspace()
+    let model = ManagedObjectModel(entities: [
+      Entity(name: "Item", isAbstract: true), Entity(name: "Note", superentityName: "Item"),
+      Entity(name: "Tag"),
+    ])
+    let contents = String(decoding: model.contentsXML().bytes, as: UTF8.self)
+    let tag = #"{"entity":"Tag","pk":1,"values":{"name":"quarzite"}}"# + "\n"
+    let entries = [("model.xcdatamodel/contents", contents), ("rows.ndjson", Self.row + tag)]
+    let copy = try Self.copy(entries, space, of: ["Item"])
+    #expect(
+      copy.removed.contains("Rows left out because their entities were not asked for: 1."),
+      "\(copy.removed)")
+    let rows = try Self.rows(space)
+    #expect(rows.hasPrefix(#"{"entity":"Note","pk":1,"#) && !rows.contains("Tag"), "\(rows)")
+    let other = try Workspace()
+    let error = #expect(throws: BundleError.self) {
+      _ = try Self.copy(entries, other, of: ["Items"])
+    }
+    #expect(error?.code == .unknownName)
   }
 
   /// Rows have infinite numbers as `9e999`, which Foundation does not read.

@@ -51,7 +51,11 @@ import Testing
       #expect(found.output.contains("timestamp:1000000000"))
     }
     #expect(try MinisignSecretKey(key.file).publicKey == key.publicKey)
-    #expect(try MinisignPublicKey(key.publicKey.text) == key.publicKey)
+    // As an argument, as `bundle keygen` prints it, and as minisign writes it.
+    let text = key.publicKey.text
+    for text in [text, text + "\n", text + "\r\n", "untrusted comment: x\n\(text)\n"] {
+      #expect(try MinisignPublicKey(text) == key.publicKey)
+    }
   }
 
   @Test func weCheckThoseOfMinisign() throws {

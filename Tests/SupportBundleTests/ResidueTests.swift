@@ -162,6 +162,35 @@ import Testing
     #expect(try space.names.count == 4)
   }
 
+  /// Versions and renaming identifiers are in a bundle by design, and a row may have the same text.
+  @Test func textsOfMetadataAndModelMayBeInRows() throws {
+    let space = try Workspace()
+    _ = try Self.store(in: space.folder)
+    let url = space.folder.appendingPathComponent("secrets.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      DELETE FROM Z_METADATA;
+      INSERT INTO ZNOTE VALUES(7, 1, 1, 'QuarziteModel7'), (8, 1, 1, 'Waypoints');
+      """)
+    let list = try PropertyListSerialization.data(
+      fromPropertyList: ["NSStoreModelVersionIdentifiers": ["QuarziteModel7"]], format: .binary,
+      options: 0)
+    try connection.insert("INSERT INTO Z_METADATA VALUES(1, NULL, ?)", [[.blob([UInt8](list))]])
+    connection.close()
+    let model = ManagedObjectModel(entities: [
+      Entity(name: "Note", renamingIdentifier: "Waypoints")
+    ])
+    let scan = ResidueScan(
+      try CoreDataStore(path: url.path, model: model), .rows, .values(except: .nothing))
+    for text in ["QuarziteModel7", "Waypoints"] {
+      try scan.check(try Self.packed(Array("{\"a\":\"\(text)\"}".utf8), space))
+    }
+    #expect(throws: BundleError.self) {
+      try scan.check(try Self.packed(Array("{\"a\":\"zanzibar\"}".utf8), space))
+    }
+  }
+
   /// Across the borders of what is searched together.
   @Test func aTextIsFoundWhereverItStands() throws {
     let space = try Workspace()
@@ -231,7 +260,8 @@ import Testing
 
   @Test(arguments: [
     ("write to jane.doe+x@mail.example.org now", PersonalTexts.Kind.mail),
-    ("<müller@bücher.example>", .mail), ("call +49 (170) 123-4567!", .phone),
+    ("<müller@bücher.example>", .mail), ("jane.@example.org", .mail), ("a@max.example", .mail),
+    ("call +49 (170) 123-4567!", .phone),
     ("\"+4917012345678\"", .phone), ("ghp_0123456789abcdefghijABCDEFGHIJ0123", .key),
     ("-----BEGIN RSA PRIVATE KEY-----", .key),
     ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc", .key), ("key=AKIAIOSFODNN7EXAMPLE;", .key),
@@ -248,6 +278,7 @@ import Testing
     "2026-11-26T02:19:42Z +1", "a@b", "eyJhbGciOiJIUzI1NiJ9Zm9vYmFyYmF6cXV4",
     "eyJhbGciOiJIUzI1NiJ9.foo", "@objc", "1 + 23456789 x", "x+4917012345678",
     "W3siYSI6Ikx+0123456789", "zqjanes", "root", "sk-short", "1.0+4917012345678",
+    "derivationExpression=\"pages.@sum.words\"", "pages.@max.chapter.words",
   ])
   func whatLooksAlikeIsNot(_ text: String) throws {
     let texts = PersonalTexts(home: "/root", user: "root", host: "ab", PublicWords())

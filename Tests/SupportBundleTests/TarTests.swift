@@ -90,6 +90,41 @@ import Testing
     #expect(files == [Self.long: Self.store])
   }
 
+  /// Writes the header at an offset without its magic number.
+  private static func removeMagic(_ bytes: inout Data, at offset: Int) {
+    bytes.replaceSubrange((offset + 257)..<(offset + 265), with: Data(count: 8))
+    let place = offset + 148
+    bytes.replaceSubrange(place..<(place + 8), with: Data(repeating: 0x20, count: 8))
+    let sum = bytes[offset..<(offset + 512)].reduce(0) { $0 + Int($1) }
+    let digits = Data(String(sum, radix: 8).utf8)
+    bytes.replaceSubrange(place..<(place + digits.count), with: digits)
+  }
+
+  /// An incremental archive lists the files of its folders, and the header of a label has no magic number.
+  @Test func foldersAndLabelsOfGNU() throws {
+    let files = try unpack(
+      """
+      add("Documents", type=b"V")
+      add("Documents/", b"YNotes.sqlite\\0\\0", type=b"D")
+      add("Documents/Notes.sqlite", store)
+      """, form: "GNU_FORMAT"
+    ) { Self.removeMagic(&$0, at: 0) }
+    #expect(files == ["Documents/Notes.sqlite": Self.store])
+  }
+
+  /// Before POSIX, headers have no magic number, and a folder is a file whose name ends with a slash.
+  @Test func archivesOfBeforePOSIX() throws {
+    let files = try unpack(
+      """
+      add("Documents/", type=b"\\0")
+      add("Documents/Notes.sqlite", store)
+      """, form: "GNU_FORMAT"
+    ) { bytes in
+      for offset in [0, 512] { Self.removeMagic(&bytes, at: offset) }
+    }
+    #expect(files == ["Documents/Notes.sqlite": Self.store])
+  }
+
   @Test func namesBeyondASCII() throws {
     let files = try unpack("add('Büro/東京.sqlite', store)")
     #expect(files == ["Büro/東京.sqlite": Self.store])

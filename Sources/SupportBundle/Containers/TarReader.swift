@@ -93,7 +93,7 @@ struct TarReader: ArchiveReader {
       } else {
         let bytes = plain(longName ?? header.name, isFolder: header.isFolder)
         (longName, longSize) = (nil, nil)
-        if !bytes.isEmpty, header.hasBytes || header.isFolder || header.isLink {
+        if !bytes.isEmpty, !header.isLabel, header.hasBytes || header.isFolder || header.isLink {
           let name = try name(bytes, &names, &folders)
           if let name {
             entries.append(
@@ -157,10 +157,19 @@ private struct TarHeader {
   /// The kind of the entry (`typeflag`).
   let kind: UInt8
 
-  var isFolder: Bool { kind == UInt8(ascii: "5") }
-  /// Whether the entry is a hard link, a symbolic link or a sparse file of GNU. The bytes of such an entry are not the
-  /// content of a file.
-  var isLink: Bool { [UInt8(ascii: "1"), UInt8(ascii: "2"), UInt8(ascii: "S")].contains(kind) }
+  /// Whether the entry is a folder. Incremental archives of GNU have `D` for folders, and list the files of each folder
+  /// after its header. Before POSIX, only the slash at the end of the name told a folder.
+  var isFolder: Bool {
+    kind == UInt8(ascii: "5") || kind == UInt8(ascii: "D")
+      || (kind == 0 || kind == UInt8(ascii: "0")) && name.last == UInt8(ascii: "/")
+  }
+  /// Whether the entry is a hard link, a symbolic link, or a sparse file or part of a file of GNU. The bytes of such an
+  /// entry are not the content of a file.
+  var isLink: Bool {
+    [UInt8(ascii: "1"), UInt8(ascii: "2"), UInt8(ascii: "S"), UInt8(ascii: "M")].contains(kind)
+  }
+  /// Whether the header has the label of the archive, as GNU writes it.
+  var isLabel: Bool { kind == UInt8(ascii: "V") }
   /// Whether the header describes entries after it, and is not an entry itself.
   var isExtension: Bool {
     [UInt8(ascii: "x"), UInt8(ascii: "g"), UInt8(ascii: "L"), UInt8(ascii: "K")].contains(kind)
@@ -169,13 +178,16 @@ private struct TarHeader {
   /// field says.
   var hasBytes: Bool { !(UInt8(ascii: "1")...UInt8(ascii: "6")).contains(kind) }
 
-  /// Reads a header. Nil when the block has no magic number, or does not match its checksum.
+  /// Reads a header. Nil when the block has another magic number, or does not match its checksum. Archives of before
+  /// POSIX have no magic number, and neither has the label of GNU.
   init?(_ block: ArraySlice<UInt8>) {
     func field(_ start: Int, _ length: Int) -> ArraySlice<UInt8> {
       block[(block.startIndex + start)..<(block.startIndex + start + length)]
     }
     let isPOSIX = field(257, 6).elementsEqual(Array("ustar".utf8) + [0])
-    guard isPOSIX || field(257, 6).elementsEqual(Array("ustar ".utf8)),
+    guard
+      isPOSIX || field(257, 6).elementsEqual(Array("ustar ".utf8))
+        || field(257, 6).allSatisfy({ $0 == 0 }),
       let sum = Self.number(field(148, 8)), let size = Self.number(field(124, 12))
     else { return nil }
     // The checksum counts its own field as spaces.

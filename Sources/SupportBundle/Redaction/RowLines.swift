@@ -38,8 +38,8 @@ package struct RowLines {
   private(set) var names: [ExactText: Set<ExactText>] = [:]
   private(set) var nameTokens: NameTokens
 
-  /// Prepares to copy rows. `entities` names the entities and tables whose rows are kept; nil for all. `model` says
-  /// which entities inherit from which; nil when the bundle has no model.
+  /// Prepares to copy rows. `entities` names the entities and tables whose rows are kept, including rows of
+  /// subentities; nil for all. `model` says which entities inherit from which; nil when the bundle has no model.
   init(
     of entities: [String]?, allowing allowed: AllowList, _ model: ManagedObjectModel?,
     _ nameTokens: NameTokens
@@ -120,11 +120,11 @@ package struct RowLines {
     if let rowName {
       names[rowName, default: []].formUnion(row.values.map { ExactText($0.name) })
     }
-    guard entities.map({ rowName.map($0.contains) ?? false }) ?? true else {
+    let lineage = row.name.map(lineage) ?? []
+    guard entities.map({ !$0.isDisjoint(with: lineage.map { ExactText($0) }) }) ?? true else {
       droppedRowCount += 1
       return
     }
-    let lineage = row.name.map(lineage) ?? []
     if row.kind == "entity", let rowName { entityNames.insert(rowName) }
     // A permission for an entity does not apply to a table of the same name.
     let mayShow = row.kind == "entity" || rowName.map { !entityNames.contains($0) } ?? true

@@ -77,8 +77,11 @@ struct PersonalTexts {
     isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "-") || byte >= 0x80
   }
 
+  /// The operators of key paths over collections. A model has them in its derived attributes: `pages.@sum.words`.
+  private static let operators = ["average", "avg", "count", "max", "min", "sum", "total"]
+
   /// Whether the bytes contain an e-mail address, `name@host.tld`: at least one character before the `@`, and after it
-  /// a host name with a dot and an ending of letters.
+  /// a host name with a dot and an ending of letters. A key path with an operator is not an address.
   private static func hasMail(_ bytes: [UInt8]) -> Bool {
     for (place, byte) in bytes.enumerated() where byte == UInt8(ascii: "@") {
       guard place > 0, isHost(bytes[place - 1]) || "._+".utf8.contains(bytes[place - 1]) else {
@@ -87,7 +90,9 @@ struct PersonalTexts {
       let host = bytes[(place + 1)...].prefix { isHost($0) || $0 == UInt8(ascii: ".") }
       let parts = host.split(separator: UInt8(ascii: "."))
       guard parts.count >= 2, let ending = parts.last, ending.count >= 2,
-        ending.allSatisfy({ isLetter($0) || $0 >= 0x80 })
+        ending.allSatisfy({ isLetter($0) || $0 >= 0x80 }),
+        bytes[place - 1] != UInt8(ascii: ".")
+          || !operators.contains(where: { parts[0].elementsEqual($0.utf8) })
       else { continue }
       return true
     }

@@ -11,7 +11,8 @@ import StoreRecovery
 /// Lifeboat, the app or a row.
 struct PublicWords {
   private var words: Set<String>
-  /// Whole texts that a bundle has by design: digests, the UUID of the store, and the statements of the store's schema.
+  /// Whole texts that a bundle has by design: digests, the UUID of the store, the statements of the store's schema,
+  /// versions of the model, and hash modifiers and renaming identifiers.
   private var texts: Set<[UInt8]> = []
 
   init() {
@@ -32,6 +33,7 @@ struct PublicWords {
     if let uuid = store.metadata?.uuid, NameForm.isUUID(uuid) { texts.insert(Array(uuid.utf8)) }
     for table in schema.tables { table.columnNames.forEach { add(name: $0) } }
     store.metadata?.otherKeys.forEach { add(name: $0.name) }
+    store.metadata?.versionIdentifiers.forEach { add(version: $0) }
     store.entities.forEach { add(name: $0.name) }
     if let model = store.model { add(model) }
   }
@@ -44,6 +46,7 @@ struct PublicWords {
     for text in [incident.app.name, incident.app.version, incident.app.build, incident.id] {
       for word in Self.words(of: Array((text ?? "").utf8)) { words.insert(word) }
     }
+    [incident.model?.writtenBy, incident.model?.expected].forEach { add(version: $0) }
   }
 
   /// Adds the names in a model, and the names that occur in rows: of entities or tables, and of attributes or columns.
@@ -56,7 +59,18 @@ struct PublicWords {
   }
 
   private mutating func add(_ model: ManagedObjectModel) {
+    model.versionIdentifiers.forEach { add(version: $0) }
     for entity in model.entities.values {
+      add(codes: [entity.versionHashModifier, entity.renamingIdentifier])
+      for relationship in entity.relationships {
+        add(codes: [relationship.versionHashModifier, relationship.renamingIdentifier])
+      }
+      for attribute in entity.attributes.flatMap({ [$0] + $0.elements }) {
+        add(
+          codes: [
+            attribute.versionHashModifier, attribute.renamingIdentifier, attribute.compositeName,
+          ])
+      }
       let names = [entity.name, entity.className, entity.superentityName].compactMap { $0 }
       (names + entity.propertyNames + entity.fetchIndexes.map(\.name)).forEach { add(name: $0) }
       for attribute in entity.attributes {
@@ -65,6 +79,15 @@ struct PublicWords {
           .forEach { add(name: $0) }
       }
     }
+  }
+
+  private mutating func add(version: String?) {
+    guard let version, NameForm.isVersionName(version) else { return }
+    texts.insert(Array(version.utf8))
+  }
+
+  private mutating func add(codes: [String?]) {
+    for case let code? in codes where NameForm.isCode(code) { texts.insert(Array(code.utf8)) }
   }
 
   private mutating func add(name: String) {

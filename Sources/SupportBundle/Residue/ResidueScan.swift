@@ -339,7 +339,12 @@ package struct ResidueScan {
         let row = RowLines.read(line) {
           try? JSONSerialization.jsonObject(with: $0) as? [String: Any]
         }
-        if let values = row?["values"] { try take(values) }
+        // The keys of this object are names of attributes.
+        if let values = row?["values"] as? [String: Any] {
+          try values.values.forEach(take)
+        } else if let values = row?["values"] {
+          try take(values)
+        }
       }
     } catch is Enough {}
   }

@@ -19,7 +19,7 @@ package struct MinisignPublicKey: Sendable, Equatable {
   /// - Throws: `bundle.badKey`.
   package init(_ text: String) throws(BundleError) {
     let lines = MinisignText.lines(text)
-    guard let line = lines.count > 1 ? lines[1] : lines.first,
+    guard let line = lines.prefix(2).last(where: { !$0.isEmpty }),
       let bytes = MinisignText.bytes(line), bytes.count == 42,
       bytes.starts(with: MinisignText.ed25519)
     else { throw BundleError(.badKey, "the text is not a minisign public key") }
