@@ -46,24 +46,24 @@ extension PublicWords {
     class classdiagram classes classlist classmapping classname clave clean click clob clock close closed closing \
     cloudkit cloudkitconfigurations clé cmn coalesce cocoa cocoacode code codegeneration codegenerationtype codes \
     codingpath col coll collapse collate collating collation collection colon color colour cols column columnfields \
-    columnmissing columnnames columns columnsfolded columnsize com combien come comes command comme commencer comment \
-    comments commit commitcount commits committed committedframecount committedframes committedframesbehindbreak common \
-    como compact compare compared compares comparison compiled compiler complet complete completo component composite \
-    composites compound compoundindex compoundindexes comprendre compress compressed compression compressionfailed \
-    comprueba compruébala compute computed computedleftout computing con concat condition conditions conexión confidence \
-    configuration configurations configurationsbyname confirm confirmed confirms conflict conflictcount conflicts \
-    connaît connected connection connexion conozca conservados conservaron conservées consistent const constant \
-    constants constaté constraint constraints contact contacter contactez contacto contain container containerfailed \
-    contains contenant contener contenerlos contenido contenir content contentchanged contentless contents contenttype \
-    contenu context contiene contient continuar continue continuer continues continué contradict contradicted \
-    contradicts contraseña control conversions converted copia copie copied copies copy copyinprogress copyopens \
-    copyunavailable core coredata coredatafindings coredatashaped corespotlightdisplaynameexpression correcta corrected \
-    corrupt cosa cosas could count counted counter counterpart countonly counts countsrows cours cover crc create \
-    created createelement creates cross crosses csv cualquiera cuando cuanto cume current currentcommit currentversion \
-    currentversionname cursor curve custom customclassname customwidth cut cutcount cutshort cuántos cycle cyclic \
-    cyclicinheritance cyrillic código códigos cómo côté d da dabei dahin damage damagecount damaged damagedmanifest \
-    damagedsource damit danach danglinglink danglingreference dans darin dark das dash dasharray dashed dass data \
-    database databasefiles databasepagecount dataene datamodel date datedrows datei daten dateoutofrange dates \
+    columnmissing columnnames columns columnsfolded columnsize com combien come comes command commands comme commencer \
+    comment comments commit commitcount commits committed committedframecount committedframes committedframesbehindbreak \
+    common como compact compare compared compares comparison compiled compiler complet complete completo component \
+    composite composites compound compoundindex compoundindexes comprendre compress compressed compression \
+    compressionfailed comprueba compruébala compute computed computedleftout computing con concat condition conditions \
+    conexión confidence configuration configurations configurationsbyname confirm confirmed confirms conflict \
+    conflictcount conflicts connaît connected connection connexion conozca conservados conservaron conservées consistent \
+    const constant constants constaté constraint constraints contact contacter contactez contacto contain container \
+    containerfailed contains contenant contener contenerlos contenido contenir content contentchanged contentless \
+    contents contenttype contenu context contiene contient continuar continue continuer continues continué contradict \
+    contradicted contradicts contraseña control conversions converted copia copie copied copies copy copyinprogress \
+    copyopens copyunavailable core coredata coredatafindings coredatashaped corespotlightdisplaynameexpression correcta \
+    corrected corrupt cosa cosas could count counted counter counterpart countonly counts countsrows cours cover crc \
+    create created createelement creates cross crosses csv cualquiera cuando cuanto cume current currentcommit \
+    currentversion currentversionname cursor curve custom customclassname customwidth cut cutcount cutshort cuántos \
+    cycle cyclic cyclicinheritance cyrillic código códigos cómo côté d da dabei dahin damage damagecount damaged \
+    damagedmanifest damagedsource damit danach danglinglink danglingreference dans darin dark das dash dasharray dashed \
+    dass data database databasefiles databasepagecount dataene datamodel date datedrows datei daten dateoutofrange dates \
     datesource datetime datos davon day days dañado dañados db dblval dc dd de deadline debería december decided decides \
     decimal decision declaration declarations declared declaredtype declares decoded decoder decompress decoration \
     decrypted decrypts deduced deep deeper deepest deepinheritance deeply default defaultdatetimeinterval \
@@ -145,70 +145,71 @@ extension PublicWords {
     inverseentityname inversename inverserelationship inwords inzwischen io ios iosversion iphone is isabstract isadded \
     isallowed isanywhere isascending isassumed isautoincrement isbyposition iscancelled iscandidate ischanged iscode \
     iscolored iscomplete iscopied iscoredata iscurrent iscut iscutshort isdemanded isdescending isdigit isdone isdotted \
-    isdoubtful isdrawn isdryrun isdumb isempty isencrypted isend isequal isextension isfilling isfiltered isfinished \
-    isfirstsegment isflag isfree isgone isguess isheaderlost isheadersound ishex ishistory ishot isinbackground isindex \
-    isindexed isindexedbyspotlight isinteger isjoined isjournal iskept iskeyinferred isknown islog islossless \
-    ismagicright ismainempty ismainthere ismissing isnew isnewerthanapp isnot isnotnull isnull isnumber isofstore isold \
-    isolderthanlog ison isoptional isordered isover isown isplural isprotecteddataavailable isreadonly isrefusal \
-    isrefused isremoved issound isspotlightindexed isstart isstoredintruthfile isstrict issynchronous ist isterminal \
-    istext istobereadagain istomany istransient isuncertain isunique isunopenable isuntouched isup isusedelsewhere \
-    isusedwithcloudkit isusedwithswiftdata isvalid isverified iswanted iswhole iswithoutrowid isword iswrite iswritten \
-    it items its itself j ja januar january janvier jn job join joined joiner jointes jour journal journalfile \
-    journalmode journalnow journalpagecount journals jpeg jpg json jsonb jsoninterval judge judged judgement juillet \
-    juin juli julianday julio july june juni junio junto jusque just k kan kana kann kanskje kb keep keepers keeps \
-    keepsdamagedlogs keepseverything keepsfailing kein keinen kennt kennung kept keptmainpath keptpages keptsame key \
-    keycolumn keycolumns keycounter keyed keyedarchive keylesslimit keylimit keyorder keyparts keypath keys \
-    keysnotchecked keytable khce kib killed kind kindname kinds kjenne kjenner kl know known knows kode kodene kommer \
-    konnte konnten kontakt kontakte kontroller kontrollere kopi kopie kryptert kunne können könnte könnten l la label \
-    labelledby lack lacks lag lagrer lagret lagringen lagringsområde lagt laissé lane lanes lang lange language \
-    languageid lar large larger largest las lassen last lastinsertrowid lastprint lastsavedtoolsversion lastseen later \
-    latest latin latt laufwerk launches layout lc le lead leadbytes leads leaf leafindex leaftable lease leasename least \
-    leave leaves ledig leer leeren leerlo leerlos left leftbehind leftout leftoutcount leftover legible lenge lenger \
-    length les lesbar lese lesen leses less let lets letters leur level levels li libera libre libérer lie liegen lies \
-    ließen lifeboat ligge ligger light lightweight like likely limit limited limits line lineage lines link linkcache \
-    linked links lire lisible lisibles list listed listing lists listsproperties lite literal literals litt little live \
-    liverowcount liverows lo load loads local localecompare localsheetid locator lock lockbyte locked lockholder locking \
-    lockingv lockname locks log logbehindbreak logbytes logfile logmissing lognotused lognow logview long longer \
-    longitud longueur longvalues longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata loosetrees \
-    lorsque los loss losses lost lostcount lostframes low lower lowercase lowest lr lstat lt ltrim lu lugar lukk là \
-    lässt lås låses låst löschen m machine macos macosversion made madeof magic mai mail main mainempty mainkind \
-    mainmissing mainpagecount mainpages mainpath mainsize mainsizebytes mais major make makers makes makesfreshstore \
-    makeunknown malformed managed manager mange mangle mangler manifest manifestmissing manifestnotfirst manquante \
-    manque manquent mantissa many map mapped mappen mapping mappingmismatch mappingnumber mappings mappingtable \
-    mappingtypename march margin mark marked marker markerheight markerwidth marks mars marzo mask masked master match \
-    matched matches matchesequalcontent matchinfo materialized max maxbytes maxcells maxchanges maxcolumns maxcount \
-    maxdatetimeinterval maxdepth maxentities maxfacts maximum maximumageseconds maximumboxcount maximumbytes \
-    maximumcopybytes maximumcount maximumdepth maximumframeworkversion maximumlistedbytes maximumpartcount \
-    maximumquarantines maximumrowcount maximumwaitseconds maxlines maxlisted maxpages maxproofs maxsamples maxsteps \
-    maxtries maxvaluebytes maxvaluestring may maybefolder maybegone maydiffer mayo mb mean meaning means meantime \
-    meanwhile med media mediumint mehr mehrmals meist member memberentity memberlimit members memory men mended menos \
-    mention mentions menudo merge message messages met meta metadata metadataaltered metadatachanges metadatalost \
-    metadatamissing metadatatable metadataunreadable method methods mettre mib middle mientras might migrate migrated \
-    migratesnothing migrating migration migrationdestination migrationpolicyclassname min mincount mindatetimeinterval \
-    mine minimumfreebytes minimumtoolsversion minisig minisign minmax minste minus minute minutes minvaluestring \
-    mirrored mirroring mise mises mismatch mismatches misnamed misplaced miss missing missingcount missingdestination \
-    missinginverse missingmember missingpagecount missingparent missingpolicy missingproperty missingtype missingversion \
-    mistaken misuse misused mit mix mixed mkdir mkdirat mm mo mode model modelcache modelcacheunreadable modeldiffers \
-    modelforeign modelmismatch modelnewer modelnewerrules models modelunrecorded modelversionidentifier modifications \
-    modificó modified modifiednanoseconds modifier modifié module moins mom momd moment momentary momento moments momv \
-    month montrent more morefacts moreproblems morethanfile most mostplaces mostwords mot move moved movefailed mover \
-    moves moving mua muestran muevas mulig multiply must muy más märz möglich möglicherweise müssen n nach nada name \
-    named namelimit namenottext names namesfile nametokens nan native natural nature nav nb nchar ndjson ne near nearest \
-    neben necesita necesitarlos necesitas need needed needs needscare needsroomformigration negative neighbouring \
-    neighbours neither nennen nest nested nettverksmappe network netzwerkordner neu neue neuen neueren neueste neuesten \
-    never new newcount newentity newer newerapp newerrules newerstore newerversion newest newestmissing newhasrowids \
-    newleaves newnames newrowcount newvalue next nextreport nextstep ni nicht nichts nil ninguna nn nno no noaccess \
-    noaction nob nocase nocatalog noch node noe noen noexample noframes nok nokeyfits nolimit nombres non nonce none nor \
-    norecord normal noroom noroot norowid nosourcemodel nospace nosql nostore nostoreinbundle nostores nosuchentity \
-    nosuchincident nosuchproperty not nota notable notabundle notacatalog notadatabase notafile notamapping notamodel \
-    notanarchive notapropertylist notastore notatet notauthentic notazip notchecked notcompared note noted notencrypted \
-    notentered notes noteworthy notfree nothandled nothing nothingkept nothingtodo notice notindexed notinferable \
-    notintact notiz notnoted notnull notregular notunique noun nouveau nouvelles november novembre noviembre now noway \
-    nowhere nowrap npm ns nsaggregateexpression nsallocationtype nsanykeyexpression nsarguments nsarray nsascending \
-    nsattributedescription nsattributemappings nsattributetype nsattributevalueclassname nsautovacuumlevel nsbatchsize \
-    nsbetweenpredicateoperator nsclassnameforentity nscocoaerrordomain nscollatefinderlike nscollatelocalesensitive \
-    nscollatenocase nscollection nscomparisonpredicate nscomparisonpredicateoperator nscompositeattributedescription \
-    nscompositeelements nscompoundindexes nscompoundpredicate nscompoundpredicatetype nsconfigurations nsconstantvalue \
+    isdoubtful isdrawn isdryrun isdumb isempty isencrypted isend isequal isexact isextension isfilling isfiltered \
+    isfinished isfirstsegment isflag isfree isgone isguess isheaderlost isheadersound ishex ishistory ishot \
+    isinbackground isindex isindexed isindexedbyspotlight isinteger isjoined isjournal iskept iskeyinferred isknown \
+    islog islossless ismagicright ismainempty ismainthere ismissing isnew isnewerthanapp isnot isnotnull isnull isnumber \
+    isofstore isold isolderthanlog ison isoptional isordered isover isown isplural isprotecteddataavailable isreadonly \
+    isrefusal isrefused isremoved isreplaced issound isspotlightindexed isstart isstoredintruthfile isstrict \
+    issynchronous ist isterminal istext istobereadagain istomany istransient isuncertain isunique isunopenable \
+    isuntouched isup isusedelsewhere isusedwithcloudkit isusedwithswiftdata isvalid isverified iswanted iswhole \
+    iswithoutrowid isword iswrite iswritten it items its itself j ja januar january janvier jn job join joined joiner \
+    jointes jour journal journalfile journalmode journalnow journalpagecount journals jpeg jpg json jsonb jsoninterval \
+    judge judged judgement juillet juin juli julianday julio july june juni junio junto jusque just k kan kana kann \
+    kanskje kb keep keepers keeps keepsdamagedlogs keepseverything keepsfailing kein keinen kennt kennung kept \
+    keptmainpath keptpages keptsame key keycolumn keycolumns keycounter keyed keyedarchive keylesslimit keylimit \
+    keyorder keyparts keypath keys keysnotchecked keytable khce kib killed kind kindname kinds kjenne kjenner kl know \
+    known knows kode kodene kommer konnte konnten kontakt kontakte kontroller kontrollere kopi kopie kryptert kunne \
+    können könnte könnten l la label labelledby lack lacks lag lagrer lagret lagringen lagringsområde lagt laissé lane \
+    lanes lang lange language languageid lar large larger largest las lassen last lastinsertrowid lastprint \
+    lastsavedtoolsversion lastseen later latest latin latt laufwerk launches layout lc le lead leadbytes leads leaf \
+    leafindex leaftable lease leasename least leave leaves ledig leer leeren leerlo leerlos left leftbehind leftout \
+    leftoutcount leftover legible lenge lenger length les lesbar lese lesen leses less let lets letters leur level \
+    levels li libera libre libérer lie liegen lies ließen lifeboat ligge ligger light lightweight like likely limit \
+    limited limits line lineage lines link linkcache linked links lire lisible lisibles list listed listing lists \
+    listsproperties lite literal literals litt little live liverowcount liverows lo load loads local localecompare \
+    localsheetid locator lock lockbyte locked lockholder locking lockingv lockname locks log logbehindbreak logbytes \
+    logfile logmissing lognotused lognow logview long longer longitud longueur longvalues longvarchar look looked \
+    looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los loss losses lost lostcount lostframes low \
+    lower lowercase lowest lr lstat lt ltrim lu lugar lukk là lässt lås låses låst löschen m machine macos macosversion \
+    made madeof magic mai mail main mainempty mainkind mainmissing mainpagecount mainpages mainpath mainsize \
+    mainsizebytes mais major make makers makes makesfreshstore makeunknown malformed managed manager mange mangle \
+    mangler manifest manifestmissing manifestnotfirst manquante manque manquent mantissa many map mapped mappen mapping \
+    mappingmismatch mappingnumber mappings mappingtable mappingtypename march margin mark marked marker markerheight \
+    markerwidth marks mars marzo mask masked master match matched matches matchesequalcontent matchinfo materialized max \
+    maxbytes maxcells maxchanges maxcolumns maxcount maxdatetimeinterval maxdepth maxentities maxfacts maximum \
+    maximumageseconds maximumboxcount maximumbytes maximumcopybytes maximumcount maximumdepth maximumframeworkversion \
+    maximumlistedbytes maximumpartcount maximumquarantines maximumrowcount maximumwaitseconds maxlines maxlisted \
+    maxpages maxproofs maxsamples maxsteps maxtries maxvaluebytes maxvaluestring may maybefolder maybegone maydiffer \
+    mayo mb mean meaning means meantime meanwhile med media mediumint mehr mehrmals meist member memberentity \
+    memberlimit members memory men mended menos mention mentions menudo merge message messages met meta metadata \
+    metadataaltered metadatachanges metadatalost metadatamissing metadatatable metadataunreadable method methods mettre \
+    mib middle mientras might migrate migrated migratesnothing migrating migration migrationdestination \
+    migrationpolicyclassname min mincount mindatetimeinterval mine minimumfreebytes minimumtoolsversion minisig minisign \
+    minmax minste minus minute minutes minvaluestring mirrored mirroring mise mises mismatch mismatches misnamed \
+    misplaced miss missing missingcount missingdestination missinginverse missingmember missingpagecount missingparent \
+    missingpolicy missingproperty missingtype missingversion mistaken misuse misused mit mix mixed mkdir mkdirat mm mo \
+    mode model modelcache modelcacheunreadable modeldiffers modelforeign modelmismatch modelnewer modelnewerrules models \
+    modelunrecorded modelversionidentifier modifications modificó modified modifiednanoseconds modifier modifié module \
+    moins mom momd moment momentary momento moments momv month montrent more morefacts moreproblems morethanfile most \
+    mostplaces mostwords mot move moved movefailed mover moves moving mua muestran muevas mulig multiply must muy más \
+    märz möglich möglicherweise müssen n nach nada name named namelimit namenottext names namesfile nametokens nan \
+    native natural nature nav nb nchar ndjson ne near nearest neben necesita necesitarlos necesitas need needed needs \
+    needscare needsroomformigration negative neighbouring neighbours neither nennen nest nested nettverksmappe network \
+    netzwerkordner neu neue neuen neueren neueste neuesten never new newcount newentity newer newerapp newerrules \
+    newerstore newerversion newest newestmissing newhasrowids newleaves newnames newrowcount newvalue next nextreport \
+    nextstep ni nicht nichts nil ninguna nn nno no noaccess noaction nob nocase nocatalog noch node noe noen noexample \
+    noframes nok nokeyfits nolimit nombres non nonce none nor norecord normal noroom noroot norowid nosourcemodel \
+    nospace nosql nostore nostoreinbundle nostores nosuchentity nosuchincident nosuchproperty not nota notable \
+    notabundle notacatalog notadatabase notafile notamapping notamodel notanarchive notapropertylist notastore notatet \
+    notauthentic notazip notchecked notcompared note noted notencrypted notentered notes noteworthy notfree nothandled \
+    nothing nothingkept nothingtodo notice notindexed notinferable notintact notiz notnoted notnull notregular notunique \
+    noun nouveau nouvelles november novembre noviembre now noway nowhere nowrap npm ns nsaggregateexpression \
+    nsallocationtype nsanykeyexpression nsarguments nsarray nsascending nsattributedescription nsattributemappings \
+    nsattributetype nsattributevalueclassname nsautovacuumlevel nsbatchsize nsbetweenpredicateoperator \
+    nsclassnameforentity nscocoaerrordomain nscollatefinderlike nscollatelocalesensitive nscollatenocase nscollection \
+    nscomparisonpredicate nscomparisonpredicateoperator nscompositeattributedescription nscompositeelements \
+    nscompoundindexes nscompoundpredicate nscompoundpredicatetype nsconfigurations nsconstantvalue \
     nsconstantvalueclassname nsconstantvalueexpression nscoredatalike nscoredatastringsearch nscountonlyflag \
     nscustompredicateoperator nsdata nsdate nsdecimalnumber nsdecimalnumberplaceholder nsdefaultvalue nsdeleterule \
     nsderivationexpression nsderivedattributedescription nsdestinationentity nsdestinationentityname \
