@@ -453,8 +453,8 @@ import Testing
   /// A default value is stored to its last bit, although SQLite does not read each decimal as the nearest number.
   @Test func aDefaultValueToItsLastBit() throws {
     let values: [Double] = [
-      0.6245301835968879, -2.60704669, 8.433826033787748e-308, 5e-324, -1.7976931348623157e308,
-      0.1, -3, 1e22,
+      0.6245301835968879, -2.60704669, 8.433826033787748e-308, .leastNonzeroMagnitude,
+      -.greatestFiniteMagnitude, 0.1, -3, 1e22,
     ]
     let old = ManagedObjectModel(entities: [Entity(name: "E", attributes: [attribute("name")])])
     let new = ManagedObjectModel(entities: [

@@ -3,6 +3,7 @@ import Fixtures
 import Foundation
 import ModelTools
 import ObjectModel
+import StoreExtraction
 import StoreMigration
 import Testing
 
