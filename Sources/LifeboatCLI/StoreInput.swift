@@ -337,14 +337,14 @@ final class StoreInput {
     self.archive = archive
     guard let name else {
       note(archive.passedOver, in: path)
-      store = try only(inFolder: archive.folder.path)
+      store = try only(inFolder: archive.folder.path, of: archive)
       return
     }
     let place = PathText.joined(archive.folder.path, UnpackedArchive.escaped(name))
     // `name` is that of a folder or an archive inside the archive, so the only store in there is read.
     if try FileStatus.of(place)?.kind == .folder {
       note(archive.passedOver, in: path)
-      store = try only(inFolder: place)
+      store = try only(inFolder: place, of: archive)
       return
     }
     guard ByteFile.exists(place) else {
@@ -449,6 +449,18 @@ final class StoreInput {
 
   /// The only store of a folder. A file that was a store counts as a store, because otherwise the user would not learn
   /// about the file.
+  /// The only store in a folder of an unpacked archive. An error names what was not opened, because the store may be in
+  /// it.
+  private func only(inFolder path: String, of archive: UnpackedArchive) throws -> String {
+    do { return try only(inFolder: path) } catch let failure as Failure
+      where failure.code == ExtractionError.Code.noStores.rawValue
+    {
+      var told = failure
+      if let other = archive.passedOver.first { told.hint = "\(other.path): \(other.message)" }
+      throw told
+    }
+  }
+
   private func only(inFolder path: String) throws -> String {
     try only(of: Self.found(at: path, named: given), in: path)
   }

@@ -112,10 +112,20 @@ extension Migration {
     report.leftOut = Set(
       plan.leftOut + run.broken + run.leftBehindReasons + (isFirst ? identity.leftOut : [])
     ).sorted()
-    report.notes = Set(
-      plan.notes + notes + (isFirst ? identity.notes(plan, keepsHistory: keepsHistory) : [])
-    ).sorted()
+    if isFirst { notes += identity.notes(plan, keepsHistory: keepsHistory) }
+    report.notes = Set(plan.notes + notes + Self.lost(work)).sorted()
     return report
+  }
+
+  /// A note on the properties whose values the step does not carry over; empty when it carries over all.
+  private static func lost(_ work: Work) -> [String] {
+    let names = work.step.mapping.losses(of: work.sourceLayout.model).compactMap { loss in
+      loss.propertyName.map { "\(loss.entityName).\($0)" }
+    }
+    guard !names.isEmpty else { return [] }
+    let shown = names.prefix(10).joined(separator: ", ")
+    let more = names.count > 10 ? " and \(names.count - 10) more" : ""
+    return ["values of \(shown)\(more) are not carried over; they are in the old store only"]
   }
 
   /// The highest key in each new table, keyed by table name. This includes keys that are not in use yet, but may later

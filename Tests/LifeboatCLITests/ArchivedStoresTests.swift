@@ -320,6 +320,11 @@ import Testing
     let without = try Program.run("triage", path).lines()
     #expect(
       without.allSatisfy { $0["failed"]?["code"]?.string == "bundle.encrypted" }, "\(without)")
+    let sealed = try archive("Sealed.zip", "zipped({n: files[n] for n in ['Ticket.age']})")
+    let unopened = try Program.run("rows", sealed)
+    #expect(
+      unopened.status == 65 && unopened.errors.contains("with -i or --passphrase-file"),
+      "\(unopened.errors)")
     // A passphrase costs seconds for each file, so the number of files is bounded, and this is told.
     let many = try archive(
       "Many.tar", "tarred({'%d.age' % n: files['Plain.sqlite.age'] for n in range(101)})")

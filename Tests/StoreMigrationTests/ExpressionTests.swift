@@ -450,6 +450,27 @@ import Testing
     #expect(error?.code == .unsupportedExpression)
   }
 
+  /// Values for which the new model has no property are in the old store only, and the report says so.
+  @Test func whatTheNewModelDoesNotHaveIsTold() throws {
+    let old = ManagedObjectModel(entities: [
+      Entity(name: "E", attributes: [attribute("name"), attribute("kept")])
+    ])
+    let new = ManagedObjectModel(entities: [
+      Entity(name: "E", attributes: [attribute("label"), attribute("kept")])
+    ])
+    let folder = try TemporaryFolder()
+    let path = folder.url.appendingPathComponent("Old.sqlite").path
+    try FreshStore.create(at: path, for: old)
+    let report = try Migration().run(
+      storeAt: path, to: new, output: folder.url.appendingPathComponent("New.sqlite").path)
+    #expect(
+      report.steps[0].notes.contains(
+        "values of E.name are not carried over; they are in the old store only"))
+    let same = try Migration().run(
+      storeAt: path, to: old, output: folder.url.appendingPathComponent("Same.sqlite").path)
+    #expect(!same.steps.flatMap(\.notes).contains { $0.contains("not carried over") })
+  }
+
   /// A default value is stored to its last bit, although SQLite does not read each decimal as the nearest number.
   @Test func aDefaultValueToItsLastBit() throws {
     let values: [Double] = [

@@ -177,6 +177,22 @@ import Testing
     #expect(try shelf.incidents().list().allSatisfy { !$0.isUnfinished && $0.outcome == nil })
   }
 
+  /// What is left of a set without its main file takes the place of no store, whatever the user asks for.
+  @Test func aSetWithoutItsMainFileReplacesNoStore() throws {
+    let shelf = try Shelf()
+    let id = try shelf.setAside(hour: 0)
+    try FileManager.default.removeItem(atPath: shelf.path(id, "store/Done.sqlite"))
+    try shelf.bench.makeStore()
+    let before = (shelf.tree, shelf.bench.snapshot())
+    for force in [false, true] {
+      let error = #expect(throws: StoreRecoveryError.self) {
+        try shelf.incidents().restore(id, force: force)
+      }
+      #expect(error?.code == .notAStore)
+      #expect(shelf.tree == before.0 && shelf.bench.snapshot() == before.1)
+    }
+  }
+
   @Test func theHostsWordsAndApp() throws {
     let shelf = try Shelf()
     let ids = try [Verdict.Finding.incompatible, .newer, .corrupt, .foreign, .hostError]

@@ -80,7 +80,10 @@ struct ModelInput {
     guard let current = collection.current else {
       throw Failure(
         64, "usage.whichVersion", "\(path) marks no version as current; it has \(names)",
-        hint: "name a version with --model-version")
+        hint: Set(versions.map(\.name)).count < versions.count
+          ? "name one of these paths: "
+            + versions.prefix(5).map { ShellText.path($0.path) }.joined(separator: ", ")
+          : "name a version with --model-version")
     }
     return current
   }

@@ -130,7 +130,7 @@ struct PlanText {
     else { return nil }
     return [
       "Without the store's own model, Core Data stops with error 134130: it finds no source model.",
-      "To get this model for the app, run: lifeboat model convert \(ShellText.path(store)) -o …",
+      "To get this model for the app, run: lifeboat model convert \(ShellText.path(store)) --to xcdatamodeld -o DIR.xcdatamodeld",
     ]
   }
 

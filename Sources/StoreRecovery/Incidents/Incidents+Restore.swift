@@ -88,6 +88,13 @@ extension Incidents {
     try checkIsStore(kept, incident.seal, force: force)
     let differences = try broken(incident, kept, force: force)
     let present = StoreSet(at: folder.mainPath)
+    // Without its main file, the kept set would replace a store by files that no app can open.
+    if kept.first(.main) == nil, present.first(.main) != nil {
+      throw StoreRecoveryError(
+        .notAStore,
+        "the incident holds no main file, and a store is in its place; nothing was moved",
+        path: folder.keptMainPath)
+    }
     for path in [folder.mainPath, folder.keptMainPath]
     where FileEvidence.isUsedElsewhere(path) == true {
       throw StoreRecoveryError(
