@@ -40,7 +40,7 @@ import Testing
       process.waitUntilExit()
     }
     #expect(!output.fileHandleForReading.availableData.isEmpty, "the writer has begun")
-    for _ in 1...3000 {
+    for _ in 1...300 {
       do throws(SQLiteFileError) { _ = try SQLiteDatabase(path: path) } catch {
         #expect(error.code == .changedDuringRead, "\(error)")
       }
