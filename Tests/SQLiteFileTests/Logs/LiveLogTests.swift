@@ -36,7 +36,7 @@ import Testing
     process.standardOutput = output
     try process.run()
     defer {
-      process.terminate()
+      kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
     }
     #expect(!output.fileHandleForReading.availableData.isEmpty, "the writer has begun")
