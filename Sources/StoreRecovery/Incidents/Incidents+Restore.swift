@@ -85,8 +85,6 @@ extension Incidents {
       throw StoreRecoveryError(
         .nothingKept, "the incident no longer holds a store", path: folder.storeFolder)
     }
-    try checkIsStore(kept, incident.seal, force: force)
-    let differences = try broken(incident, kept, force: force)
     let present = StoreSet(at: folder.mainPath)
     // Without its main file, the kept set would replace a store by files that no app can open.
     if kept.first(.main) == nil, present.first(.main) != nil {
@@ -95,6 +93,8 @@ extension Incidents {
         "the incident holds no main file, and a store is in its place; nothing was moved",
         path: folder.keptMainPath)
     }
+    try checkIsStore(kept, incident.seal, force: force)
+    let differences = try broken(incident, kept, force: force)
     for path in [folder.mainPath, folder.keptMainPath]
     where FileEvidence.isUsedElsewhere(path) == true {
       throw StoreRecoveryError(
