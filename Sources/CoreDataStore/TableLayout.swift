@@ -296,7 +296,7 @@ package struct TableLayout: Sendable, Equatable {
   }
 
   /// The topmost of `entityName` and its ancestors that declares the relationship `property`; nil if no entity does.
-  private static func declaringEntity(
+  package static func declaringEntity(
     of property: String, from entityName: String, in model: ManagedObjectModel
   ) -> String? {
     let lineage = [entityName] + model.ancestors(of: entityName).map(\.name)

@@ -33,6 +33,23 @@ struct Failure: Error {
     self.hint = hint
   }
 
+  /// The failure for an error about the private copy at `place`, which is in the private folder `folder`. The failure
+  /// names the path `given` by the user instead. Rethrows an error of an unknown type.
+  static func told(
+    _ error: any Error, of place: String, in folder: String, as given: String
+  ) throws -> Failure {
+    guard var failure = Failure(error) ?? Failure(foreign: error) else { throw error }
+    let named = StoreInput.replacing(place, with: given, in: failure.message)
+    failure.message = StoreInput.replacing(folder, with: given, in: named)
+    failure.hint = failure.hint.flatMap { hint in
+      let shown = StoreInput.replacing(
+        ShellText.path(place), with: ShellText.path(given), in: hint)
+      // A hint that names another file of the private folder does not help the user.
+      return shown.utf8.firstRange(of: folder.utf8) == nil ? shown : nil
+    }
+    return failure
+  }
+
   /// The failure for a store that changed while it was read. `members` are the names of the files that changed.
   static func changedDuringRead(_ members: [String]) -> Failure {
     Failure(

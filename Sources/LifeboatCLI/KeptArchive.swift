@@ -1,6 +1,7 @@
 import Foundation
 import SafeFiles
 import SafeText
+import StoreExtraction
 import SupportBundle
 
 /// The archive that a command has opened last in order to list its stores. The stores are then read without opening,
@@ -18,13 +19,18 @@ final class KeptArchive {
   }
 
   private var last: Opened?
+  /// The paths of all archives that were kept at some time.
+  private var listed: Set<ExactText> = []
   /// Makes sure that the private folders are removed when a signal ends the process.
   private(set) lazy var interruption = Interruption()
 
   /// Keeps an archive instead of the one that was kept before.
   func keep(_ path: String, _ file: BundleFile, _ archive: UnpackedArchive? = nil) {
     last = Opened(path: path, file: file, archive: archive)
+    listed.insert(ExactText(path))
   }
+
+  func hasListed(_ path: String) -> Bool { listed.contains(ExactText(path)) }
 
   /// Removes what is kept, so that no two unpacked archives take space on the disk.
   func drop() { last = nil }
@@ -36,8 +42,8 @@ final class KeptArchive {
     // A store that was not unpacked with the others may still be unpacked by its name.
     guard let archive = opened.archive,
       let name = PathText.dropping(prefix: opened.path + "/", from: path),
-      (try? FileStatus.of(
-        PathText.joined(archive.folder.path, UnpackedArchive.escaped(name)))) ?? nil != nil
+      FileStatus.found(
+        PathText.joined(archive.folder.path, UnpackedArchive.escaped(name))) != nil
     else { return nil }
     opened.name = name
     return opened

@@ -74,6 +74,7 @@ final class StoreInput {
   ) throws {
     self.given = given
     self.secrets = secrets
+    if let kept { try Self.refill(kept, for: given, secrets) }
     if let kept, let opened = kept.opened(for: given) {
       file = opened.file
       if let archive = opened.archive {
@@ -255,15 +256,7 @@ final class StoreInput {
     return try withExtendedLifetime(input) {
       guard let folder = input.privateFolder else { return try body(input) }
       do { return try body(input) } catch {
-        guard var failure = Failure(error) ?? Failure(foreign: error) else { throw error }
-        failure.message = input.shown(failure.message)
-        if let hint = failure.hint {
-          let named = ShellText.path(input.store ?? folder)
-          let shown = Self.replacing(named, with: ShellText.path(path), in: hint)
-          // A hint that names another file of the private folder does not help the user.
-          failure.hint = shown.utf8.firstRange(of: folder.utf8) == nil ? shown : nil
-        }
-        throw failure
+        throw try Failure.told(error, of: input.store ?? folder, in: folder, as: path)
       }
     }
   }
@@ -298,12 +291,8 @@ final class StoreInput {
       kept.keep(path, file)
       return [path]
     }
-    kept.drop()
     return try withExtendedLifetime(kept) {
-      let archive = try unpacking(path) {
-        try UnpackedArchive(file, making: kept.interruption.files.making)
-      }
-      kept.keep(path, file, archive)
+      let archive = try unpacked(file, path, kept)
       return try withExtendedLifetime(archive) {
         let folder = archive.folder.path
         func named(_ place: String) -> String {
@@ -319,6 +308,28 @@ final class StoreInput {
         return found.stores.map(named)
       }
     }
+  }
+
+  /// Unpacks an archive, and keeps it instead of the one that was kept before.
+  private static func unpacked(
+    _ file: BundleFile, _ path: String, _ kept: KeptArchive
+  ) throws -> UnpackedArchive {
+    kept.drop()
+    let archive = try unpacking(path) {
+      try UnpackedArchive(file, making: kept.interruption.files.making)
+    }
+    kept.keep(path, file, archive)
+    return archive
+  }
+
+  /// Unpacks an archive again that was listed before another was kept, because the next stores are in it, too.
+  private static func refill(
+    _ kept: KeptArchive, for path: String, _ secrets: BundleSecretOptions?
+  ) throws {
+    guard kept.opened(for: path) == nil, let (archive, _) = UnpackedArchive.split(path),
+      kept.hasListed(archive)
+    else { return }
+    _ = try unpacked(BundleSecretOptions.bundle(at: archive, secrets), archive, kept)
   }
 
   /// Unpacks the store `name` of the archive at `path`.
@@ -447,8 +458,6 @@ final class StoreInput {
 
   // MARK: - Folders
 
-  /// The only store of a folder. A file that was a store counts as a store, because otherwise the user would not learn
-  /// about the file.
   /// The only store in a folder of an unpacked archive. An error names what was not opened, because the store may be in
   /// it.
   private func only(inFolder path: String, of archive: UnpackedArchive) throws -> String {
@@ -461,6 +470,8 @@ final class StoreInput {
     }
   }
 
+  /// The only store of a folder. A file that was a store counts as a store, because otherwise the user would not learn
+  /// about the file.
   private func only(inFolder path: String) throws -> String {
     try only(of: Self.found(at: path, named: given), in: path)
   }

@@ -46,12 +46,9 @@ package struct PageCipher: Sendable {
       for var format in known.inAllPageSizes {
         format.clearLength = isClear ? 32 : 16
         var cipher = PageCipher(format: format, key: derived, codeKey: codeKey)
-        var fits = try cipher.fits(file)
         // Page 1 may be the only page that shows that the key is right.
-        if isClear {
-          fits = try cipher.findClearLength(in: file) || fits
-        }
-        if fits {
+        let isFound = isClear ? try cipher.findClearLength(in: file) : false
+        if try isFound || cipher.fits(file) {
           self = cipher
           return
         }

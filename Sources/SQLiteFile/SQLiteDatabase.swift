@@ -206,8 +206,13 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// Makes another reader of the same pages, with its own buffers.
-  package func anotherReader() -> PageReader { reader.another() }
+  /// Makes another reader of the same pages, with its own buffers. `fillsCutPage`: whether the missing part of a page
+  /// within which the file ends is read as zeros.
+  package func anotherReader(fillsCutPage: Bool = true) -> PageReader {
+    var other = reader.another()
+    if !fillsCutPage { other.cutPage = 0 }
+    return other
+  }
 
   // MARK: - Rows
 
@@ -349,9 +354,7 @@ public final class SQLiteDatabase {
   private static func log(
     beside path: String, _ mainSize: Int64, _ view: LogView, _ findings: inout FindingList
   ) throws(SQLiteFileError) -> (file: ByteFile, value: WriteAheadLog)? {
-    guard view != .ignore, let file = try companion(path + "-wal"), file.size > 0 else {
-      return nil
-    }
+    guard view != .ignore, let file = try companion(path + "-wal") else { return nil }
     let log = try WriteAheadLog(
       parsing: file, mainSize: mainSize, includeUncommitted: view == .all)
     if let defect = log.defect {

@@ -27,13 +27,17 @@ extension SQLiteWriter {
   /// A path with a random name that begins with a dot, in the folder of `path`. It is meant for a file that receives
   /// the name of `path` when the file is finished (``publish(as:)``).
   package static func privatePath(for path: String) -> String {
+    let name = privateName(for: path)
+    return PathText.lastComponent(of: path).utf8.count == path.utf8.count
+      ? name : PathText.joined(PathText.folder(of: path), name)
+  }
+
+  /// The name of ``privatePath(for:)``.
+  package static func privateName(for path: String) -> String {
     let last = PathText.lastComponent(of: path)
     // A file name can have at most 255 bytes, including the suffixes that SQLite appends to it.
-    let name =
-      ".\(String(decoding: last.utf8.prefix(200), as: UTF8.self))."
+    return ".\(String(decoding: last.utf8.prefix(200), as: UTF8.self))."
       + String(UInt32.random(in: .min ... .max), radix: 36)
-    return last.utf8.count == path.utf8.count
-      ? name : PathText.joined(PathText.folder(of: path), name)
   }
 
   /// Checks that a path is free. Throws `exists` when something exists at the path, or at this path with the suffix

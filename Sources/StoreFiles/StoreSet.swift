@@ -152,7 +152,7 @@ package struct StoreSet: Sendable, Equatable {
 private struct Listing {
   let folder: String
   var members: [StoreSet.Member] = []
-  /// The first problem met; nil when there was none.
+  /// The first problem met; nil when all members could be listed.
   private(set) var problem: String?
 
   init(folder: String) { self.folder = folder }

@@ -119,8 +119,22 @@ extension Migration {
 
   /// A note on the properties whose values the step does not carry over; empty when it carries over all.
   private static func lost(_ work: Work) -> [String] {
-    let names = work.step.mapping.losses(of: work.sourceLayout.model).compactMap { loss in
-      loss.propertyName.map { "\(loss.entityName).\($0)" }
+    let model = work.sourceLayout.model
+    let losses = work.step.mapping.losses(of: model)
+    let names = losses.compactMap { loss -> String? in
+      guard let name = loss.propertyName else { return nil }
+      // The links of a relationship are also carried over with its inverse.
+      if let old = model.allRelationships(of: loss.entityName).first(where: { $0.name == name }),
+        let inverse = TableLayout.inverse(of: old, in: model),
+        !losses.contains(where: { other in
+          (other.propertyName ?? inverse.name) == inverse.name
+            && ([other.entityName] + model.ancestors(of: other.entityName).map(\.name))
+              .contains(old.destinationEntityName)
+        })
+      {
+        return nil
+      }
+      return "\(loss.entityName).\(name)"
     }
     guard !names.isEmpty else { return [] }
     let shown = names.prefix(10).joined(separator: ", ")

@@ -115,7 +115,7 @@ final class RejectedRows {
 
   private func make() throws -> File {
     let folder = try OpenFolder(PathText.folder(of: path))
-    let name = PathText.lastComponent(of: SQLiteWriter.privatePath(for: path))
+    let name = SQLiteWriter.privateName(for: path)
     let made = File(folder, name, try self.made.makeFile(name, in: folder))
     file = made
     return made

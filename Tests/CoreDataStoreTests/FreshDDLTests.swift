@@ -255,7 +255,7 @@ import Testing
       return given == wanted ? found : nil
     }
 
-    /// Which older form of an index this is; nil when it is none.
+    /// Which older form of an index this is; nil for another statement.
     private static func olderIndex(_ statement: Statement) -> Difference? {
       guard !statement.sql.contains("COLLATE"), !statement.name.hasPrefix("Z_") else { return nil }
       return statement.subject.contains(",") ? .compoundIndex : .indexedAttribute

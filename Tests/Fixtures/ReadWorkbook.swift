@@ -63,7 +63,7 @@ public struct ReadWorkbook: Decodable {
     self = try JSONDecoder().decode(Self.self, from: outcome.stdout)
   }
 
-  /// The sheet with this name; nil when the workbook has none.
+  /// The sheet with this name; nil when no sheet has it.
   public func sheet(_ name: String) -> Sheet? { sheets.first { $0.name == name } }
 
   private static let script = #"""

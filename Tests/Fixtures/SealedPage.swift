@@ -124,7 +124,7 @@ public enum SealedPage {
     return parts[1].components(separatedBy: end).first
   }
 
-  /// The section of a page that has this id; nil when there is none. Sections are not nested.
+  /// The section of a page that has this id; nil when no section has it. Sections are not nested.
   public static func section(_ html: String, _ id: String) -> String? {
     part(html, "<section aria-labelledby=\"\(id)\">", "</section>")
   }

@@ -101,6 +101,25 @@ import Testing
         == nil)
   }
 
+  /// A file that is there, but no bundle, is told as such; so is a store inside an archive. A missing file is missing.
+  @Test func whatIsNoBundle() throws {
+    let key = path("key")
+    let keygen = try Program.run("bundle", "keygen", "-o", key)
+    let recipient = keygen.text.trimmingCharacters(in: .newlines)
+    let sealed = path("sealed.zip.age")
+    let made = try Program.run(
+      "bundle", "create", demo.kept.path, "--include", "store", "--to", recipient, "-o", sealed)
+    #expect(made.status == 0, "\(made.errors)")
+    for (input, flags, status, code) in [
+      (demo.kept.path, [], 65, "bundle.badManifest"),
+      (path("missing.zip"), [], 66, "bundle.inputMissing"),
+      (sealed + "/store/Notes.sqlite", ["-i", key], 65, "bundle.badManifest"),
+    ] as [(String, [String], Int32, String)] {
+      let refused = try Program.run(["bundle", "redact", input, "-o", path("no.zip")] + flags)
+      #expect(refused.status == status && refused.errorCode == code, "\(refused.errors)")
+    }
+  }
+
   @Test func whatStaysIsChosen() throws {
     let list = path("allow")
     try Data("lifeboat-allow 1\nTag.name\n".utf8).write(to: URL(fileURLWithPath: list))

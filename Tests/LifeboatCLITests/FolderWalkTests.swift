@@ -198,7 +198,7 @@ import Testing
     #expect(nothing.errors.contains(path + "/ruined.sqlite"), "\(nothing.errors)")
   }
 
-  /// A record names the hash of each file that is evidence, and what has none.
+  /// A record names the hash of each file that is evidence, and names the files without a hash.
   @Test func theCustodyLogLeavesNothingOut() throws {
     _ = try manyStores()
     var deep = folder.url

@@ -37,7 +37,7 @@ import Testing
 
   private static let name = "AppDomain-org.example.Notes/Library/Application Support/Notes.sqlite"
 
-  /// A store with its log and an external file, another store, and what is none.
+  /// A store with its log and an external file, another store, and a file that is not a store.
   private static func twoStores(_ place: TemporaryFolder) throws -> URL {
     let made = place.url.appendingPathComponent("made")
     try FileManager.default.createDirectory(at: made, withIntermediateDirectories: true)
@@ -202,7 +202,7 @@ import Testing
     #expect(outcome.status == 65 && outcome.errorCode == "backup.encrypted", "\(outcome.errors)")
   }
 
-  /// Names that lead out of the folder, hashes that are none, and a list without the table.
+  /// Names that lead out of the folder, texts in the place of hashes, and a list without the table.
   @Test func hostileLists() throws {
     let place = try TemporaryFolder()
     let backup = place.url.appendingPathComponent("Backup")

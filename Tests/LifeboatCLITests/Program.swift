@@ -98,7 +98,7 @@ enum JSON: Decodable, Hashable {
     if case .object(let members) = self { members[name] } else { nil }
   }
 
-  /// An element of an array; nil when there is none.
+  /// An element of an array; nil when the array is shorter.
   subscript(index: Int) -> JSON? {
     array.flatMap { $0.indices.contains(index) ? $0[index] : nil }
   }

@@ -341,7 +341,11 @@ import Testing
     let text = try Program.run("rows", demo.kept.path, "--entity", "Note", "--limit", "1")
     #expect(text.text.contains("Note, 6 rows"))
     #expect(text.text.contains("1 of 6 rows shown"))
-    for flags in [["--entity", "Nothing"], ["--raw", "--entity", "Nothing"]] {
+    for flags in [
+      ["--entity", "Nothing"], ["--raw", "--entity", "Nothing"],
+      ["--all", "--format", "json", "--entity", "Nothing"],
+      ["--deleted", "--format", "ndjson", "--entity", "Nothing"],
+    ] {
       let unknown = try Program.run(["rows", demo.kept.path] + flags)
       #expect(unknown.status == 64)
       #expect(unknown.errorCode == "input.unknownName")

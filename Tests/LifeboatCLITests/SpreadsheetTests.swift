@@ -5,7 +5,7 @@ import Testing
 
 /// Workbooks and CSV for Excel, opened by the programs of others.
 @Suite struct SpreadsheetTests {
-  /// A Python that has openpyxl; nil where there is none.
+  /// A Python that has openpyxl; nil where no Python has it.
   private static let python: String? = {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
     return path.split(separator: ":").map { "\($0)/python3" }.first {

@@ -415,7 +415,7 @@ import Testing
     #expect(other.status == 65 && other.errorCode == "triage.notACatalog")
   }
 
-  /// What had a line and is a folder of inputs by now has none any more.
+  /// An input that had a line, and is a folder of inputs now, no longer has a line.
   @Test func aPathThatIsAFolderNowHasNoRow() throws {
     let (folder, catalog) = (path("later"), path("cases.sqlite"))
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)

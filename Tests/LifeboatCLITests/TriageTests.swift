@@ -166,7 +166,7 @@ import Testing
       return [line["signature"]?["problem"]?.string, line["fix"]?.string]
     }
     #expect(try problemAndFix() == ["incident.restored", nil])
-    // An outcome that says nothing is none.
+    // An outcome without words does not count as an outcome.
     for content in ["", "{}", #"{"kind":"moved","date":"2026-11-28T00:00:00Z"}"#] {
       try Data(content.utf8).write(to: demo.incident.appendingPathComponent("outcome.json"))
       #expect(try problemAndFix() == ["incident.noStore", "resend"])

@@ -42,7 +42,7 @@ struct CachedModels {
 
   static func python() -> String? { tool("python3") }
 
-  /// The path of a program; nil where there is none.
+  /// The path of a program; nil where it is not installed.
   static func tool(_ name: String) -> String? {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"
     return path.split(separator: ":").map { $0 + "/" + name }

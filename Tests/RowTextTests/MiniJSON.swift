@@ -30,7 +30,7 @@ enum MiniJSON: Hashable {
     return elements
   }
 
-  /// The text of a string; nil when it is none or not valid.
+  /// The text of a string; nil for another value, and for a string that is not valid.
   var text: String? {
     guard case .string(let bytes) = self else { return nil }
     return String(bytes: bytes, encoding: .utf8)

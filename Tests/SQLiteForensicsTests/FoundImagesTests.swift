@@ -17,7 +17,7 @@ import Testing
     return names.map { root.appendingPathComponent($0) }
   }
 
-  /// Unpacks an archive of the shared folder; nil where there is none.
+  /// Unpacks an archive of the shared folder; nil where the folder is absent.
   private static func unpacked(_ name: String, _ folder: TemporaryFolder) throws -> URL? {
     guard let shared = Shared.require(name), let tar = findTool("tar") else { return nil }
     let archive = shared.appendingPathComponent("stores/found/" + name)

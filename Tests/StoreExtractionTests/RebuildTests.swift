@@ -477,7 +477,7 @@ import Testing
     #expect(store.kind == .coreData)
   }
 
-  /// SQLite's own check of some versions sees NULL where there is none, and other types than there are, in tables whose
+  /// SQLite's own check of some versions sees NULL where another value is, and other types than stored, in tables whose
   /// rows do not stand in the order of their columns.
   @Test(arguments: [
     "v NOT NULL, k TEXT PRIMARY KEY) WITHOUT ROWID",

@@ -428,7 +428,7 @@ import Testing
       guard let wanted = wanted as? [Any], let text = wanted[0] as? String,
         let serial = wanted[1] as? Double
       else {
-        // Python has no later UTC; where it is earlier by the clock, that is none of its business.
+        // Python has no later UTC; where it is earlier by the clock, Python does not say so.
         #expect(zone != "UTC" || dates.serial(of: date) == nil)
         continue
       }

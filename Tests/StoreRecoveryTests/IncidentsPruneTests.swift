@@ -341,7 +341,7 @@ struct Shelf {
     #expect(report.removed == [])
     #expect(report.kept.first { $0.id == name }?.why == .link)
     #expect(outside.tree == before)
-    // The folder of the incidents itself is a link: there is none.
+    // The folder of the incidents itself is a link, so no folder is there.
     let linked = try Workbench()
     try FileManager.default.createSymbolicLink(
       atPath: linked.incompatible, withDestinationPath: outside.bench.incompatible)

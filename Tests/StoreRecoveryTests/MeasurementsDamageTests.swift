@@ -119,7 +119,7 @@ import Testing
     let text: String
   }
 
-  /// Opens a store, reads its schema and its rows. A table that is not there has none.
+  /// Opens a store, reads its schema and its rows. A table that is not there counts as one without rows.
   static func opener(_ url: URL) throws -> Int64 {
     do {
       let database = try Database(url.path)

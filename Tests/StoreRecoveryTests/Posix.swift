@@ -28,7 +28,7 @@ enum Posix {
 
   static func mkfifo(_ path: String) -> Int32 { unsafe mkfifoat(AT_FDCWD, path, 0o600) }
 
-  /// Notes an extended attribute; false where the volume has none.
+  /// Notes an extended attribute; false where the volume keeps no such attributes.
   static func setAttribute(_ path: String, _ name: String, _ value: String) -> Bool {
     let bytes = Array(value.utf8)
     #if canImport(Darwin)

@@ -107,7 +107,7 @@ import Testing
       mask.masked(record, "") == .object(["verdict": .object(["rule": .string(shown)])]))
   }
 
-  /// Core Data writes an empty version, which is none: its token would be taken for one.
+  /// Core Data writes an empty version, which says nothing: its token would be taken for a version.
   @Test func anEmptyVersionHasNoToken() {
     var mask = RecordMask(storePath: "/a/b/Notes.sqlite")
     let record = JSONValue.object(["versionIdentifiers": .array([.string(""), .string("My own")])])

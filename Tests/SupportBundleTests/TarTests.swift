@@ -6,7 +6,7 @@ import Testing
 
 /// Archives of Python's `tarfile`, and what is wrong in archives that were made to do harm.
 @Suite struct TarTests {
-  /// What Python packs before each script: a store below two folders, with its log, and files that are none.
+  /// What Python packs before each script: a store below two folders, with its log, and files that are no stores.
   private static let head = """
     import io, sys, tarfile
     def add(name, data=b"", **more):

@@ -22,7 +22,7 @@ import Testing
       ("\u{1B}[6~", [.pageDown]), ("\u{1B}[3~", [.delete]), ("\u{1B}[Z", [.backTab]),
       ("\u{1B}OM", [.enter]), ("\u{1B}[1;5A", [.up]), ("\u{1B}[6;2~", [.pageDown]),
       ("\u{1B}q", [.escape, .text("q")]), ("x\u{1B}[Ay", [.text("x"), .up, .text("y")]),
-      // Keys that are none of ours, and reports that a terminal may send.
+      // Keys that the browser does not use, and reports that a terminal may send.
       ("\u{1B}[15~", []), ("\u{1B}[?62;4c", []),
       ("\u{1B}]11;rgb:0000/0000/0000\u{7}q", [.text("q")]),
       ("\u{1B}]0;title\u{1B}\\q", [.text("q")]), ("\u{1B}P1$r0m\u{1B}\\q", [.text("q")]),

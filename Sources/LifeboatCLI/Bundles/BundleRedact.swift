@@ -79,7 +79,7 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
   private func redact(_ input: StoreInput) throws {
     guard let bundle = input.bundle, let file = input.file else {
       // A file that is missing or cannot be read is told as such.
-      _ = try BundleFile(path)
+      if input.file == nil, !StoreInput.isWithin(path) { _ = try BundleFile(path) }
       throw Failure(
         65, BundleError.Code.badManifest.rawValue, "\(path) is not a bundle",
         hint: "to make a bundle, run: lifeboat bundle create STORE -o FILE")

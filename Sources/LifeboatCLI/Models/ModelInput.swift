@@ -312,15 +312,7 @@ struct ModelInput {
         let given = PathText.joined(path, name)
         var inner: Found
         do { inner = try found(at: place, key: key) } catch {
-          guard var failure = Failure(error) ?? Failure(foreign: error) else { throw error }
-          failure.message = StoreInput.replacing(place, with: given, in: failure.message)
-          failure.hint = failure.hint.flatMap { hint in
-            let shown = StoreInput.replacing(
-              ShellText.path(place), with: ShellText.path(given), in: hint)
-            // No command can use the private copy.
-            return shown.utf8.firstRange(of: archive.folder.path.utf8) == nil ? shown : nil
-          }
-          throw failure
+          throw try Failure.told(error, of: place, in: archive.folder.path, as: given)
         }
         inner.collection = inner.collection.moved(from: place, to: given)
         inner.passedOver = inner.passedOver.map { other in

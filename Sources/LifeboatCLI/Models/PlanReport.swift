@@ -30,7 +30,7 @@ struct PlanReport: Encodable {
     let to: String
     /// How the step is done: `mapping`, `inferred` or `uncertain`.
     let way: String
-    /// The name of the first of ``mappings``; nil when there is none.
+    /// The name of the first of ``mappings``; nil when the list is empty.
     let mapping: String?
     let mappingPath: String?
     /// The mapping models of the step, in the order in which the plan lists them; empty when ``way`` is not `mapping`.

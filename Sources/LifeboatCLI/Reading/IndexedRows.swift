@@ -67,6 +67,8 @@ struct IndexedRows {
   ) throws -> (count: Int, notes: IndexedSearchNotes) {
     let form = format == .json ? JSONForm.object : .lines
     var output = OutputBuffer(descriptor: 1)
+    // If the device fails, the rows that were read before are written.
+    defer { output.flush() }
     var count = 0
     if form == .object { output.append(form.opening) }
     let notes = try database.forEachIndexedValues { found in

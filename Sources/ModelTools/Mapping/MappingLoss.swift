@@ -45,11 +45,20 @@ extension MappingModel {
 }
 
 extension ModelExpression {
-  /// Adds the first key of every key path of `$source` to `keys`.
+  /// Adds the first key of every key path of the source object to `keys`.
   fileprivate func collectSourceKeys(_ keys: inout Set<String>) {
-    if case .keyPath(let path, of: .variable("source")) = self {
-      keys.insert(String(Substring(path.utf8.prefix { $0 != UInt8(ascii: ".") })))
+    var path: String?
+    switch self {
+    case .keyPath(let found, of: .variable("source")), .keyPath(let found, of: .evaluatedObject):
+      path = found
+    case .function(target: .variable("source")?, selector: "valueForKey:", let arguments),
+      .function(target: .variable("source")?, selector: "valueForKeyPath:", let arguments):
+      if case .constant(.string(let found))? = arguments.first, arguments.count == 1 {
+        path = found
+      }
+    default: break
     }
+    if let path { keys.insert(String(Substring(path.utf8.prefix { $0 != UInt8(ascii: ".") }))) }
     for part in children.expressions { part.collectSourceKeys(&keys) }
   }
 }

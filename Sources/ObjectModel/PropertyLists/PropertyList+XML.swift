@@ -118,9 +118,13 @@ private struct XMLPropertyListReader {
       let digits = text.filter { !$0.isWhitespace }
       if let value = Int64(digits) { return .integer(value) }
       // As in CoreFoundation, a sign stands before `0x`.
-      let prefix = ["0x", "+0x", "-0x"].first { digits.lowercased().utf8.starts(with: $0.utf8) }
-      if let prefix, let first = digits.utf8.dropFirst(prefix.utf8.count).first, first >= 0x30,
-        let value = Int64(prefix.dropLast(2) + digits.dropFirst(prefix.utf8.count), radix: 16)
+      let sign = digits.utf8.prefix { "+-".utf8.contains($0) }
+      let number = digits.utf8.dropFirst(sign.count)
+      // The plus makes a sign after `0x` invalid.
+      if number.starts(with: "0x".utf8) || number.starts(with: "0X".utf8),
+        let value = Int64(
+          (sign.isEmpty ? "+" : String(Substring(sign))) + String(Substring(number.dropFirst(2))),
+          radix: 16)
       {
         return .integer(value)
       }

@@ -46,7 +46,7 @@ package struct PageReader: ~Copyable {
   /// start of the file is cut off.
   package let origin: Int64
   /// The page in the middle of which the main file ends, if its missing part is read as zeros, as SQLite does; or 0.
-  package var cutPage: UInt32 = 0
+  package internal(set) var cutPage: UInt32 = 0
   /// The position in the middle of the main file at which bytes were lost or inserted; usually nil.
   private let shift: PageShift?
   /// The lowest page number whose position in the file a shift may have changed.

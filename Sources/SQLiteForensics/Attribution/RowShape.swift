@@ -12,6 +12,20 @@ struct RowShape {
     var maxInteger = Int64.max
     /// Whether the column is REAL. SQLite stores an integer in it only if six bytes are enough.
     var isReal = false
+
+    /// The serial types that a value of `length` bytes in the field may have, numbers first.
+    func types(ofLength length: Int) -> [UInt64] {
+      let numbers: [UInt64] =
+        switch length {
+        case 0: [0, 8, 9]
+        case 1...4: [UInt64(length)]
+        case 6: [5]
+        case 8: isReal ? [7] : [7, 6]
+        default: []
+        }
+      return (numbers + [UInt64(13 + 2 * length), UInt64(12 + 2 * length)])
+        .filter { classes.contains(StorageClasses(serialType: $0)) }
+    }
   }
 
   /// The index of the table in ``DamagedDatabase/tables``.
@@ -138,17 +152,9 @@ struct RowShape {
     than type: UInt64, _ value: RawSpan, _ encoding: DatabaseHeader.TextEncoding
   ) -> Bool {
     guard let field = fields.first else { return true }
-    let length = value.byteCount
-    let numbers = (0...9 as ClosedRange<UInt64>).filter {
-      RecordDecoder.length(ofType: $0) == length
-    }
-    let (blob, text) = (UInt64(12 + 2 * length), UInt64(13 + 2 * length))
-    return (numbers + [blob, text]).contains { other in
-      guard other != type, field.classes.contains(StorageClasses(serialType: other)) else {
-        return false
-      }
-      if other == text { return TextCheck.isText(value, whole: true, encoding) }
-      return other != 6 || !field.isReal
+    let text = UInt64(13 + 2 * value.byteCount)
+    return field.types(ofLength: value.byteCount).contains { other in
+      other != type && (other != text || TextCheck.isText(value, whole: true, encoding))
     }
   }
 

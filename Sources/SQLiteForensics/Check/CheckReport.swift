@@ -1,3 +1,4 @@
+import SafeText
 public import SQLiteFile
 
 /// How thorough a check is.
@@ -61,7 +62,7 @@ public struct CheckReport: Sendable, Equatable {
     _ after: String
   ) {
     guard !names.isEmpty else { return }
-    let subject = names.count == 1 ? "1 \(one)" : "\(names.count) \(many)"
+    let subject = counted(names.count, one, many)
     let list = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", …" : "")
     let words = after.isEmpty ? "" : " " + after
     unchecked.append(

@@ -48,10 +48,8 @@ struct StructureCheck: ~Copyable {
     self.database = database
     self.depth = depth
     self.demands = demands
-    var pages = database.anotherReader()
     // The page in the middle of which the file ends is reported as missing, not judged by zeros.
-    pages.cutPage = 0
-    reader = pages
+    reader = database.anotherReader(fillsCutPage: false)
     pageLimit = min(database.pageCount, reader.pageLimit)
     isSchemaLost =
       database.schema.entries.isEmpty

@@ -23,7 +23,7 @@ struct CarvedIndex {
     var place: UInt8
     /// The page offset at which a newer cell overwrites this cell; 0 if none does.
     var newer: UInt16
-    /// The first page of the overflow chain; 0 if there is none, or if the number may have been overwritten.
+    /// The first page of the overflow chain; 0 for a row without overflow pages, or if the number may be overwritten.
     var overflow: UInt32
 
     var knowsRowID: Bool { flags & CarvedIndex.hasRowID != 0 }

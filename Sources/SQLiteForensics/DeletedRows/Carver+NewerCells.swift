@@ -2,7 +2,7 @@ import SQLiteFile
 
 extension Carver {
   /// Searches for a newer cell of the same table that was written over a part of `cell` and later freed. Returns its
-  /// page offset; nil if there is none. `limit`: the end of the free space.
+  /// page offset; nil if no such cell is found. `limit`: the end of the free space.
   ///
   /// SQLite takes the space for a new cell from the end of a freeblock (`pageFindSlot`), so the new cell overwrites the
   /// end of an older one. The newer cell may have lost its own end in this way, and its first four bytes to the header
@@ -54,7 +54,7 @@ extension Carver {
     return max(older.start + 5, record - lead)
   }
 
-  /// The offset of a complete newer cell with its record at `record`; nil if there is none.
+  /// The offset of a complete newer cell with its record at `record`; nil if no such cell is found.
   private mutating func newerWhole(
     _ page: RawSpan, record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
@@ -87,8 +87,8 @@ extension Carver {
   /// The maximum number of bytes of a cell before its record: four for the payload length and nine for the row id.
   private static let longestPrefix = 13
 
-  /// The newer cell at `start` that has lost its first four bytes to the header of a freeblock; nil if there is none.
-  /// `goal`: the end of the older cell.
+  /// The newer cell at `start` that has lost its first four bytes to the header of a freeblock; nil if no
+  /// such cell is found. `goal`: the end of the older cell.
   private mutating func newerCellWithoutStart(
     _ page: RawSpan, _ start: Int, _ goal: Int, _ limit: Int, _ shape: RowShape
   ) -> LeafCell? {

@@ -474,19 +474,9 @@ struct Carver {
     if let exact = space.exact {
       // The freeblock is the cell, so the length of the first value follows from the size of the freeblock.
       let length = exact - 2 - header - rest
-      switch length {
-      case 1, 2, 3, 4: candidates = [UInt64(length)]
-      case 6: candidates = [5]
-      case 8: candidates = field.isReal ? [7] : [7, 6]
-      case 0: empty = [0, 8, 9, 13, 12]
-      default: break
-      }
       // A serial type of one byte is below 128.
-      if length > 0, length < 57 {
-        candidates += [UInt64(13 + 2 * length), UInt64(12 + 2 * length)]
-      }
-      candidates.removeAll { !field.classes.contains(StorageClasses(serialType: $0)) }
-      empty.removeAll { !field.classes.contains(StorageClasses(serialType: $0)) }
+      if length == 0 { empty = field.types(ofLength: 0) }
+      if (1..<57).contains(length) { candidates = field.types(ofLength: length) }
     }
     let table = space.shape.table
     if table < firstTypes.count, !firstTypes[table].isEmpty {

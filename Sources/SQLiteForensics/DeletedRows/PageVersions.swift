@@ -19,7 +19,8 @@ struct PageVersion: Equatable {
   /// The offset at which the bytes of the version start, in bytes from the start of ``member``.
   let offset: Int64
   package let origin: Origin
-  /// Whether the version agrees with its checksum. Always false for a page of the main file, which has none.
+  /// Whether the version agrees with its checksum. Always false for a page of the main file, which has no
+  /// checksums.
   package let isVerified: Bool
 }
 

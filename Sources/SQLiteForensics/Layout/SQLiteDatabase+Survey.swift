@@ -29,9 +29,8 @@ extension SQLiteDatabase {
   /// Whether anything contradicts the header's page size, reserved bytes or encoding. This is cheap enough for every
   /// file; a vote must read pages from all over the file.
   private func isLayoutDoubtful() throws(SQLiteFileError) -> Bool {
-    var reader = anotherReader()
     // If the header states too large a page size, the file may end within page 1.
-    reader.cutPage = 0
+    var reader = anotherReader(fillsCutPage: false)
     guard try reader.kind(of: 1) != nil, header.reservedBytes == 0, try !hasOddEncoding(&reader)
     else { return true }
     if header.isPageCountValid, !hasOverlays,

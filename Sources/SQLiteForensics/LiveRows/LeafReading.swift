@@ -113,7 +113,7 @@ struct LeafReading {
   var isTight: Bool { method == .pointers && freeBlocks.isEmpty }
 
   /// For a page without other free space (``isTight``): the part of the gap between cell pointers and cells that has
-  /// been written to before, as page offsets; nil if there is none.
+  /// been written to before, as page offsets; nil if no part of it has.
   ///
   /// `limit`: the end of the gap if the page has no cells.
   func usedGap(_ page: RawSpan, _ limit: Int) -> Range<Int>? {
@@ -246,7 +246,7 @@ struct LeafReading {
   }
 
   /// The number of cells that the cell pointers show, whatever the header says: the smallest number of leading pointers
-  /// whose cells, with the freeblocks, exactly fill the page. Nil when there is none, or when the row ids do not
+  /// whose cells, with the freeblocks, exactly fill the page. Nil when no such number exists, or when the row ids do not
   /// ascend.
   private mutating func trueCount(
     _ page: RawSpan, _ base: Int, _ contentStart: Int, _ limit: Int

@@ -4,7 +4,7 @@ import SQLiteFile
 /// Payload Overflow Pages").
 struct PayloadGatherer: ~Copyable {
   private(set) var payload = ContiguousArray<UInt8>()
-  /// The highest of the payload's overflow pages; 0 when it has none.
+  /// The highest of the payload's overflow pages; 0 for a payload without overflow pages.
   private(set) var highestPage: UInt32 = 0
   /// The ranges of the payload from pages that look overwritten, in ascending order.
   private(set) var doubts: [Range<Int>] = []

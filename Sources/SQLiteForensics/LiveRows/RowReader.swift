@@ -1,3 +1,4 @@
+import SafeText
 import SQLiteFile
 
 /// Reads live rows page by page. Two threads can use two readers at once: each has its own windows into the files and
@@ -21,7 +22,7 @@ struct RowReader: ~Copyable {
   private let plain: SQLiteDatabase?
   /// Whether BLOBs usually end in zeros, by table index. Computed when first needed.
   private var padsBlobs: [Int: Bool] = [:]
-  private let paddingClaims: PageClaims?
+  private var paddingClaims: PageClaims?
   private var reader: PageReader
   private(set) var gatherer: PayloadGatherer
   private var reading: LeafReading
@@ -47,7 +48,6 @@ struct RowReader: ~Copyable {
     trees = database.namedTrees
     roots = Set(database.roots.keys)
     plain = database.plainInPlace
-    paddingClaims = plain?.paddingClaims(spare: database.maxPayload)
     lastPage = plain?.pageCount ?? .max
     narrowed = database.narrowed
     reader = database.reader.another()
@@ -228,10 +228,7 @@ struct RowReader: ~Copyable {
     }
     if reading.lostCount > 0 {
       told.append(
-        (
-          .pageRowsLost,
-          "\(reading.lostCount) row\(reading.lostCount == 1 ? "" : "s") of the page cannot be read"
-        ))
+        (.pageRowsLost, "\(counted(reading.lostCount, "row")) of the page cannot be read"))
     }
     for one in told {
       findings.add(
@@ -335,7 +332,7 @@ struct RowReader: ~Copyable {
       findings.add(
         Finding(
           .rowPartial,
-          "\(partial.count) value\(partial.count == 1 ? " is" : "s are") missing or in doubt in \(rowID.map { "row \($0)" } ?? "a row")",
+          "\(counted(partial.count, "value is", "values are")) missing or in doubt in \(rowID.map { "row \($0)" } ?? "a row")",
           member: origin.member, page: page, offset: origin.offset,
           table: origin.table.map { names[$0] }))
     }
@@ -352,11 +349,13 @@ struct RowReader: ~Copyable {
 
   /// Whether BLOBs of the table usually end in zeros, judged by the rows that `SQLiteDatabase` finds.
   private mutating func padsBlobs(_ table: Int?) -> Bool {
-    guard let table, let plain, let paddingClaims else { return false }
+    guard let table, let plain else { return false }
     if let known = padsBlobs[table] { return known }
+    let claims = paddingClaims ?? plain.paddingClaims(spare: reading.maxPayload)
+    paddingClaims = claims
     let pads =
       plain.schema.table(named: names[table])
-      .map { plain.padsBlobs(of: $0, reader.another(), paddingClaims) } ?? false
+      .map { plain.padsBlobs(of: $0, reader.another(), claims) } ?? false
     padsBlobs[table] = pads
     return pads
   }

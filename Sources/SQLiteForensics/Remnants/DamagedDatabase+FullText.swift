@@ -65,12 +65,10 @@ extension DamagedDatabase {
   private func liveDocuments(
     of index: FullTextIndex
   ) throws(SQLiteFileError) -> [Int64]? {
-    for (number, name) in index.rowTables.enumerated() {
+    for (name, rowIDColumn) in index.rowTables {
       guard let place = place(ofTable: name), hasRowIDs(place) else { continue }
       let definition = tables[place].definition
-      // The last table is never the content table.
-      let named = number < index.rowTables.count - 1 ? index.contentRowID : nil
-      let column = named.flatMap { definition.place(of: $0) }
+      let column = rowIDColumn.flatMap { definition.place(of: $0) }
       let isRowID = column == nil || column == definition.rowIDColumn
       var ids: [Int64] = []
       var isFull = false

@@ -271,7 +271,7 @@ extension DamagedDatabase {
   }
 
   /// The shortest cell within `cell` that ends where `cell` ends and fits the index: it is newer, and has overwritten
-  /// the end of `cell`. If there is none, `cell` itself.
+  /// the end of `cell`. If no such cell is found, `cell` itself.
   private func innermost(_ cell: LeafCell, _ page: RawSpan, _ index: SearchedIndex) -> LeafCell {
     var types = RecordTypes()
     types.renewBudget(usableSize: layout.usableSize)

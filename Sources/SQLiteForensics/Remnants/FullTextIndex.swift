@@ -18,15 +18,13 @@ struct FullTextIndex {
   let indexCount: Int
   /// Whether document ids descend, in an FTS3 or FTS4 table.
   let isDescending: Bool
-  /// Tables that have a row with the same row id for each row of the full-text table; in the content table,
-  /// ``contentRowID`` may name another column with this row id. The first table that exists is used.
+  /// Tables that have a row for each row of the full-text table, and the column with the row id of that row; nil when
+  /// the row id is the same. Only an option of FTS5 for the content table names another column. The first table that
+  /// exists is used.
   ///
   /// First comes the content table, from which rows can be deleted without an update of the index; last the `_docsize`
   /// table.
-  let rowTables: [String]
-  /// The column of the content table that has the row ids of the full-text table; nil when these are the row ids of the
-  /// content table. Only FTS5 has this option.
-  let contentRowID: String?
+  let rowTables: [(name: String, rowIDColumn: String?)]
 
   /// The maximum number of columns that are read: the upper limit of SQLITE_MAX_COLUMN.
   private static let maxColumns = 32_767
@@ -61,8 +59,8 @@ struct FullTextIndex {
       1 + (options["prefix"].map { $0.split { $0 == "," || $0 == " " }.count } ?? 0)
     // An empty option means that the full-text table does not store its texts (a contentless table).
     let content = options["content"] ?? entry.name + "_content"
-    rowTables = (content.isEmpty ? [] : [content]) + [entry.name + "_docsize"]
-    contentRowID = options["content"] == nil ? nil : options["content_rowid"]
+    let rowID = options["content"] == nil ? nil : options["content_rowid"]
+    rowTables = (content.isEmpty ? [] : [(content, rowID)]) + [(entry.name + "_docsize", nil)]
     let detail = options["detail"]?.lowercased() ?? "full"
     obstacle =
       module == .fts5 && detail != "full"

@@ -50,7 +50,7 @@ package struct IndexedSearchNotes: Sendable {
 }
 
 extension DamagedDatabase {
-  /// The table with this name, as an index into ``tables``; nil when there is none. Case is ignored, as in SQL.
+  /// The table with this name, as an index into ``tables``; nil when no table has it. Case is ignored, as in SQL.
   func place(ofTable name: String) -> Int? {
     tables.firstIndex { SQLName.isSame($0.name, name) }
   }

@@ -70,7 +70,7 @@ package final class RecordCopy: Sendable {
   private struct Piece: BitwiseCopyable {
     /// The index of the field in the old record; negative for a constant.
     let field: Int32
-    /// The serial type of the constant; 0 if there is none.
+    /// The serial type of the constant; 0 without a constant.
     let constantType: UInt64
     let hasConstant: Bool
     let isConstantWhereSet: Bool

@@ -47,7 +47,7 @@ extension LogStates {
   private struct LoggedPage {
     /// The number of the first commit that wrote the page.
     let firstCommit: Int
-    /// The index of the first frame that equals the page in the main file; nil when there is none.
+    /// The index of the first frame that equals the page in the main file; nil when no frame equals it.
     var sameFrame: Int?
     /// The index of the page's last committed frame.
     var lastFrame = 0

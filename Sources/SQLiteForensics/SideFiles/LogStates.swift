@@ -29,13 +29,13 @@ package final class LogStates {
     package let kind: Kind
     /// Both salts of the frames' generation; the first is in the high 32 bits.
     package let salts: UInt64
-    package let frameCount: Int
+    package fileprivate(set) var frameCount = 0
     /// The number of frames that would commit a transaction.
-    package let commitCount: Int
+    package fileprivate(set) var commitCount = 0
     /// The number of frames that match their checksums.
-    package let verifiedCount: Int
+    package fileprivate(set) var verifiedCount = 0
     /// The number of distinct pages in these frames.
-    package let pageCount: Int
+    package fileprivate(set) var pageCount = 0
   }
 
   /// The commits, the oldest first.
@@ -50,10 +50,10 @@ package final class LogStates {
   /// The page size in bytes.
   package let pageSize: Int
   let logFile: ByteFile?
-  /// The log; nil when there is none, or when its page size is not that of the database.
+  /// The log; nil when the store has no log, or when its page size is not that of the database.
   let log: LogSalvage?
   let journalFile: ByteFile?
-  /// The journal; nil when there is none, or when its page size is not that of the database.
+  /// The journal; nil when the store has no journal, or when its page size is not that of the database.
   let journal: JournalSalvage?
   /// The number of the last commit that SQLite reads; 0 when it ignores the log.
   package var currentCommit: Int { log?.headerLost == false ? commits.count : 0 }
@@ -117,22 +117,20 @@ package final class LogStates {
     private static let limit = 1000
 
     mutating func add(_ frame: LogSalvage.Frame, _ kind: Remainder.Kind) {
-      var before: Remainder?
-      if let place = last[kind]?.place,
-        all.count >= Self.limit || place + 1 == all.count && all[place].salts == frame.salts
+      let place: Int
+      if let known = last[kind]?.place,
+        all.count >= Self.limit || known + 1 == all.count && all[known].salts == frame.salts
       {
-        before = all[place]
+        place = known
       } else {
-        last[kind] = (all.count, [])
+        place = all.count
+        last[kind] = (place, [])
+        all.append(Remainder(kind: kind, salts: frame.salts))
       }
-      last[kind]?.pages.insert(frame.page)
-      let sum = Remainder(
-        kind: kind, salts: before?.salts ?? frame.salts,
-        frameCount: (before?.frameCount ?? 0) + 1,
-        commitCount: (before?.commitCount ?? 0) + (frame.commitPageCount > 0 ? 1 : 0),
-        verifiedCount: (before?.verifiedCount ?? 0) + (frame.isVerified ? 1 : 0),
-        pageCount: last[kind]?.pages.count ?? 0)
-      if before == nil { all.append(sum) } else if let last = last[kind] { all[last.place] = sum }
+      all[place].frameCount += 1
+      if frame.commitPageCount > 0 { all[place].commitCount += 1 }
+      if frame.isVerified { all[place].verifiedCount += 1 }
+      if last[kind]?.pages.insert(frame.page).inserted == true { all[place].pageCount += 1 }
     }
   }
 

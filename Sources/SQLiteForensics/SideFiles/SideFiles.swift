@@ -90,13 +90,6 @@ struct SideFiles {
     var journal: JournalSalvage?
     var files: [Finding.Member: ByteFile] = [:]
 
-    init(main: ByteFile, pageSize: Int, origin: Int64, shift: PageShift?) {
-      self.main = main
-      self.pageSize = pageSize
-      self.origin = origin
-      self.shift = shift
-    }
-
     mutating func addJournal(_ file: ByteFile) throws(SQLiteFileError) {
       let journal = try JournalSalvage(file, main: main, pageSize: pageSize, origin: origin)
       self.journal = journal
@@ -204,8 +197,7 @@ struct SideFiles {
       guard let newest = try? DatabaseHeader(parsing: inLog.rawSpan),
         let here = try? DatabaseHeader(parsing: inMain.rawSpan)
       else { return false }
-      // The counter wraps around, so the difference is computed as a signed number.
-      return Int32(bitPattern: here.changeCounter &- newest.changeCounter) > 0
+      return LogGeneration.isGreater(here.changeCounter, newest.changeCounter)
     }
 
     func shadowed() -> PageVersions {

@@ -67,6 +67,13 @@ struct CommitDifference {
       let root: UInt32
       let leaves: [UInt32]
       let interior: [UInt32]
+
+      /// Whether this is still the table's b-tree after a commit that wrote the pages `written`. It is if the commit
+      /// wrote neither the root page nor an interior page. Leaves may have changed.
+      func isTree(of table: Table, after written: Set<UInt32>) -> Bool {
+        root == table.rootPage && !written.contains(root)
+          && !interior.contains { written.contains($0) }
+      }
     }
 
     fileprivate var byTable: [SQLName: Tree] = [:]
@@ -141,19 +148,13 @@ struct CommitDifference {
   private mutating func tree(
     of table: Table, in database: SQLiteDatabase, _ written: Set<UInt32> = []
   ) throws(SQLiteFileError) -> Trees.Tree {
-    if let known = trees.byTable[SQLName(table.name)], isSameTree(table, written) { return known }
+    if let known = trees.byTable[SQLName(table.name)], known.isTree(of: table, after: written) {
+      return known
+    }
     let pages = try database.pages(of: table)
     let tree = Trees.Tree(root: table.rootPage, leaves: pages.leaves, interior: pages.interior)
     trees.byTable[SQLName(table.name)] = tree
     return tree
-  }
-
-  /// Whether the table's b-tree in `trees` is still correct after the commit. It is if the commit wrote neither the
-  /// root page nor an interior page. Leaves may have changed.
-  private func isSameTree(_ table: Table, _ written: Set<UInt32>) -> Bool {
-    guard let known = trees.byTable[SQLName(table.name)] else { return false }
-    return known.root == table.rootPage && !written.contains(known.root)
-      && !known.interior.contains { written.contains($0) }
   }
 
   /// Returns a function that tells whether two rows are equal in the columns that both states have. A column that the

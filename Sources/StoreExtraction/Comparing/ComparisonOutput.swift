@@ -18,6 +18,8 @@ extension StoreComparison {
     as form: JSONForm, limit: Int? = nil, to descriptor: Int32
   ) throws -> Report {
     var output = OutputBuffer(descriptor: descriptor)
+    // If the device fails, the rows that were compared before are written.
+    defer { output.flush() }
     var written = 0
     if form == .object { output.append("{\"rows\":[\n") }
     let report = try run { row in

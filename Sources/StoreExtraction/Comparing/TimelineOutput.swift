@@ -115,6 +115,8 @@ extension StoreTimeline {
     to descriptor: Int32
   ) throws -> Written {
     var output = OutputBuffer(descriptor: descriptor)
+    // If the device fails, the events that were read before are written.
+    defer { output.flush() }
     var written = Written()
     if limit != 0 {
       try forEachEvent(selection) { event in

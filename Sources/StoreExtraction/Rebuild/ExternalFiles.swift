@@ -123,8 +123,7 @@ package final class ExternalFiles {
         continue
       }
       result.fileCount += 1
-      let (sum, overflow) = result.sizeBytes.addingReportingOverflow(file.size)
-      result.sizeBytes = overflow ? .max : sum
+      result.sizeBytes = result.sizeBytes.addingClamped(file.size)
       guard let table = live[name] else { continue }
       if file.size == 0 {
         result.emptyCount += 1

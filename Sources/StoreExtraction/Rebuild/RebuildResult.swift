@@ -1,4 +1,5 @@
 public import SQLiteFile
+import StoreFiles
 
 /// The result of rebuilding a store, or of a trial run that writes no file.
 public struct RebuildResult: Sendable, Codable {
@@ -60,7 +61,7 @@ public struct RebuildResult: Sendable, Codable {
 
     package mutating func add(_ other: ExternalFiles) {
       fileCount += other.fileCount
-      sizeBytes = sizeBytes.addingReportingOverflow(other.sizeBytes).partialValue
+      sizeBytes = sizeBytes.addingClamped(other.sizeBytes)
       missingCount += other.missingCount
       emptyCount += other.emptyCount
       zeroedCount += other.zeroedCount

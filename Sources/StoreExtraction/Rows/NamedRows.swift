@@ -47,7 +47,7 @@ final class NamedRows: RecordReceiver {
     var unknownNumbers: [Int64?: Int] = [:]
     /// The external files that the rows of a block name, each with the row's entity or table.
     var externals: [(file: String, entity: String)] = []
-    /// The error that occurred when the target for rows of unknown entities was made; nil if there was none.
+    /// The error that occurred when the target for rows of unknown entities was made; nil without an error.
     var failure: (any Error)?
     var hasBroken = false
 

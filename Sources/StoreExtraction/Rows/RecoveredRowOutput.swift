@@ -220,9 +220,7 @@ package struct RecoveredRowOutput {
       let row = RecoveredRow(row)
       guard let (managed, columns) = naming.managedRow(row) else { return true }
       guard wanted?.has(managed.entityName, of: places[place]) ?? true else { return true }
-      if let table = row.origin.table, row.origin.state != nil, row.rowID == nil,
-        managed.primaryKey == 0
-      {
+      if let table = row.origin.table, row.origin.state != nil, row.key(of: managed) == nil {
         switch lost.take((managed, columns, row), of: table) {
         case .held: return true
         case .passed(let earlier?): if !deliver(earlier) { return false }
@@ -244,8 +242,9 @@ package struct RecoveredRowOutput {
   ) throws -> Outcome {
     var output = OutputBuffer(descriptor: descriptor)
     // If the device fails, the rows that were read before are written.
-    defer { output.flush() }
     var isFirst = true
+    // A name that is not known is refused before anything is written.
+    defer { if !isFirst { output.flush() } }
     if form == .object { output.append(form.opening) }
     let renderings = RecoveredRenderings(naming, store, wanted())
     var sink = NamedRowSink(.members, storePath: store.database.path, blobs: blobs)

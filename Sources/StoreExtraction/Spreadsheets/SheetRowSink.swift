@@ -35,7 +35,7 @@ struct SheetRowSink: RowSink, ~Copyable {
   var externals: [String] = []
   /// The number of texts that were not valid UTF-8.
   private(set) var invalidTextCount = 0
-  /// The first error of the output; nil if there was none. Rows after the error are dropped.
+  /// The first error of the output; nil as long as all was written. Rows after the error are dropped.
   private(set) var failure: (any Error)?
 
   /// The number of bytes in the buffer above which the buffer is passed on to the sheet.

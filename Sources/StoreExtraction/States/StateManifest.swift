@@ -67,7 +67,7 @@ package struct StateManifest: Sendable, Codable {
     let bytes = [UInt8](try encoder.encode(self)) + [UInt8(ascii: "\n")]
     do {
       let folder = try OpenFolder(PathText.folder(of: path))
-      let first = PathText.lastComponent(of: SQLiteWriter.privatePath(for: path))
+      let first = SQLiteWriter.privateName(for: path)
       let descriptor = try made.makeFile(first, in: folder)
       var failure = SystemCalls.write(bytes[...], to: descriptor)
       if failure == nil { failure = SystemCalls.synchronize(descriptor) }

@@ -60,9 +60,7 @@ extension CopyCompiler {
 
   /// The topmost of an old entity and its ancestors that declares a relationship of the entity.
   private func declaringEntity(of relationship: Relationship, _ entity: String) -> String {
-    ([entity] + source.model.ancestors(of: entity).map(\.name)).last { name in
-      source.model.entities[name]?.relationships.contains { $0.name == relationship.name } == true
-    } ?? entity
+    TableLayout.declaringEntity(of: relationship.name, from: entity, in: source.model) ?? entity
   }
 
   /// A text that tells apart the old relationships, of which several entities may have equal ones.

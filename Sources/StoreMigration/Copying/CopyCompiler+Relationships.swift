@@ -368,14 +368,11 @@ extension CopyCompiler {
   private mutating func setLater(
     _ place: Place, from link: Link, isNear: Bool, _ makers: [EntityMapping], _ shift: KeyShift
   ) throws {
-    guard var links = try stagedLinks(of: link) else {
+    guard let links = try stagedLinks(of: link, for: place) else {
       plan.leftOut.append(
         "the old store has no table or column for the relationship \(link.entity).\(link.relationship.name)"
       )
       return
-    }
-    if source.joinTable(of: link.relationship, of: link.entity) != nil {
-      links.relationship = .init(entity: place.entityName, name: place.propertyName)
     }
     plan.links[links.name] = links
     let other = isNear ? "link.far" : "link.near"
@@ -389,7 +386,7 @@ extension CopyCompiler {
 
   /// The links of an old relationship, which are stored in a join table or in a column at one of the two ends. Nil when
   /// the old store has no such table or column.
-  private func stagedLinks(of link: Link) throws -> StagedLinks? {
+  private func stagedLinks(of link: Link, for reference: Place) throws -> StagedLinks? {
     let relationship = link.relationship
     func staged(_ table: String, near: Int, far: Int, order: Int?) throws -> StagedLinks? {
       guard let (name, definition) = source.table(named: table) else { return nil }
@@ -399,7 +396,9 @@ extension CopyCompiler {
         order: order)
     }
     if let join = source.joinTable(of: relationship, of: link.entity) {
-      return try staged(join.table, near: join.near, far: join.far, order: join.farOrder)
+      var links = try staged(join.table, near: join.near, far: join.far, order: join.farOrder)
+      links?.relationship = .init(entity: reference.entityName, name: reference.propertyName)
+      return links
     }
     func place(_ entity: String, _ role: TableLayout.Role) -> (
       table: String, column: Int, key: Int

@@ -109,7 +109,7 @@ struct CopyCompiler {
 
   /// Whether several new rows that are made from one old row refer to the same external file.
   private static func sharesFiles(_ copies: [EntityCopy]) -> Bool {
-    let columns = copies.flatMap { Array($0.externalColumns) }
+    let columns = copies.flatMap(\.externalColumns)
     return Set(columns).count < columns.count
   }
 
@@ -238,7 +238,7 @@ struct CopyCompiler {
     row.set("Z_OPT", to: saves.map { row.parameter($0, or: "1") } ?? "1")
     var updates: [RowStatement] = []
     var demands: [(property: String, column: Int?, value: String)] = []
-    var external: Set<Int> = []
+    var external: [Int] = []
     var inlined: Set<Int> = []
     var isFiltered = false
     let policyClass = policyClass(of: mapping)
@@ -264,7 +264,7 @@ struct CopyCompiler {
         row.set(column.name, to: value)
         if let sourceColumn, table.externalColumns.contains(sourceColumn) {
           if attribute.allowsExternalBinaryDataStorage {
-            if !external.insert(sourceColumn).inserted { plan.sharesFiles = true }
+            external.append(sourceColumn)
           } else {
             inlined.insert(sourceColumn)
           }

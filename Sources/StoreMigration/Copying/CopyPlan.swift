@@ -56,8 +56,9 @@ final class EntityCopy {
   /// A statement that finds the required values that a row lacks. In its result, a column is 1 if the property at the
   /// same index in ``demands`` has no value. Nil when ``demands`` is empty.
   let lacks: RowStatement?
-  /// Indexes of the old columns whose external files the new row refers to.
-  let externalColumns: Set<Int>
+  /// Indexes of the old columns whose external files the new row refers to; a column is repeated for each attribute of
+  /// the new row that has its file.
+  let externalColumns: [Int]
   /// Indexes of the old columns whose external files are read into the new row, because the new attribute does not
   /// allow external storage.
   let inlinedColumns: Set<Int>
@@ -83,7 +84,7 @@ final class EntityCopy {
     _ mapping: EntityMapping, from sourceEntity: String, to destinationEntity: String,
     shift: KeyShift, insert: RowStatement, isFiltered: Bool,
     losses: (statement: RowStatement, properties: [String])?, updates: [RowStatement],
-    demands: [(property: String, column: Int?)], lacks: RowStatement?, externalColumns: Set<Int>,
+    demands: [(property: String, column: Int?)], lacks: RowStatement?, externalColumns: [Int],
     inlinedColumns: Set<Int>, policyClass: String?,
     selection: RowStatement?, policyValues: [(property: String, expression: ModelExpression)],
     plain: PlainRow?

@@ -4,6 +4,7 @@ import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
+import SafeText
 import StoreExtraction
 import StoreFiles
 
@@ -56,7 +57,7 @@ extension CopyRun {
     if strangers > 0 {
       broken.append(
         "live rows whose table is lost or unreadable (rows --all shows them): "
-          + "\(strangers) \(strangers == 1 ? "row" : "rows") \(strangers == 1 ? "is" : "are") not in the new store"
+          + "\(counted(strangers, "row is", "rows are")) not in the new store"
       )
     }
     try each(store, selection, Set(places.keys).union(joins.keys)) { row, name in

@@ -1,6 +1,7 @@
 import ObjectModel
 import CoreDataStore
 import SQLiteWriter
+import SafeText
 
 // Sets and checks references after all rows are inserted.
 extension CopyRun {
@@ -150,7 +151,7 @@ extension CopyRun {
     {
       broken.append(
         "a relationship that the model requires is empty: "
-          + "\(count) \(count == 1 ? "row" : "rows") of \(reference.entityName) without \(reference.propertyName)"
+          + "\(counted(count, "row")) of \(reference.entityName) without \(reference.propertyName)"
       )
     }
   }

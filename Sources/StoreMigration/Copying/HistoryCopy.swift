@@ -4,6 +4,7 @@ import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
+import SafeText
 import StoreExtraction
 
 /// Copies the persistent history of a store. Transactions are copied unchanged. In each change, the changed object's
@@ -72,17 +73,17 @@ struct HistoryCopy {
     var notes: [String] = []
     if lostCount > 0 {
       run.broken.append(
-        "\(lostCount) damaged \(lostCount == 1 ? "row" : "rows") of the persistent history \(lostCount == 1 ? "is" : "are") not in the new store"
+        "\(counted(lostCount, "damaged row")) of the persistent history \(lostCount == 1 ? "is" : "are") not in the new store"
       )
     }
     if goneCount > 0 {
       notes.append(
-        "\(goneCount) \(goneCount == 1 ? "change" : "changes") of the persistent history \(goneCount == 1 ? "is" : "are") not in the new store, because the changed objects have no counterpart there"
+        "\(counted(goneCount, "change")) of the persistent history \(goneCount == 1 ? "is" : "are") not in the new store, because the changed objects have no counterpart there"
       )
     }
     if bareCount > 0 {
       notes.append(
-        "\(bareCount) \(bareCount == 1 ? "change" : "changes") of the persistent history no longer \(bareCount == 1 ? "says" : "say") which properties changed, and \(bareCount == 1 ? "keeps" : "keep") no values of deleted objects, because the entity has other properties now"
+        "\(counted(bareCount, "change")) of the persistent history no longer \(bareCount == 1 ? "says" : "say") which properties changed, and \(bareCount == 1 ? "keeps" : "keep") no values of deleted objects, because the entity has other properties now"
       )
     }
     return notes

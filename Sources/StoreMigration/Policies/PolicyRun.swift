@@ -3,6 +3,7 @@ import ManagedObjects
 import ObjectModel
 import SQLiteFile
 import SQLiteWriter
+import SafeText
 
 /// Carries out the mappings that have a policy, in three passes. Each pass goes through the mappings in the order of
 /// the mapping model.
@@ -82,7 +83,7 @@ final class PolicyRun {
       "mapping \($0.mapping.name) was carried out by the class \($0.copy.policyClass ?? "") of the app"
     }
       + manager.destination.insertedCounts.sorted { $0.key < $1.key }.map { name, count in
-        "policies made \(count) \(count == 1 ? "object" : "objects") of \(name)"
+        "policies made \(counted(count, "object")) of \(name)"
       }
   }
 

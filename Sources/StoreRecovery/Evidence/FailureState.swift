@@ -120,7 +120,7 @@ extension StoreRecovery {
     }
     repetition.same = max(same?.count ?? 0, keptSame.count)
     repetition.all = max(
-      noted.reduce(0) { $0.addingReportingOverflow(max(0, $1.count)).partialValue }, kept.count)
+      noted.reduce(0) { $0.addingClamped($1.count) }, kept.count)
     repetition.incidents = same?.incidents ?? keptSame.map(\.id)
     return repetition
   }

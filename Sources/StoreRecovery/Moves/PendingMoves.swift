@@ -65,7 +65,7 @@ struct PendingMoves: Sendable {
         throw StoreRecoveryError(
           .unfinished,
           "an earlier move of the store could be neither finished nor undone, so the store is not opened; the next open tries again",
-          path: incompatible + "/" + id, errno: (error as? SystemCallError)?.errno,
+          path: incompatible + "/" + id, errno: SetMover.errno(of: error),
           underlying: error)
       }
     }

@@ -85,7 +85,7 @@ extension SetMover {
     }
   }
 
-  private static func errno(of cause: any Error) -> Int32? {
+  static func errno(of cause: any Error) -> Int32? {
     (cause as? SystemCallError)?.errno ?? (cause as? StoreSealError)?.errno
   }
 

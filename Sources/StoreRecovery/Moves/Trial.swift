@@ -120,8 +120,10 @@ extension TrialFolder {
 
   /// The temporary path, beside the store, of a file that is copied from the trial folder `path` on another volume.
   fileprivate static func part(_ path: String) -> String {
-    PathText.folder(of: PathText.folder(of: path)) + "/.lifeboat-"
-      + PathText.lastComponent(of: path) + ".part"
+    QuarantineFolder(
+      home: PathText.folder(of: PathText.folder(of: path)), storeName: "",
+      id: PathText.lastComponent(of: path)
+    ).copyInProgress
   }
 
   /// The subfolder for a set that is to become an incident.

@@ -72,7 +72,7 @@ final class Stack {
     last = object
   }
 
-  /// The names of the rows that a store holds, without its log being touched; nil where there is none.
+  /// The names of the rows that a store holds, without its log being touched; nil where no store is.
   func rows(_ url: URL) throws -> [String]? {
     guard FileManager.default.fileExists(atPath: url.path) else { return nil }
     let connection = try SQLiteConnection(url)

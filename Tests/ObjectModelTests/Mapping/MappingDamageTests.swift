@@ -214,7 +214,7 @@ struct MappingDamageTests {
     }
   }
 
-  /// Shared parts make a small file describe a huge mapping; a list that holds itself is none.
+  /// Shared parts make a small file describe a huge mapping; a list that holds itself is refused.
   @Test func sharedAndCyclicParts() throws {
     let shared = Self.archive { builder in
       let name = builder.string("size")

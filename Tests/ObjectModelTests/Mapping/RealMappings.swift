@@ -11,7 +11,7 @@ enum RealMappings {
     let mapping: MappingModel
   }
 
-  /// Every `xcmapping.xml`; nil, with a note in the log, where there are none.
+  /// Every `xcmapping.xml`; nil, with a note in the log, where the files are absent.
   static func sources(test: String = #function) throws -> [File]? {
     guard let root = SharedFiles.path("stores/real", test: test) else { return nil }
     return try SharedFiles.files(below: root, suffix: "/xcmapping.xml").map { path in

@@ -158,7 +158,7 @@ import Testing
     Judgement(recovered, store).expectAll("\(interior.cellCount) + \(change)")
   }
 
-  /// Rows with row ids are none of a table that has none: they go where they look like.
+  /// Rows with row ids do not belong to a table without row ids: they go to the table whose rows they look like.
   @Test func aTablesPageIsNoneOfATableWithoutRowIDs() throws {
     let store = try DamageCase(pageSize: 4096) { connection in
       try connection.exec(

@@ -150,7 +150,7 @@ import Testing
     }
   }
 
-  /// Noise in the place of an overflow page shows by the number of the next page only, which is none.
+  /// Noise in the place of an overflow page shows only by the number of the next page, which no page has.
   @Test(arguments: Form.all)
   func aPageOfNoiseMarksItsValue(_ form: Form) throws {
     let store = try form.make()

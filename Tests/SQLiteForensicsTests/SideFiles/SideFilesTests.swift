@@ -302,7 +302,7 @@ enum FlatFile {
     #expect(sides.versions.count == sides.log?.count)
   }
 
-  /// Whatever stands there, reading ends, and nothing is taken for a frame that is none.
+  /// Whatever the bytes are, reading ends, and only frames are taken for frames.
   @Test func noiseIsNoLog() throws {
     let folder = try TemporaryFolder()
     let store = try StoreFixtures.named("wal-committed").make(folder.url)

@@ -34,7 +34,7 @@ struct KeyOrderFault {
   var misplaced = 0
   /// The number of entries with the same key as the entry before them, although keys must be unique.
   var repeated = 0
-  /// The number of the first misplaced or repeated entry, counted from 1; 0 if there is none.
+  /// The number of the first misplaced or repeated entry, counted from 1; 0 if all entries are in order.
   var first = 0
   /// Whether the order of some entries is unknown: two values agree in the first MiB, which is all that is compared,
   /// and at least one of them is longer.

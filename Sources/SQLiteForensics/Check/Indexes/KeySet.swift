@@ -9,7 +9,7 @@ struct KeySet {
   private static let maxBitmaps = 2048
   private static let highest: Int64 = 1 << 31
 
-  /// For each range of 32,768 keys, the index in ``words`` at which its bitmap starts; -1 if it has none.
+  /// For each range of 32,768 keys, the index in ``words`` at which its bitmap starts; -1 for a range without keys.
   private var places: ContiguousArray<Int32> = []
   private var words: ContiguousArray<UInt64> = []
   /// Whether no key was dropped.

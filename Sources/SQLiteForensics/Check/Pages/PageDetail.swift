@@ -65,9 +65,8 @@ extension SQLiteDatabase {
   package func detail(ofPage number: UInt32, progress: ((Int) -> Void)? = nil)
     throws(SQLiteFileError) -> PageDetail?
   {
-    var reader = anotherReader()
     // Only the bytes that the file has are shown.
-    reader.cutPage = 0
+    var reader = anotherReader(fillsCutPage: false)
     guard number >= 1, number <= reader.pageLimit else { return nil }
     var bytes: [UInt8]?
     do {

@@ -93,7 +93,8 @@ struct PageMap {
     return true
   }
 
-  /// The number of claimed pages from `first` to `last`, and the lowest page number among them; nil if there is none.
+  /// The number of claimed pages from `first` to `last`, and the lowest page number among them; nil if no page
+  /// is claimed.
   func claimed(from first: UInt32, to last: UInt32) -> (count: Int, first: UInt32)? {
     var count = 0
     var lowest = UInt32.max

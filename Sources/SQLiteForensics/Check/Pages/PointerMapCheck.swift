@@ -1,3 +1,4 @@
+import SafeText
 import SQLiteFile
 
 /// Compares the pointer map of an auto-vacuum database (file format, section 1.8 "Pointer Map or Ptrmap Pages") with
@@ -76,7 +77,7 @@ enum PointerMapCheck {
         tree.findings.add(
           Finding(
             .ptrmapBadEntry,
-            (wrong == 1 ? "1 entry" : "\(wrong) entries")
+            counted(wrong, "entry", "entries")
               + " of the pointer map \(wrong == 1 ? "is" : "are") wrong: \(first)",
             member: place.member, page: number, offset: place.offset + Int64(firstOffset)))
       }

@@ -24,7 +24,7 @@ extension BTreeCheck {
     var highestRowID: Int64?
     /// Whether every page of the b-tree, or of the part, was read.
     var isWhole = true
-    /// The depth of the first leaf that was reached, in levels below the root page; -1 if there is none.
+    /// The depth of the first leaf that was reached, in levels below the root page; -1 until a leaf is reached.
     var leafDepth: Int32 = -1
 
     /// Adds the counts of another part of the same b-tree. Returns false if the leaves of the two are at different

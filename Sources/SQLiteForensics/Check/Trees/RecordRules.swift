@@ -15,7 +15,7 @@ struct RecordRules {
     var refusesNumericText = false
     /// Whether the column is an alias of the row id, so that the field must be NULL.
     var isRowID = false
-    /// The index of the demand on the column; -1 if there is none.
+    /// The index of the demand on the column; -1 if nothing is demanded of it.
     var demand: Int16 = -1
     /// The number of the key set that must contain the integers in this field; -1 if the field refers to no table.
     var target: Int16 = -1
