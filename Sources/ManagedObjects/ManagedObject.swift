@@ -76,6 +76,10 @@ public final class ManagedObject {
     try context.check(object, for: relationship, of: entityName)
     try context.willChange(self)
     let inverse = TableLayout.inverse(of: relationship, in: context.layout.model)
+    // An object that the relationship leads to already keeps its position in an ordered inverse.
+    if let inverse, inverse.isToMany, inverse.isOrdered, try self.object(forKey: name) === object {
+      return
+    }
     if let inverse, !inverse.isToMany, inverse.name != name || object !== self {
       // The two relationships of a one-to-one pair must agree.
       let former = try self.object(forKey: name)

@@ -116,16 +116,14 @@ extension Migration {
     var identity = try StoreIdentity(source)
     var current = source
     var last: SQLiteWriter?
-    var sharesFiles = false
+    var previous: Work?
     for (index, step) in steps.enumerated() {
       let isLast = index == steps.count - 1
       try watch.beginStep()
-      var work = try Work(
+      let work = try Work(
         step, current, missingPolicy, policies,
-        namedAfter: isLast ? target?.work.sides : nil, withHistory: keepsHistory)
-      // The rows of a later step refer to the same files as those of an earlier step.
-      sharesFiles = sharesFiles || work.plan.sharesFiles
-      work.plan.sharesFiles = sharesFiles
+        namedAfter: isLast ? target?.work.sides : nil, withHistory: keepsHistory, after: previous)
+      previous = work
       let writer = try newFile(for: output)
       do {
         report.steps.append(

@@ -20,7 +20,8 @@ extension Migration {
 
     init(
       _ step: MigrationStep, _ source: Source, _ missingPolicy: MissingPolicy,
-      _ policies: PolicyRegister, namedAfter sides: Set<String>?, withHistory: Bool = false
+      _ policies: PolicyRegister, namedAfter sides: Set<String>?, withHistory: Bool = false,
+      after previous: Work? = nil
     ) throws {
       guard let model = step.from ?? source.model else {
         throw MigrationError(
@@ -38,8 +39,11 @@ extension Migration {
         step.mapping, from: tables, to: schema.layout, missingPolicy: missingPolicy,
         policies: policies
       ) { table in try source.highestKey(in: table) }
-      // The app's code may copy a reference to an external file from one object to another.
-      if plan.hasPolicies || step.handler != nil { plan.sharesFiles = true }
+      // The app's code may copy a reference to an external file from one object to another. The rows of a later step
+      // refer to the same files as those of an earlier step.
+      if plan.hasPolicies || step.handler != nil || previous?.plan.sharesFiles == true {
+        plan.sharesFiles = true
+      }
     }
   }
 

@@ -118,7 +118,9 @@ struct StoreIdentity {
     var highest: [String: Int64] = [:]
     for table in schema.layout.tables {
       // A key that was assigned to a row is never assigned again, even if the row was deleted.
-      let handedOut = plan.keptKeys[table.name].flatMap { highestKeys[$0.uppercased()] } ?? 0
+      let handedOut =
+        plan.keptKeys[table.name].map { highestKeys[$0.uppercased()] ?? 0 }
+        ?? plan.sharedKeys[table.name] ?? 0
       highest[table.name] = max(0, handedOut, try writer.highestKey(of: table.name))
     }
     for table in schema.entities.filter(\.isHistory).map(Self.table) {

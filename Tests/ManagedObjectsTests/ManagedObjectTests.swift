@@ -196,6 +196,20 @@ import Testing
     #expect(try house.objects(forKey: "animals").map(\.entityName) == ["Cat", "Dog"])
   }
 
+  /// An object that is set or added once more keeps its position.
+  @Test func theSameObjectKeepsItsPosition() throws {
+    let store = try Store()
+    let house = try store.insert("House")
+    let (cat, dog) = try (store.insert("Cat"), store.insert("Dog"))
+    for animal in [dog, cat] { try house.addObject(animal, forKey: "animals") }
+    try store.context.write()
+    try dog.setObject(house, forKey: "home")
+    try house.addObject(dog, forKey: "animals")
+    #expect(
+      try store.text("SELECT Z_ENT, ZHOME, Z_FOK_HOME FROM ZANIMAL ORDER BY Z_FOK_HOME")
+        == "3 41 1024, 2 41 2048")
+  }
+
   /// Houses and yards have equal relationships to stones, and each has its own column.
   @Test func equalRelationshipsOfTwoEntities() throws {
     let store = try Store()

@@ -234,6 +234,27 @@ import Testing
     #expect(rejects.first?.contains("cannot hold the value: continentCode, rank") == true)
   }
 
+  /// A value at the end of a path that Core Data never stores there is told, and is not in the new store.
+  @Test(arguments: [false, true]) func aWrongValueAtTheEndOfAPath(_ isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    let url = try Self.store(in: folder.url)
+    var database = try SQLiteConnection(url)
+    try database.exec("UPDATE ZCONTINENT SET ZCODE = 'x' WHERE Z_PK = 5")
+    database.close()
+    let step = MigrationStep(
+      from: Self.old, named: "old", to: Self.new, named: "new", mapping: try Self.mapping(),
+      isInferred: true)
+    let output = folder.url.appendingPathComponent("New.sqlite")
+    let report = try Migration().run(
+      isDamaged
+        ? .damaged(try .init(path: url.path), deleted: false)
+        : .sound(try CoreDataStore(path: url.path)), [step], to: output.path)
+    database = try SQLiteConnection(output)
+    defer { database.close() }
+    #expect(try database.text("SELECT ZCONTINENTCODE FROM ZTOWN ORDER BY Z_PK") == "-, -, -")
+    #expect(report.steps[0].leftOut.contains { $0.hasPrefix("1 value of ZCONTINENT is left out") })
+  }
+
   /// Rows of one entity under one mapping.
   private static func migrate(
     _ old: Attribute..., to new: Attribute, by text: String? = nil, predicate: String? = nil,
@@ -426,6 +447,56 @@ import Testing
     #expect(report.incompleteCount == count)
     let rejects = try MergeTests.rejects(report)
     #expect(rejects.allSatisfy { $0.contains("cannot hold the value: n") }, "\(rejects)")
+  }
+
+  private static let kinds = """
+    INSERT INTO ZE (Z_PK, Z_ENT, Z_OPT, ZN, ZNAME) VALUES (1, 1, 1, 7, '12abc'), (2, 1, 1, 1, 'x');
+    UPDATE Z_PRIMARYKEY SET Z_MAX = 2;
+    """
+
+  /// Foundation calculates with numbers only, and has no order for values of different kinds. So nothing is calculated
+  /// from the digits of a text, or from the seconds of a date.
+  @Test(arguments: [
+    ("$source.name + 1", AttributeType.integer64), ("1 - $source.name", .double),
+    ("abs:($source.name)", .double), ("now() + 60", .double), ("now()", .integer64),
+    ("$source.n * 2", .date), ("$source.n * 2", .string),
+    ("TERNARY($source.n > 5, $source.n, $source.name) * 2", .integer64),
+    ("TERNARY($source.name > 5, 1, 0)", .integer64),
+  ])
+  func valuesOfOtherKindsAreRefused(_ text: String, _ type: AttributeType) throws {
+    let folder = try TemporaryFolder()
+    let error = #expect(throws: MigrationError.self) {
+      _ = try Self.migrate(
+        attribute("n", .integer64), attribute("name"), to: attribute("value", type), by: text,
+        Self.kinds, in: folder)
+    }
+    #expect(error?.code == .unsupportedExpression)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["Old.sqlite"])
+  }
+
+  /// The refusal says what is wrong.
+  @Test func arithmeticOfATextIsNamed() throws {
+    let folder = try TemporaryFolder()
+    let error = #expect(throws: MigrationError.self) {
+      _ = try Self.migrate(
+        attribute("n", .integer64), attribute("name"), to: attribute("n", .integer64),
+        by: "$source.name + 1", Self.kinds, in: folder)
+    }
+    #expect(
+      error?.reasons.first?.contains("calculates with values that are not numbers") == true)
+  }
+
+  /// A number in place of a text is told, and does not become a text.
+  @Test(arguments: [false, true]) func aComputedNumberOfAText(_ isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.migrate(
+      attribute("n", .integer64), attribute("name"), to: attribute("name"),
+      by: "TERNARY($source.n > 5, $source.n, $source.name)", Self.kinds, isDamaged: isDamaged,
+      in: folder)
+    defer { new.close() }
+    #expect(try new.text("SELECT Z_PK, ZNAME FROM ZE ORDER BY 1") == "1 -, 2 x")
+    #expect(report.incompleteCount == 1)
   }
 
   /// The bytes of a computed value are those of the old value; one that may be in a file of its own is refused.

@@ -10,7 +10,7 @@ import Testing
 /// References under mappings that make several objects of one, or one entity of several.
 @Suite struct MappedReferenceTests {
   /// A store of `old`, filled by SQL, carried to `new` by mappings.
-  private static func migrate(
+  static func migrate(
     _ old: ManagedObjectModel, _ new: ManagedObjectModel, _ mappings: [EntityMapping],
     _ sql: String, isDamaged: Bool, in folder: TemporaryFolder
   ) throws -> (MigrationReport, SQLiteConnection) {
@@ -30,7 +30,7 @@ import Testing
     return (report, try SQLiteConnection(output))
   }
 
-  private static func mapping(
+  static func mapping(
     _ name: String, _ from: String, _ to: String, _ relationships: [String: String] = [:],
     where predicate: String? = nil
   ) throws -> EntityMapping {
@@ -193,5 +193,260 @@ import Testing
       try database.text("SELECT Z_1CONTACTS, Z_2TAGS FROM Z_1TAGS ORDER BY 1")
         == (areBothSet ? "1 1, 2 1" : "2 1"))
     #expect(report.cutCount == 0)
+  }
+
+  /// An object leads back to that of two objects of one whose mapping says so, and the order stays. If both say so, it
+  /// leads to the first, and the report says that.
+  @Test(arguments: [false, true], [false, true])
+  func referencesToTwoObjectsOfOne(_ isDamaged: Bool, _ areBothSet: Bool) throws {
+    let model = ManagedObjectModel(
+      entities: [
+        Entity(
+          name: "Contact",
+          relationships: [
+            relationship("items", to: "Item", "owner", isToMany: true, isOrdered: true)
+          ]),
+        Entity(name: "Item", relationships: [relationship("owner", to: "Contact", "items")]),
+      ], versionIdentifiers: ["1"])
+    let items = ["items": #""ItemToItem", $source.items"#]
+    let folder = try TemporaryFolder()
+    let (report, database) = try Self.migrate(
+      model, model,
+      [
+        Self.mapping("ContactToContact", "Contact", "Contact", areBothSet ? items : [:]),
+        Self.mapping("ContactToCopy", "Contact", "Contact", items),
+        Self.mapping("ItemToItem", "Item", "Item"),
+      ],
+      """
+      INSERT INTO ZCONTACT (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1);
+      INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZOWNER, Z_FOK_OWNER) VALUES
+        (1, 2, 1, 1, 2048), (2, 2, 1, 1, 1024), (3, 2, 1, NULL, NULL);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = CASE Z_NAME WHEN 'Item' THEN 3 ELSE 1 END;
+      """, isDamaged: isDamaged, in: folder)
+    defer { database.close() }
+    #expect(try database.text("SELECT Z_PK FROM ZCONTACT ORDER BY 1") == "1, 2")
+    #expect(
+      try database.text("SELECT Z_PK, ZOWNER FROM ZITEM ORDER BY Z_FOK_OWNER IS NULL, Z_FOK_OWNER")
+        == (areBothSet ? "2 1, 1 1, 3 -" : "2 2, 1 2, 3 -"))
+    #expect(report.cutCount == 0)
+    #expect(
+      report.steps[0].notes.contains {
+        $0.contains("Item.owner leads to the first of them")
+          && $0.contains("ContactToContact, ContactToCopy")
+      } == areBothSet)
+  }
+
+  /// Two entities with equal relationships become one, and their objects lead back: of two owners the first stays.
+  @Test(arguments: [false, true]) func equalRelationshipsBecomeAReference(_ isDamaged: Bool) throws
+  {
+    let items = Relationship(
+      name: "items", destinationEntityName: "Item", maxCount: 0, isOptional: true)
+    let old = ManagedObjectModel(
+      entities: [
+        Entity(name: "A", relationships: [items]), Entity(name: "B", relationships: [items]),
+        Entity(name: "Item"),
+      ], versionIdentifiers: ["1"])
+    let new = ManagedObjectModel(
+      entities: [
+        Entity(
+          name: "Crate",
+          relationships: [relationship("items", to: "Item", "holder", isToMany: true)]
+        ),
+        Entity(name: "Item", relationships: [relationship("holder", to: "Crate", "items")]),
+      ], versionIdentifiers: ["2"])
+    let folder = try TemporaryFolder()
+    let (report, database) = try Self.migrate(
+      old, new,
+      [
+        Self.mapping("AToCrate", "A", "Crate", ["items": #""ItemToItem", $source.items"#]),
+        Self.mapping("BToCrate", "B", "Crate", ["items": #""ItemToItem", $source.items"#]),
+        Self.mapping("ItemToItem", "Item", "Item"),
+      ],
+      """
+      INSERT INTO ZA (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1);
+      INSERT INTO ZB (Z_PK, Z_ENT, Z_OPT) VALUES (1, 2, 1);
+      INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, Z1ITEMS, Z2ITEMS) VALUES
+        (1, 3, 1, 1, NULL), (2, 3, 1, NULL, 1), (3, 3, 1, 1, 1), (4, 3, 1, NULL, NULL);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = CASE Z_NAME WHEN 'Item' THEN 4 ELSE 1 END;
+      """, isDamaged: isDamaged, in: folder)
+    defer { database.close() }
+    #expect(
+      try database.text("SELECT Z_PK, ZHOLDER FROM ZITEM ORDER BY 1") == "1 1, 2 2, 3 1, 4 -")
+    #expect(
+      report.steps.flatMap(\.cut).map { "\($0.entity).\($0.property) \($0.count) \($0.keys)" }
+        == ["Item.holder 1 [3]"])
+  }
+
+  /// An object that is made of another entity gets no owner, although the owner leads to an old object with its key.
+  @Test(arguments: [false, true]) func aKeyOfAnotherTableIsNoLink(_ isDamaged: Bool) throws {
+    let old = ManagedObjectModel(
+      entities: [
+        Entity(name: "Gadget", attributes: [attribute("name")]),
+        Entity(
+          name: "Owner",
+          relationships: [relationship("things", to: "Thing", "owner", isToMany: true)]),
+        Entity(name: "Thing", relationships: [relationship("owner", to: "Owner", "things")]),
+      ], versionIdentifiers: ["1"])
+    let new = ManagedObjectModel(
+      entities: [
+        Entity(name: "Item", relationships: [relationship("owner", to: "Owner", "items")]),
+        Entity(
+          name: "Owner", relationships: [relationship("items", to: "Item", "owner", isToMany: true)]
+        ),
+      ], versionIdentifiers: ["2"])
+    let folder = try TemporaryFolder()
+    let (report, database) = try Self.migrate(
+      old, new,
+      [
+        Self.mapping("ThingToItem", "Thing", "Item"),
+        Self.mapping("GadgetToItem", "Gadget", "Item"),
+        Self.mapping(
+          "OwnerToOwner", "Owner", "Owner", ["items": #""ThingToItem", $source.things"#]),
+      ],
+      """
+      INSERT INTO ZOWNER (Z_PK, Z_ENT, Z_OPT) VALUES (5, 2, 1);
+      INSERT INTO ZTHING (Z_PK, Z_ENT, Z_OPT, ZOWNER) VALUES (1, 3, 1, 5);
+      INSERT INTO ZGADGET (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = CASE Z_NAME WHEN 'Owner' THEN 5 ELSE 1 END;
+      """, isDamaged: isDamaged, in: folder)
+    defer { database.close() }
+    #expect(try database.text("SELECT Z_PK, ZOWNER FROM ZITEM ORDER BY 1") == "1 5, 2 -")
+    #expect(report.cutCount == 0)
+  }
+
+  /// A relationship that names a mapping of other objects leads nowhere, and not to the object with the same key.
+  @Test(arguments: [false, true]) func aMappingOfOtherObjectsIsTold(_ isDamaged: Bool) throws {
+    func owner(_ name: String, _ destination: String) -> Entity {
+      Entity(
+        name: "Owner",
+        relationships: [
+          Relationship(name: name, destinationEntityName: destination, isOptional: true)
+        ])
+    }
+    let folder = try TemporaryFolder()
+    let (report, database) = try Self.migrate(
+      ManagedObjectModel(
+        entities: [owner("pet", "Pet"), Entity(name: "Pet"), Entity(name: "Toy")],
+        versionIdentifiers: ["1"]),
+      ManagedObjectModel(
+        entities: [Entity(name: "Friend"), owner("friend", "Friend")], versionIdentifiers: ["2"]),
+      [
+        Self.mapping("OwnerToOwner", "Owner", "Owner", ["friend": #""ToyToFriend", $source.pet"#]),
+        Self.mapping("PetToFriend", "Pet", "Friend"), Self.mapping("ToyToFriend", "Toy", "Friend"),
+      ],
+      """
+      INSERT INTO ZOWNER (Z_PK, Z_ENT, Z_OPT, ZPET) VALUES (1, 1, 1, 1);
+      INSERT INTO ZPET (Z_PK, Z_ENT, Z_OPT) VALUES (1, 2, 1);
+      INSERT INTO ZTOY (Z_PK, Z_ENT, Z_OPT) VALUES (1, 3, 1);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 1;
+      """, isDamaged: isDamaged, in: folder)
+    defer { database.close() }
+    #expect(try database.text("SELECT ZFRIEND FROM ZOWNER") == "-")
+    #expect(
+      report.steps[0].leftOut.contains {
+        $0.contains("OwnerToOwner.friend") && $0.contains("makes no Friend of any Pet")
+      })
+  }
+
+  /// Rows of one table keep their order, although rows of another table that have none join them.
+  @Test(arguments: [false, true]) func rowsWithoutOrderJoinOrderedOnes(_ isDamaged: Bool) throws {
+    let old = ManagedObjectModel(
+      entities: [
+        Entity(name: "Book", relationships: [relationship("shelf", to: "Shelf", "books")]),
+        Entity(name: "Leaflet", relationships: [relationship("shelf", to: "Shelf", "leaflets")]),
+        Entity(
+          name: "Shelf",
+          relationships: [
+            relationship("books", to: "Book", "shelf", isToMany: true, isOrdered: true),
+            relationship("leaflets", to: "Leaflet", "shelf", isToMany: true),
+          ]),
+      ], versionIdentifiers: ["1"])
+    let new = ManagedObjectModel(
+      entities: [
+        Entity(name: "Book", relationships: [relationship("shelf", to: "Shelf", "books")]),
+        Entity(
+          name: "Shelf",
+          relationships: [
+            relationship("books", to: "Book", "shelf", isToMany: true, isOrdered: true)
+          ]),
+      ], versionIdentifiers: ["2"])
+    let shelf = ["shelf": #""ShelfToShelf", $source.shelf"#]
+    let folder = try TemporaryFolder()
+    let (_, database) = try Self.migrate(
+      old, new,
+      [
+        Self.mapping("BookToBook", "Book", "Book", shelf),
+        Self.mapping("LeafletToBook", "Leaflet", "Book", shelf),
+        Self.mapping("ShelfToShelf", "Shelf", "Shelf"),
+      ],
+      """
+      INSERT INTO ZSHELF (Z_PK, Z_ENT, Z_OPT) VALUES (1, 3, 1);
+      INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZSHELF, Z_FOK_SHELF) VALUES (1, 1, 1, 1, 2048), (2, 1, 1, 1, 1024);
+      INSERT INTO ZLEAFLET (Z_PK, Z_ENT, Z_OPT, ZSHELF) VALUES (1, 2, 1, 1), (2, 2, 1, 1);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = CASE Z_NAME WHEN 'Shelf' THEN 1 ELSE 2 END;
+      """, isDamaged: isDamaged, in: folder)
+    defer { database.close() }
+    #expect(
+      try database.text("SELECT Z_PK FROM ZBOOK WHERE ZSHELF = 1 ORDER BY Z_FOK_SHELF")
+        == "2, 1, 3, 4")
+    #expect(
+      try database.text("SELECT Z_FOK_SHELF FROM ZBOOK WHERE Z_PK < 3 ORDER BY 1") == "1024, 2048")
+  }
+
+  /// Of two objects that a path leads to one partner, the first stays, and both sides agree.
+  @Test(arguments: [false, true]) func aPathToOnePartner(_ isDamaged: Bool) throws {
+    let old = ManagedObjectModel(
+      entities: [
+        Entity(name: "Chief"),
+        Entity(name: "Item", relationships: [relationship("owner", to: "Owner", "items")]),
+        Entity(
+          name: "Owner",
+          relationships: [
+            Relationship(name: "chief", destinationEntityName: "Chief", isOptional: true),
+            relationship("items", to: "Item", "owner", isToMany: true),
+          ]),
+      ], versionIdentifiers: ["1"])
+    let new = ManagedObjectModel(
+      entities: [
+        Entity(name: "Chief", relationships: [relationship("item", to: "Item", "chief")]),
+        Entity(name: "Item", relationships: [relationship("chief", to: "Chief", "item")]),
+      ], versionIdentifiers: ["2"])
+    let folder = try TemporaryFolder()
+    let (report, database) = try Self.migrate(
+      old, new,
+      [
+        Self.mapping("ChiefToChief", "Chief", "Chief"),
+        Self.mapping(
+          "ItemToItem", "Item", "Item", ["chief": #""ChiefToChief", $source.owner.chief"#]),
+      ],
+      """
+      INSERT INTO ZCHIEF (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1);
+      INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZOWNER) VALUES (1, 2, 1, 1), (2, 2, 1, 1);
+      INSERT INTO ZOWNER (Z_PK, Z_ENT, Z_OPT, ZCHIEF) VALUES (1, 3, 1, 1);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 2;
+      """, isDamaged: isDamaged, in: folder)
+    defer { database.close() }
+    #expect(try database.text("SELECT Z_PK, ZCHIEF FROM ZITEM ORDER BY 1") == "1 1, 2 -")
+    #expect(try database.text("SELECT ZITEM FROM ZCHIEF") == "1")
+    #expect(
+      report.steps.flatMap(\.cut).map { "\($0.entity).\($0.property) \($0.keys)" }
+        == ["Item.chief [2]"])
+  }
+
+  /// A key that was handed out in one of two tables is not handed out again in the table that both become.
+  @Test(arguments: [false, true]) func keysGoOnInASharedTable(_ isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    let (_, database) = try Self.migrate(
+      ManagedObjectModel(
+        entities: [Entity(name: "A"), Entity(name: "B")], versionIdentifiers: ["1"]),
+      ManagedObjectModel(entities: [Entity(name: "T")], versionIdentifiers: ["2"]),
+      [Self.mapping("AToT", "A", "T"), Self.mapping("BToT", "B", "T")],
+      """
+      INSERT INTO ZA (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 9 WHERE Z_NAME = 'A';
+      """, isDamaged: isDamaged, in: folder)
+    defer { database.close() }
+    #expect(try database.text("SELECT Z_PK FROM ZT") == "1")
+    #expect(try database.text("SELECT Z_NAME, Z_MAX FROM Z_PRIMARYKEY") == "T 9")
   }
 }

@@ -116,6 +116,21 @@ import Testing
     #expect(report.cutCount == 0)
   }
 
+  /// The positions in a join table become those of the rows.
+  @Test(arguments: [false, true]) func anOrderedJoinBecomesToOne(_ isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    let (report, new) = try Self.migrate(
+      Self.model(kids: .many, fans: .ordered, version: "1"),
+      Self.model(kids: .one, fans: .ordered, version: "2"),
+      "INSERT INTO Z_1FANS (Z_1KIDS, Z_3FANS, Z_FOK_3FANS) VALUES (3, 1, 2048), (3, 2, 1024);",
+      isDamaged: isDamaged, in: folder)
+    defer { new.close() }
+    #expect(
+      try new.text("SELECT Z_PK, ZKIDS, Z_FOK_KIDS FROM ZP ORDER BY Z_FOK_KIDS")
+        == "2 3 1024, 1 3 2048")
+    #expect(report.cutCount == 0)
+  }
+
   /// A key that two rows share cannot stay in both when its inverse becomes to-one.
   @Test(arguments: [false, true]) func aSharedKeyOfOneToOneIsCut(_ isDamaged: Bool) throws {
     let folder = try TemporaryFolder()

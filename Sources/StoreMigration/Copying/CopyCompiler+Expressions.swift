@@ -73,7 +73,9 @@ extension CopyCompiler {
     else { return nil }
     var table =
       plan.staged[name]
-      ?? StagedTable(table: name, definition: definition, keyColumn: keyColumn, name: quoted)
+      ?? StagedTable(
+        table: name, definition: definition, keyColumn: keyColumn, name: quoted,
+        rules: rules(of: place))
     let index =
       table.columns.firstIndex(of: column)
       ?? {
@@ -92,6 +94,7 @@ extension CopyCompiler {
     case .keyPath(let path, of: .variable("source")), .keyPath(let path, of: .evaluatedObject):
       return attribute(at: path, of: from, &row)?.sql
     case .function(nil, let selector, let arguments):
+      guard !calculatesWithOthers(expression, from) else { return nil }
       var parts: [String] = []
       for argument in arguments {
         guard let part = sql(argument, from, &row) else { return nil }
@@ -105,6 +108,67 @@ extension CopyCompiler {
       return "CASE WHEN \(condition) THEN \(one) ELSE \(other) END"
     default: return nil
     }
+  }
+
+  /// The kinds of values that an expression may give; empty when the expression is not supported.
+  func kinds(of expression: ModelExpression, _ from: String) -> Set<SQLText.Kind> {
+    switch expression {
+    case .constant(let constant): return Set([SQLText.kind(of: constant)].compactMap { $0 })
+    case .keyPath(let path, of: .variable("source")), .keyPath(let path, of: .evaluatedObject):
+      guard let attribute = attribute(atEndOf: path, of: from) else { return [] }
+      return Set([SQLText.kind(of: attribute.type)].compactMap { $0 })
+    case .function(nil, "now", _): return [.date]
+    case .function(nil, _, _): return [.number]
+    case .ternary(_, let one, let other): return kinds(of: one, from).union(kinds(of: other, from))
+    default: return []
+    }
+  }
+
+  /// Whether an expression can give values of a new attribute's kind. Other values are found when the rows are read, but
+  /// only if SQLite stores them in another form.
+  func fits(_ expression: ModelExpression, _ attribute: Attribute, _ from: String) -> Bool {
+    guard let wanted = SQLText.kind(of: attribute.type) else { return true }
+    let kinds = kinds(of: expression, from).subtracting([.null])
+    let lookalike: SQLText.Kind? =
+      switch wanted {
+      case .number: .date
+      case .date: .number
+      case .uuid: .bytes
+      case .bytes: .uuid
+      case .text, .null: nil
+      }
+    return kinds.isEmpty
+      || kinds.contains(wanted) && !(lookalike.map { kinds.contains($0) } ?? false)
+  }
+
+  /// Whether an expression calculates with values that are not numbers. Foundation defines arithmetic only for numbers
+  /// (NSExpression.h), whereas SQLite would take the digits at the beginning of a text for a number.
+  func calculatesWithOthers(_ expression: ModelExpression, _ from: String) -> Bool {
+    switch expression {
+    case .function(nil, let selector, let arguments):
+      return arguments.contains { argument in
+        SQLText.isArithmetic(selector)
+          && !kinds(of: argument, from).isSubset(of: [.number, .null])
+          || calculatesWithOthers(argument, from)
+      }
+    case .ternary(_, let one, let other):
+      return calculatesWithOthers(one, from) || calculatesWithOthers(other, from)
+    default: return false
+    }
+  }
+
+  /// The attribute that a key path of an old entity leads to; nil when it leads to none.
+  private func attribute(atEndOf path: String, of entity: String) -> Attribute? {
+    if let attribute = sourceAttribute(path, of: entity) { return attribute }
+    let keys = path.utf8.split(separator: UInt8(ascii: ".")).map {
+      String(decoding: $0, as: UTF8.self)
+    }
+    var holder = entity
+    for key in keys.dropLast() {
+      guard let relationship = source.relationship(key, of: holder) else { return nil }
+      holder = relationship.destinationEntityName
+    }
+    return keys.last.flatMap { sourceAttribute($0, of: holder) }
   }
 
   /// Whether the value of an expression may come from an old attribute that allows external storage. Such a value may
@@ -155,7 +219,8 @@ extension CopyCompiler {
       return "(" + conditions.joined(separator: isOr ? " OR " : " AND ") + ")"
     case .comparison(let comparison):
       guard comparison.modifier == .direct, comparison.options.isEmpty,
-        let left = sql(comparison.left, from, &row), let right = sql(comparison.right, from, &row)
+        isComparable(comparison, from), let left = sql(comparison.left, from, &row),
+        let right = sql(comparison.right, from, &row)
       else { return nil }
       switch comparison.operator {
       // In a predicate, nil equals nil. In SQL, `NULL = NULL` gives NULL, so the SQL uses IS.
@@ -168,6 +233,17 @@ extension CopyCompiler {
       default: return nil
       }
     case .opaque, .unparsed: return nil
+    }
+  }
+
+  /// Whether SQLite compares the two sides of a comparison as Foundation does. Values of different kinds are not equal;
+  /// but Foundation gives them no order, whereas SQLite has one for all values.
+  private func isComparable(_ comparison: ModelPredicate.Comparison, _ from: String) -> Bool {
+    switch comparison.operator {
+    case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
+      return kinds(of: comparison.left, from).union(kinds(of: comparison.right, from))
+        .subtracting([.null]).count < 2
+    default: return true
     }
   }
 }

@@ -6,142 +6,124 @@ import SQLiteFile
 
 // Compiles the copying of many-to-many relationships.
 extension CopyCompiler {
+  /// The mappings that set a new relationship from the same old relationship, to the objects of the same mappings.
+  private struct LinkGroup {
+    let old: Relationship
+    /// The old entity of the first of the mappings.
+    let from: String
+    /// The name of the mapping whose objects the relationship leads to; nil for the objects of all mappings.
+    let wanted: String?
+    /// The text that tells the old relationship apart (``CopyCompiler/key(_:_:)``).
+    let key: String
+    var mappings: [EntityMapping]
+  }
+
+  /// The two ends of links that are written into a join table, each as the mappings that make the objects at this end.
+  private struct LinkEnds {
+    let join: TableLayout.JoinTable
+    let near: [EntityMapping]
+    let far: [EntityMapping]
+    /// Whether the near end is the owner of the join table's relationship.
+    let isForward: Bool
+
+    var nearRoot: String {
+      isForward ? join.ownerName : join.relationship.destinationEntityName
+    }
+    var farRoot: String {
+      isForward ? join.relationship.destinationEntityName : join.ownerName
+    }
+  }
+
+  /// Plans the links of all join tables. Core Data keeps both sides of a relationship in step, so the mappings of both
+  /// sides count.
   mutating func addJoins() throws {
     for join in layout.joinTables {
-      let inverse = TableLayout.inverse(of: join.relationship, in: model)
-      var done: Set<String> = []
-      for mapping in mappings {
-        guard let to = mapping.destinationEntityName, let from = mapping.sourceEntityName else {
-          continue
-        }
-        let isOwner = descendants(of: join.ownerName).contains(to)
-        let isOther = descendants(of: join.relationship.destinationEntityName).contains(to)
-        if isOwner,
-          case .related(let name, let maker) = relationshipSource(join.relationship.name, mapping),
-          let old = source.relationship(name, of: from), done.insert(key(old, from)).inserted
-        {
-          try addLinks(old, of: from, maker, join, isForward: true)
-        } else if isOther, !isOwner || join.relationship != inverse, let inverse,
-          case .related(let name, let maker) = relationshipSource(inverse.name, mapping),
-          let old = source.relationship(name, of: from),
-          !done.contains(keyOfInverse(old) ?? key(old, from)),
-          !isMapped(join.relationship, of: join.ownerName), done.insert(key(old, from)).inserted
-        {
-          try addLinks(old, of: from, maker, join, isForward: false)
+      let forward = setters(of: join.relationship.name, in: join.ownerName)
+      var met: Set<String> = []
+      for group in groups(forward) {
+        let isFirst = met.insert(group.key).inserted
+        try addLinks(group, join, isForward: true, takesRest: isFirst)
+      }
+      if let inverse = TableLayout.inverse(of: join.relationship, in: model),
+        inverse != join.relationship
+      {
+        let own = Dictionary(
+          forward.map { ($0.mapping.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let backward = setters(of: inverse.name, in: join.relationship.destinationEntityName)
+        met = []
+        for group in groups(backward) where !isCovered(group, by: own, join) {
+          let isFirst = met.insert(group.key).inserted
+          try addLinks(group, join, isForward: false, takesRest: forward.isEmpty && isFirst)
         }
       }
+      try addOwnLinks(join)
     }
   }
 
-  /// Whether any mapping sets the relationship `relationship` of the new entity `entity`, or of an entity that inherits
-  /// from it.
-  func isMapped(_ relationship: Relationship, of entity: String) -> Bool {
-    let lineage = descendants(of: entity)
-    return mappings.contains { mapping in
-      guard lineage.contains(mapping.destinationEntityName ?? "") else { return false }
-      if case .related = relationshipSource(relationship.name, mapping) { return true }
-      return false
+  private func groups(_ setters: [Setter]) -> [LinkGroup] {
+    var groups: [LinkGroup] = []
+    for setter in setters {
+      let name = key(setter.old, setter.from)
+      if let place = groups.firstIndex(where: { $0.key == name && $0.wanted == setter.wanted }) {
+        groups[place].mappings.append(setter.mapping)
+      } else {
+        groups.append(
+          LinkGroup(
+            old: setter.old, from: setter.from, wanted: setter.wanted, key: name,
+            mappings: [setter.mapping]))
+      }
+    }
+    return groups
+  }
+
+  /// Whether the mappings of the owning side, keyed by name, make all the links that a group of mappings of the other
+  /// side describes.
+  private func isCovered(
+    _ group: LinkGroup, by owners: [String: Setter], _ join: TableLayout.JoinTable
+  ) -> Bool {
+    let lineage = descendants(of: join.ownerName)
+    return makers(of: group.old, group.wanted, in: join.ownerName).allSatisfy { maker in
+      guard lineage.contains(maker.destinationEntityName ?? "") else { return true }
+      guard let setter = owners[maker.name], keyOfInverse(setter.old) == group.key else {
+        return false
+      }
+      return setter.wanted == nil || group.mappings.allSatisfy { $0.name == setter.wanted }
     }
   }
 
-  /// The mappings that make new rows from the old objects that have `relationship`. Only mappings that make rows in the
-  /// table of the new entity `root` are included.
-  func nearMakers(_ relationship: Relationship, of entity: String, in root: String)
-    -> [EntityMapping]
-  {
-    let declaring = declaringEntity(of: relationship, entity)
-    return mappings.filter { mapping in
-      (mapping.sourceEntityName == declaring
-        || isDescendant(mapping.sourceEntityName, of: declaring))
-        && mapping.destinationEntityName.flatMap { layout.table(of: $0)?.name }
-          == layout.table(of: root)?.name
-    }
-  }
-
-  /// The topmost of an old entity and its ancestors that declares a relationship of the entity.
-  private func declaringEntity(of relationship: Relationship, _ entity: String) -> String {
-    TableLayout.declaringEntity(of: relationship.name, from: entity, in: source.model) ?? entity
-  }
-
-  /// A text that tells apart the old relationships, of which several entities may have equal ones.
-  private func key(_ relationship: Relationship, _ entity: String) -> String {
-    "\(declaringEntity(of: relationship, entity)).\(relationship.name)"
-  }
-
-  private func keyOfInverse(_ relationship: Relationship) -> String? {
-    TableLayout.inverse(of: relationship, in: source.model).map {
-      key($0, relationship.destinationEntityName)
-    }
-  }
-
-  mutating func addLinks(
-    _ old: Relationship, of from: String, _ maker: String?, _ join: TableLayout.JoinTable,
-    isForward: Bool
+  /// Plans the links that a group of mappings describes. If `takesRest` is true, objects of old entities whose mappings
+  /// say nothing about the relationship have their links, too.
+  private mutating func addLinks(
+    _ group: LinkGroup, _ join: TableLayout.JoinTable, isForward: Bool, takesRest: Bool
   ) throws {
+    let (old, from) = (group.old, group.from)
     let nearRoot = isForward ? join.ownerName : join.relationship.destinationEntityName
-    let farRoot = isForward ? join.relationship.destinationEntityName : join.ownerName
     let nearName = isForward ? join.relationship.name : join.relationship.inverseName ?? ""
-    func sets(_ mapping: EntityMapping) -> Bool {
-      guard case .related(let name, _) = relationshipSource(nearName, mapping) else { return false }
-      return name == old.name
-    }
-    // Of several mappings of one entity, only those that set the relationship make objects that have it.
-    let all = nearMakers(old, of: from, in: nearRoot)
-    let near = all.filter { mapping in
-      sets(mapping)
-        || !all.contains { $0.sourceEntityName == mapping.sourceEntityName && sets($0) }
-    }
-    let far = makers(of: old, maker, in: farRoot)
-    guard !near.isEmpty, !far.isEmpty else { return }
-    func insert(
-      _ row: inout RowSQL, _ nearColumn: Int, _ farColumn: Int, _ nearOrder: Int?, _ farOrder: Int?
-    )
-      throws -> (RowStatement, isLate: Bool)
-    {
-      let parameters = (near: row.parameter(nearColumn), far: row.parameter(farColumn))
-      var nearKey = direct(parameters.near, near)
-      var origin = ""
-      if !isDirect(near), let made = try rows(parameters.near, near, nearRoot) {
-        // Each of the objects that the mappings have made from the row gets the link.
-        nearKey = "near.pk"
-        origin =
-          " FROM (SELECT Z_PK AS pk \(made) UNION ALL SELECT \(KeyShift.nowhere(parameters.near)) WHERE NOT EXISTS (SELECT 1 \(made))) AS near"
-      }
-      let farKey =
-        try isDirect(far)
-        ? direct(parameters.far, far) : resolvedOrCut(parameters.far, far, farRoot)
-      var columns =
-        isForward
-        ? [(join.ownerColumn, nearKey), (join.destinationColumn, farKey)]
-        : [(join.ownerColumn, farKey), (join.destinationColumn, nearKey)]
-      let (owner, destination) = isForward ? (nearOrder, farOrder) : (farOrder, nearOrder)
-      // A link that has no position in the old store gets a position that is computed from its keys.
-      let (ownerKey, destinationKey) = (columns[0].1, columns[1].1)
-      if let name = join.ownerOrderColumn {
-        columns.append((name, owner.map { row.parameter($0) } ?? "1024 * \(ownerKey)"))
-      }
-      if let name = join.destinationOrderColumn {
-        columns.append((name, destination.map { row.parameter($0) } ?? "1024 * \(destinationKey)"))
-      }
-      let names = try columns.map { try SQLText.quoted($0.0) }.joined(separator: ", ")
-      let values = columns.map(\.1).joined(separator: ", ")
-      return (
-        try row.statement(
-          "INSERT OR IGNORE INTO \(SQLText.quoted(join.name)) (\(names)) SELECT \(values)\(origin) WHERE \(columns[0].1) IS NOT NULL AND \(columns[1].1) IS NOT NULL"
-        ), !isDirect(near) || !isDirect(far)
-      )
-    }
+    let ends = LinkEnds(
+      join: join,
+      near: takesRest
+        ? setting(
+          nearName, from: old, nearMakers(old, of: from, in: nearRoot),
+          where: { $0 == group.wanted }) : group.mappings,
+      far: makers(
+        of: old, group.wanted,
+        in: isForward ? join.relationship.destinationEntityName : join.ownerName),
+      isForward: isForward)
+    guard !ends.near.isEmpty, !ends.far.isEmpty else { return }
     if let table = source.joinTable(of: old, of: from) {
       var row = RowSQL(keyColumn: table.near)
-      let (statement, isLate) = try insert(
-        &row, table.near, table.far, table.nearOrder, table.farOrder)
+      let (statement, isLate) = try insertion(
+        of: ends, &row, table.near, table.far, table.nearOrder, table.farOrder)
+      let relationship = JoinCopy.Relationship(
+        entity: join.ownerName, name: join.relationship.name)
       plan.joins.append(
         JoinCopy(
-          table: table.table,
-          relationship: .init(entity: join.ownerName, name: join.relationship.name),
-          keys: [table.near, table.far],
+          table: table.table, relationship: relationship, keys: [table.near, table.far],
           orders: [table.nearOrder, table.farOrder].compactMap { $0 }, statement: statement,
-          isLate: isLate))
+          isLate: isLate,
+          countsBroken: !plan.joins.contains {
+            SQLName.isSame($0.table, table.table) && $0.relationship == relationship
+          }))
       return
     }
     // The old store has no join table for the relationship, because one of its two ends was to-one. The links are in
@@ -169,7 +151,7 @@ extension CopyCompiler {
           else { continue }
           isFound = true
           // Of several mappings of the entity, the one that makes the end of the link from this row writes the link.
-          let makers = isNear ? near : far
+          let makers = isNear ? ends.near : ends.far
           guard
             let made = copies.first(where: { copy in
               makers.contains { $0.name == copy.mappingName }
@@ -184,8 +166,8 @@ extension CopyCompiler {
           }
           let (statement, isLate) =
             try isNear
-            ? insert(&row, table.keyColumn, link, order, nil)
-            : insert(&row, link, table.keyColumn, nil, order)
+            ? insertion(of: ends, &row, table.keyColumn, link, order, nil)
+            : insertion(of: ends, &row, link, table.keyColumn, nil, order)
           if isLate { made.updates.append(statement) } else { made.links.append(statement) }
         }
       }
@@ -194,5 +176,84 @@ extension CopyCompiler {
       plan.leftOut.append(
         "the old store has no table or column for the relationship \(from).\(old.name)")
     }
+  }
+
+  /// Plans the links between objects that different mappings make from the same old object.
+  private mutating func addOwnLinks(_ join: TableLayout.JoinTable) throws {
+    let relationship = join.relationship
+    for (name, owner, destination, isForward) in [
+      (relationship.name, join.ownerName, relationship.destinationEntityName, true),
+      (relationship.inverseName ?? "", relationship.destinationEntityName, join.ownerName, false),
+    ] {
+      let lineage = descendants(of: owner)
+      for mapping in mappings where lineage.contains(mapping.destinationEntityName ?? "") {
+        guard let from = mapping.sourceEntityName,
+          case .same(let wanted) = relationshipSource(name, mapping)
+        else { continue }
+        let ends = LinkEnds(
+          join: join, near: [mapping], far: makers(named: wanted, of: from, in: destination),
+          isForward: isForward)
+        guard !ends.far.isEmpty else { continue }
+        // What a policy makes has keys that are not known here, so a link to it may be cut, which is told.
+        let isCut = (ends.near + ends.far).contains { policyClass(of: $0) != nil }
+        for table in plan.tables {
+          for made in table.entities.values.flatMap({ $0 }) where made.mappingName == mapping.name {
+            var row = RowSQL(keyColumn: table.keyColumn)
+            let (statement, _) = try insertion(
+              of: ends, &row, table.keyColumn, table.keyColumn, nil, nil, isCut: isCut)
+            made.updates.append(statement)
+          }
+        }
+      }
+    }
+  }
+
+  /// The statement that writes the link between the new objects that were made from two old rows. The keys of the old
+  /// rows and the positions are in columns of the row that is read. If several new objects were made from an old row,
+  /// each of them gets the link. Also returns whether the statement must run after all rows are inserted.
+  ///
+  /// If `isCut` is true, a link to an object that was not made is written with a key that no row has; it is cut and
+  /// reported later.
+  private func insertion(
+    of ends: LinkEnds, _ row: inout RowSQL, _ nearColumn: Int, _ farColumn: Int,
+    _ nearOrder: Int?, _ farOrder: Int?, isCut: Bool = true
+  ) throws -> (statement: RowStatement, isLate: Bool) {
+    let join = ends.join
+    let parameters = (near: row.parameter(nearColumn), far: row.parameter(farColumn))
+    var origins: [String] = []
+    func key(
+      _ parameter: String, _ makers: [EntityMapping], _ root: String, _ name: String
+    ) throws -> String {
+      guard !isCut || !isDirect(makers), let made = try rows(parameter, makers, root) else {
+        return direct(parameter, makers)
+      }
+      let rest =
+        isCut
+        ? " UNION ALL SELECT \(KeyShift.nowhere(parameter)) WHERE NOT EXISTS (SELECT 1 \(made))"
+        : ""
+      origins.append("(SELECT Z_PK AS pk \(made)\(rest)) AS \(name)")
+      return "\(name).pk"
+    }
+    let near = try key(parameters.near, ends.near, ends.nearRoot, "near")
+    let far = try key(parameters.far, ends.far, ends.farRoot, "far")
+    let (owner, destination) = ends.isForward ? (near, far) : (far, near)
+    let (ownerOrder, destinationOrder) =
+      ends.isForward ? (nearOrder, farOrder) : (farOrder, nearOrder)
+    var columns = [(join.ownerColumn, owner), (join.destinationColumn, destination)]
+    // A link that has no position in the old store gets a position that is computed from its keys.
+    if let name = join.ownerOrderColumn {
+      columns.append((name, ownerOrder.map { row.parameter($0) } ?? "1024 * \(owner)"))
+    }
+    if let name = join.destinationOrderColumn {
+      columns.append((name, destinationOrder.map { row.parameter($0) } ?? "1024 * \(destination)"))
+    }
+    let names = try columns.map { try SQLText.quoted($0.0) }.joined(separator: ", ")
+    let values = columns.map(\.1).joined(separator: ", ")
+    let from = origins.isEmpty ? "" : " FROM " + origins.joined(separator: ", ")
+    return (
+      try row.statement(
+        "INSERT OR IGNORE INTO \(SQLText.quoted(join.name)) (\(names)) SELECT \(values)\(from) WHERE \(owner) IS NOT NULL AND \(destination) IS NOT NULL"
+      ), !origins.isEmpty
+    )
   }
 }

@@ -11,7 +11,8 @@ extension CopyCompiler {
     let relationship: Relationship
     /// The old entity whose rows have the old relationship.
     let entity: String
-    let mappingName: String?
+    /// Whether the old row itself has the relationship; otherwise the old row is a destination of it.
+    let isNear: Bool
   }
 
   /// Where a reference in a new row gets its key from.
@@ -23,9 +24,8 @@ extension CopyCompiler {
     case own
     /// The key is in the column at the end of a key path.
     case path(KeyPath)
-    /// The key is in links that are stored in other rows or in a join table. If `isNear` is true, the old row has the
-    /// relationship `Link.relationship`; otherwise the old row is a destination of that relationship.
-    case elsewhere(Link, isNear: Bool)
+    /// The key is in links that are stored in other rows or in a join table.
+    case elsewhere
   }
 
   /// How a reference of a new row is set: where its key comes from, and which mappings make the row that it leads to.
@@ -36,51 +36,125 @@ extension CopyCompiler {
     var order: Int?
     /// The index of the old column that holds the entity number of the destination; nil when there is no such column.
     var number: Int?
+    /// The old relationship that the reference follows; nil when it follows none, or several one after the other.
+    var link: Link?
     let makers: [EntityMapping]
   }
 
-  /// How a to-one relationship of a new row is set; nil when no mapping sets it. Adds a problem for a relationship
-  /// mapping that cannot be carried out.
-  mutating func lead(
+  /// How a to-one relationship of a new row is set. The first lead that gives an object counts; there is none when no
+  /// mapping sets the relationship. Adds a problem for a relationship mapping that cannot be carried out.
+  mutating func leads(
     by relationship: Relationship, _ mapping: EntityMapping, _ from: String, _ table: TableCopy
-  ) -> Lead? {
+  ) -> [Lead] {
     let destination = relationship.destinationEntityName
+    let inverse = TableLayout.inverse(of: relationship, in: model)
     switch relationshipSource(relationship.name, mapping) {
     case .same(let name):
-      return Lead(origin: .own, makers: makers(named: name, in: destination))
+      return [Lead(origin: .own, makers: makers(named: name, of: from, in: destination))]
     case .related(let name, let mappingName):
       guard let old = source.relationship(name, of: from) else {
         if let path = keyPath(name, of: from), let far = path.relationship {
-          return Lead(origin: .path(path), makers: makers(of: far, mappingName, in: destination))
+          return [Lead(origin: .path(path), makers: makers(of: far, mappingName, in: destination))]
         }
         refuse(
           .mappingMismatch,
           "\(mapping.name).\(relationship.name) follows the relationship \(name), which \(from) does not have"
         )
-        return nil
+        return []
       }
-      return lead(by: Link(relationship: old, entity: from, mappingName: mappingName), destination)
+      let made = makers(of: old, mappingName, in: destination)
+      var leads: [Lead] = []
+      if let own = lead(by: Link(relationship: old, entity: from, isNear: true), made) {
+        leads.append(own)
+      }
+      guard let inverse else { return leads }
+      // The mapping of the inverse relationship usually takes the same links from their other end. If it takes other
+      // links, these count, too.
+      let known = made.isEmpty ? nil : keyOfInverse(old)
+      return leads + links(backBy: inverse, of: destination, mapping, from, table, except: known)
     case .sourceValue, .constant, .unsupported:
-      let text =
-        mapping.relationshipMappings.first { $0.name == relationship.name }?.valueExpression?.text
-        ?? ""
-      refuse(
-        .unsupportedExpression,
-        "\(mapping.name).\(relationship.name) is computed by an unsupported expression: \(text)")
-      return nil
+      refuseExpression(of: relationship, mapping)
+      return []
     case .none:
       // The mapping of the inverse relationship is used instead, because Core Data keeps a relationship and its inverse
       // consistent.
-      guard let inverse = TableLayout.inverse(of: relationship, in: model) else { return nil }
-      if let link = reversed(inverse, of: destination, mapping, from) {
-        return lead(by: link, destination)
-      }
-      return lead(backBy: inverse, of: destination, mapping, table)
+      guard let inverse else { return [] }
+      return leads(backBy: inverse, of: destination, mapping, from, table)
     }
   }
 
-  private mutating func lead(by link: Link, _ destination: String) -> Lead? {
-    let makers = makers(of: link.relationship, link.mappingName, in: destination)
+  /// Checks the mapping of a relationship. If it is not clear which objects the relationship leads to, adds a problem. If
+  /// these are certainly no objects, tells that.
+  mutating func check(_ property: PropertyMapping, of mapping: EntityMapping) {
+    guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName else {
+      return
+    }
+    let label = "\(mapping.name).\(property.name)"
+    let origin = relationshipSource(property.name, mapping)
+    switch origin {
+    case .related(_, let name?), .same(let name):
+      guard mappings.contains(where: { $0.name == name }) else {
+        refuse(
+          .mappingMismatch,
+          "\(label) takes the objects of the mapping \(name), which does not exist")
+        return
+      }
+    default: break
+    }
+    guard model.entities[to]?.isAbstract == false,
+      let relationship = model.allRelationships(of: to).first(where: { $0.name == property.name }),
+      !relationship.isTransient, !isSetByInverse(relationship)
+    else { return }
+    let destination = relationship.destinationEntityName
+    switch origin {
+    case .none: break
+    case .same(let name):
+      if makers(named: name, of: from, in: destination).isEmpty {
+        tellNothing(label, name, from, destination)
+      }
+    case .related(let path, let name):
+      if let old = source.relationship(path, of: from) {
+        if let name, makers(of: old, name, in: destination).isEmpty {
+          tellNothing(label, name, old.destinationEntityName, destination)
+        }
+      } else if relationship.isToMany {
+        let isPath = path.utf8.contains(UInt8(ascii: "."))
+        refuse(
+          isPath ? .unsupportedExpression : .mappingMismatch,
+          isPath
+            ? "\(label) follows the key path \(path), which is not supported"
+            : "\(label) follows the relationship \(path), which \(from) does not have")
+      }
+    case .sourceValue, .constant, .unsupported:
+      if relationship.isToMany { refuseExpression(of: relationship, mapping) }
+    }
+  }
+
+  /// Tells that a relationship is left empty, because the mapping that it names makes no objects for it.
+  private mutating func tellNothing(
+    _ label: String, _ name: String, _ from: String, _ destination: String
+  ) {
+    plan.leftOut.append(
+      "\(label) leads to no object, because the mapping \(name), which it names, makes no \(destination) of any \(from)"
+    )
+  }
+
+  /// Adds a problem for a relationship mapping whose expression is not supported. If mappings may be carried out in
+  /// part, tells what is left out instead.
+  mutating func refuseExpression(of relationship: Relationship, _ mapping: EntityMapping) {
+    let text =
+      mapping.relationshipMappings.first { $0.name == relationship.name }?.valueExpression?.text
+      ?? ""
+    let sentence = "is computed by an unsupported expression: \(text)"
+    if missingPolicy == .copy {
+      plan.leftOut.append(
+        "\(mapping.name).\(relationship.name) leads to no object, because it \(sentence)")
+    } else {
+      refuse(.unsupportedExpression, "\(mapping.name).\(relationship.name) \(sentence)")
+    }
+  }
+
+  private mutating func lead(by link: Link, _ makers: [EntityMapping]) -> Lead? {
     guard let key = source.column(of: link.entity, where: { $0 == .toOne(link.relationship) })
     else {
       guard link.relationship.isToMany else {
@@ -89,63 +163,90 @@ extension CopyCompiler {
         )
         return nil
       }
-      return Lead(origin: .elsewhere(link, isNear: true), makers: makers)
+      return Lead(origin: .elsewhere, link: link, makers: makers)
     }
     return Lead(
       origin: .column(key),
       order: source.column(of: link.entity) { $0 == .order(link.relationship) },
       number: source.column(of: link.entity) { $0 == .destinationEntity(link.relationship) },
-      makers: makers)
+      link: link, makers: makers)
   }
 
-  /// How a new row that the mapping `maker` makes refers to its owner, which is a row of the entity `owner` whose
-  /// `relationship` leads to the new row. The owner's key comes from a column of the old row, or from links in other
-  /// rows or in a join table. Nil when no mapping sets `relationship` to objects that `maker` makes.
-  func lead(
-    backBy relationship: Relationship, of owner: String, _ maker: EntityMapping, _ table: TableCopy
-  ) -> Lead? {
-    let lineage = descendants(of: owner)
-    for mapping in mappings where lineage.contains(mapping.destinationEntityName ?? "") {
-      guard case .related(let name, let wanted) = relationshipSource(relationship.name, mapping),
-        isMeant(maker, by: wanted), let oldOwner = mapping.sourceEntityName,
-        let old = source.relationship(name, of: oldOwner)
+  /// How a new row that the mapping `maker` makes from an object of the old entity `from` refers to its owner, which is
+  /// a row of the new entity `owner` whose `relationship` leads to the new row.
+  mutating func leads(
+    backBy relationship: Relationship, of owner: String, _ maker: EntityMapping, _ from: String,
+    _ table: TableCopy
+  ) -> [Lead] {
+    let leads = links(backBy: relationship, of: owner, maker, from, table, except: nil)
+    // An owner may also be made from the very object from which the new row is made.
+    guard relationship.isToMany else { return leads }
+    let makers = twins(by: relationship, of: owner, maker)
+    return makers.isEmpty ? leads : leads + [Lead(origin: .own, makers: makers)]
+  }
+
+  /// How a new row refers to its owner by old relationships. The owner's key comes from a column of the old row, or from
+  /// links in other rows or in a join table. There is a lead for each old relationship from which mappings set
+  /// `relationship` to objects that `maker` makes, except for the one whose ``key(_:_:)`` is `known`.
+  private mutating func links(
+    backBy relationship: Relationship, of owner: String, _ maker: EntityMapping, _ from: String,
+    _ table: TableCopy, except known: String?
+  ) -> [Lead] {
+    var leads: [Lead] = []
+    var met = Set([known].compactMap { $0 })
+    for setter in setters(of: relationship.name, in: owner) {
+      // The rows of other entities may have the keys to which the old relationship leads, but they are other objects.
+      guard isMeant(maker, by: setter.wanted),
+        isSame(from, orDescendantOf: setter.old.destinationEntityName),
+        met.insert(key(setter.old, setter.from)).inserted
       else { continue }
-      let inverse = TableLayout.inverse(of: old, in: source.model)
-      let place = source.layout.tables.first { SQLName.isSame($0.name, table.table) }
-      func column(_ isMeant: (TableLayout.Role) -> Bool) -> Int? {
-        place?.columns.first { isMeant($0.role) }.flatMap { found in
-          table.definition.columns.firstIndex { SQLName.isSame($0.name, found.name) }
+      let makers = owners(by: setter, relationship, in: owner, of: maker)
+      if let back = TableLayout.inverse(of: setter.old, in: source.model),
+        source.relationship(back.name, of: from) == back
+      {
+        if let lead = lead(by: Link(relationship: back, entity: from, isNear: true), makers) {
+          leads.append(lead)
         }
+        continue
       }
-      let makers = nearMakers(old, of: oldOwner, in: owner)
-      if let inverse, !inverse.isToMany, let key = column({ $0 == .toOne(inverse) }) {
-        return Lead(
-          origin: .column(key), order: column { $0 == .order(inverse) },
-          number: column { $0 == .destinationEntity(inverse) }, makers: makers)
-      }
-      if let place, let own = ownerColumn(of: old, oldOwner, in: place),
+      let link = Link(relationship: setter.old, entity: setter.from, isNear: false)
+      let place = source.layout.tables.first { SQLName.isSame($0.name, table.table) }
+      if let place, let own = ownerColumn(of: setter.old, setter.from, in: place),
         let key = source.column(own.name, in: place.name)
       {
-        let order = source.layout.companion(of: own, .ownerOrder(old), in: place)
-        return Lead(
-          origin: .column(key), order: order.flatMap { source.column($0, in: place.name) },
-          makers: makers)
+        let order = source.layout.companion(of: own, .ownerOrder(setter.old), in: place)
+        leads.append(
+          Lead(
+            origin: .column(key), order: order.flatMap { source.column($0, in: place.name) },
+            link: link, makers: makers))
+      } else {
+        leads.append(Lead(origin: .elsewhere, link: link, makers: makers))
       }
-      return Lead(
-        origin: .elsewhere(
-          Link(relationship: old, entity: oldOwner, mappingName: nil), isNear: false),
-        makers: makers)
     }
-    return nil
+    return leads
   }
 
-  /// Whether a relationship can lead to objects that the entity mapping `maker` makes, when the relationship's own
-  /// mapping names the entity mapping `wanted`. True if `wanted` is nil, because the relationship then takes the
-  /// objects of all entity mappings. False if `wanted` is a different mapping of the same old entity.
-  func isMeant(_ maker: EntityMapping, by wanted: String?) -> Bool {
-    guard let wanted, wanted != maker.name else { return true }
-    return !mappings.contains {
-      $0.name == wanted && $0.sourceEntityName == maker.sourceEntityName
+  /// The mappings that make the owners which `setter` gives to the objects of `maker`.
+  private func owners(
+    by setter: Setter, _ relationship: Relationship, in owner: String, of maker: EntityMapping
+  ) -> [EntityMapping] {
+    setting(
+      relationship.name, from: setter.old, nearMakers(setter.old, of: setter.from, in: owner),
+      where: { isMeant(maker, by: $0) })
+  }
+
+  /// The mappings that make objects of the new entity `owner` from the same old objects as `maker`, and set
+  /// `relationship` to what `maker` makes of them.
+  private func twins(by relationship: Relationship, of owner: String, _ maker: EntityMapping)
+    -> [EntityMapping]
+  {
+    let lineage = descendants(of: owner)
+    return mappings.filter { mapping in
+      guard lineage.contains(mapping.destinationEntityName ?? ""),
+        mapping.sourceEntityName == maker.sourceEntityName,
+        case .same(let name) = relationshipSource(relationship.name, mapping)
+      else { return false }
+      return name == maker.name
     }
   }
 
@@ -164,43 +265,18 @@ extension CopyCompiler {
     return owner == entity || isDescendant(entity, of: owner)
   }
 
-  /// Finds the old relationship from which the new relationship `relationship` of `entity` gets the objects that the
-  /// mapping `maker` makes. Returns the inverse of this old relationship, which is a relationship of the old entity
-  /// `from`. Nil when no mapping names such an old relationship.
-  func reversed(
-    _ relationship: Relationship, of entity: String, _ maker: EntityMapping, _ from: String
-  ) -> Link? {
-    let lineage = descendants(of: entity)
-    for mapping in mappings where lineage.contains(mapping.destinationEntityName ?? "") {
-      guard
-        case .related(let name, let wanted) = relationshipSource(relationship.name, mapping),
-        isMeant(maker, by: wanted),
-        let old = source.relationship(name, of: mapping.sourceEntityName ?? ""),
-        let back = TableLayout.inverse(of: old, in: source.model),
-        source.relationship(back.name, of: from) == back
-      else { continue }
-      return Link(relationship: back, entity: from, mappingName: nil)
-    }
-    return nil
-  }
-
   func relationshipSource(_ name: String, _ mapping: EntityMapping) -> PropertySource {
     let found = mapping.relationshipMappings.first { $0.name == name }
     let source = found.map { PropertySource(relationship: $0) } ?? .none
-    guard missingPolicy == .copy, hasMissingPolicy(mapping) else { return source }
+    guard mapping.copiesAll || missingPolicy == .copy && hasMissingPolicy(mapping) else {
+      return source
+    }
     switch source {
     case .related: return source
     default:
       return self.source.relationship(name, of: mapping.sourceEntityName ?? "") == nil
         ? .none : .related(relationship: name, mappingName: nil)
     }
-  }
-
-  func descendants(of entity: String) -> Set<String> {
-    Set(
-      layout.numbering.names.filter { name in
-        name == entity || model.ancestors(of: name).contains { $0.name == entity }
-      })
   }
 
   /// A column of a new table that holds the key of another row, and the columns that accompany this column.
@@ -224,41 +300,77 @@ extension CopyCompiler {
   /// Plans how a reference of a new row is set. If possible, the statement that inserts the row also sets the
   /// reference. Otherwise another statement sets it after all rows are inserted.
   mutating func set(
-    _ place: Place, to lead: Lead?, _ table: TableCopy, _ shift: KeyShift, _ row: inout RowSQL,
+    _ place: Place, to leads: [Lead], _ table: TableCopy, _ shift: KeyShift, _ row: inout RowSQL,
     _ updates: inout [RowStatement]
   ) throws {
-    guard let lead, !lead.makers.isEmpty else {
+    let leads = leads.filter { !$0.makers.isEmpty }
+    guard let lead = leads.first else {
       if place.inverse != nil { plan.mirrored.append(place) }
       return
     }
-    if case .elsewhere(let link, let isNear) = lead.origin {
-      if let orderColumn = place.orderColumn {
-        plan.unordered.append((place.table, place.column, orderColumn))
-      }
-      return try setLater(place, from: link, isNear: isNear, lead.makers, shift)
-    }
+    for lead in leads { noteSeveral(place, lead.makers) }
     if let orderColumn = place.orderColumn {
-      if let order = lead.order {
+      if leads.count == 1, let order = lead.order {
         row.set(orderColumn, to: row.parameter(order))
       } else {
         plan.unordered.append((place.table, place.column, orderColumn))
       }
     }
-    guard isDirect(lead.makers) else {
-      var update = RowSQL(keyColumn: table.keyColumn)
-      let old = sql(lead.origin, &update)
-      let value = try resolvedOrCut(old, lead.makers, place.destination)
-      let own = shift.key(update.ownKey)
-      updates.append(
-        try update.statement(
-          "UPDATE \(SQLText.quoted(place.table)) SET \(SQLText.quoted(place.column)) = \(value) WHERE Z_PK = \(own)"
-        ))
+    guard leads.count == 1 else {
+      for lead in leads {
+        if let link = lead.link {
+          try setLater(place, from: link, lead.makers, shift)
+        } else {
+          updates.append(try update(place, to: lead, table, shift))
+        }
+      }
+      return
+    }
+    if case .elsewhere = lead.origin, let link = lead.link {
+      return try setLater(place, from: link, lead.makers, shift)
+    }
+    guard isDirect(lead.makers), !isOwn(lead) else {
+      updates.append(try update(place, to: lead, table, shift))
       return
     }
     let key = sql(lead.origin, &row)
     row.set(place.column, to: direct(key, lead.makers))
     if let entityColumn = place.entityColumn {
       row.set(entityColumn, to: entityNumber(key, lead.number, lead.makers, &row))
+    }
+  }
+
+  /// Whether a reference leads to an object that SQL makes from the same old row. If a mapping does not make such an
+  /// object, the reference leads nowhere, and nothing is cut.
+  private func isOwn(_ lead: Lead) -> Bool {
+    guard case .own = lead.origin else { return false }
+    return !lead.makers.contains { policyClass(of: $0) != nil }
+  }
+
+  /// The statement that sets a reference of a new row in the second pass.
+  private func update(_ place: Place, to lead: Lead, _ table: TableCopy, _ shift: KeyShift) throws
+    -> RowStatement
+  {
+    var row = RowSQL(keyColumn: table.keyColumn)
+    let old = sql(lead.origin, &row)
+    let value =
+      try isOwn(lead)
+      ? resolved(old, lead.makers, place.destination)
+      : resolvedOrCut(old, lead.makers, place.destination)
+    let own = shift.key(row.ownKey)
+    return row.statement(
+      "UPDATE \(try SQLText.quoted(place.table)) SET \(try SQLText.quoted(place.column)) = \(value) WHERE Z_PK = \(own)"
+    )
+  }
+
+  /// Adds a note if a reference can lead to several objects that different mappings make from the same old object. Core
+  /// Data does not say which of them it takes.
+  private mutating func noteSeveral(_ place: Place, _ makers: [EntityMapping]) {
+    for (entity, several) in Dictionary(grouping: makers, by: { $0.sourceEntityName ?? "" })
+    where several.count > 1 {
+      plan.notes.append(
+        "where an object of \(entity) becomes several objects, \(place.entityName).\(place.propertyName) leads to the first of them, in the order of the mappings \(several.map(\.name).joined(separator: ", "))"
+      )
     }
   }
 
@@ -269,77 +381,6 @@ extension CopyCompiler {
     case .path(let path): path.sql(&row)
     case .elsewhere: "NULL"
     }
-  }
-
-  func isDescendant(_ entity: String?, of ancestor: String) -> Bool {
-    entity.map { source.model.ancestors(of: $0).contains { $0.name == ancestor } } ?? false
-  }
-
-  /// The mappings that make new rows from the objects that an old relationship leads to. Only mappings that make rows
-  /// in the table of the new entity `destination` are included. If `mappingName` is not nil, only mappings with that
-  /// name are included.
-  func makers(
-    of relationship: Relationship, _ mappingName: String?, in destination: String
-  ) -> [EntityMapping] {
-    let root = layout.table(of: destination)?.name
-    return mappings.filter { mapping in
-      guard let to = mapping.destinationEntityName, layout.table(of: to)?.name == root else {
-        return false
-      }
-      if let mappingName { return mapping.name == mappingName }
-      return mapping.sourceEntityName == relationship.destinationEntityName
-        || isDescendant(mapping.sourceEntityName, of: relationship.destinationEntityName)
-    }
-  }
-
-  /// The mappings named `name` that make rows in the table of the new entity `destination`.
-  func makers(named name: String, in destination: String) -> [EntityMapping] {
-    let root = layout.table(of: destination)?.name
-    return mappings.filter { mapping in
-      mapping.name == name
-        && mapping.destinationEntityName.flatMap { layout.table(of: $0)?.name } == root
-    }
-  }
-
-  /// Whether all these mappings shift keys in the same way, so that the new key can be computed from the old key.
-  /// Otherwise the new key must be looked up among the new rows.
-  func isDirect(_ makers: [EntityMapping]) -> Bool {
-    Set(makers.map { shifts.shift(of: $0) }).count == 1
-  }
-
-  func direct(_ parameter: String, _ makers: [EntityMapping]) -> String {
-    makers.first.map { shifts.shift(of: $0).key(parameter) } ?? parameter
-  }
-
-  /// An SQL expression for the key of the new row that was made from the row with an old key. If there is no such row,
-  /// the expression gives a key that no row has; the reference with that key is cut and reported later.
-  func resolvedOrCut(
-    _ parameter: String, _ makers: [EntityMapping], _ destination: String
-  ) throws -> String {
-    "IFNULL(\(try resolved(parameter, makers, destination)), \(KeyShift.nowhere(parameter)))"
-  }
-
-  /// An SQL expression for the key of the new row that was made from the row with an old key; it gives NULL when there
-  /// is no such row.
-  func resolved(
-    _ parameter: String, _ makers: [EntityMapping], _ destination: String
-  ) throws -> String {
-    try rows(parameter, makers, destination).map { "(SELECT Z_PK \($0) ORDER BY Z_PK LIMIT 1)" }
-      ?? "NULL"
-  }
-
-  /// The clauses FROM and WHERE of an SQL query for the new rows that were made from the row with an old key. Nil when
-  /// the new store has no table for `destination`.
-  func rows(
-    _ parameter: String, _ makers: [EntityMapping], _ destination: String
-  ) throws -> String? {
-    guard let table = layout.table(of: destination)?.name else { return nil }
-    let keys = makers.map { shifts.shift(of: $0).key(parameter) }
-    let numbers = makers.compactMap {
-      $0.destinationEntityName.flatMap { layout.numbering.number(of: $0) }
-    }
-    return
-      "FROM \(try SQLText.quoted(table)) WHERE Z_PK IN (\(keys.joined(separator: ", "))) AND Z_ENT IN (\(numbers.map(String.init).joined(separator: ", ")))"
   }
 
   /// An SQL expression for the entity number of the row that a reference leads to; it gives NULL when the old row does
@@ -366,7 +407,7 @@ extension CopyCompiler {
   /// Plans to set a reference from links that are stored in other old rows or in a join table. After all rows are
   /// inserted, the reference is set to the first object that the links lead to.
   private mutating func setLater(
-    _ place: Place, from link: Link, isNear: Bool, _ makers: [EntityMapping], _ shift: KeyShift
+    _ place: Place, from link: Link, _ makers: [EntityMapping], _ shift: KeyShift
   ) throws {
     guard let links = try stagedLinks(of: link, for: place) else {
       plan.leftOut.append(
@@ -375,11 +416,13 @@ extension CopyCompiler {
       return
     }
     plan.links[links.name] = links
-    let other = isNear ? "link.far" : "link.near"
+    let other = link.isNear ? "link.far" : "link.near"
+    let hasPositions = (link.isNear ? links.backOrder : links.order) != nil
     plan.later.append(
       LaterReference(
         links: links, table: place.table, column: place.column,
-        entityNumber: place.entityNumber, shift: shift, isNear: isNear,
+        orderColumn: hasPositions ? place.orderColumn : nil,
+        entityNumber: place.entityNumber, shift: shift, isNear: link.isNear,
         value: try resolved(other, makers, place.destination),
         entityName: place.entityName, propertyName: place.propertyName, inverse: place.inverse))
   }
@@ -388,15 +431,20 @@ extension CopyCompiler {
   /// the old store has no such table or column.
   private func stagedLinks(of link: Link, for reference: Place) throws -> StagedLinks? {
     let relationship = link.relationship
-    func staged(_ table: String, near: Int, far: Int, order: Int?) throws -> StagedLinks? {
+    func staged(
+      _ table: String, near: Int, far: Int, order: Int?, backOrder: Int?,
+      keys: StagedLinks.End?
+    ) throws -> StagedLinks? {
       guard let (name, definition) = source.table(named: table) else { return nil }
       return StagedLinks(
         table: name, definition: definition,
         name: try SQLText.quoted("lifeboat_links_\(name)_\(near)_\(far)"), near: near, far: far,
-        order: order)
+        order: order, backOrder: backOrder, keys: keys)
     }
     if let join = source.joinTable(of: relationship, of: link.entity) {
-      var links = try staged(join.table, near: join.near, far: join.far, order: join.farOrder)
+      var links = try staged(
+        join.table, near: join.near, far: join.far, order: join.farOrder,
+        backOrder: join.nearOrder, keys: nil)
       links?.relationship = .init(entity: reference.entityName, name: reference.propertyName)
       return links
     }
@@ -404,21 +452,24 @@ extension CopyCompiler {
       table: String, column: Int, key: Int
     )? {
       guard let table = source.layout.table(of: entity),
-        let found = table.columns.first(where: { $0.role == role }),
+        let found = table.columns.first(where: { $0.role == role && isColumn($0, of: entity) }),
         let column = source.column(found.name, in: table.name),
         let key = source.column("Z_PK", in: table.name)
       else { return nil }
       return (table.name, column, key)
     }
     if !relationship.isToMany, let (table, column, key) = place(link.entity, .toOne(relationship)) {
-      return try staged(table, near: key, far: column, order: nil)
+      return try staged(
+        table, near: key, far: column, order: nil,
+        backOrder: place(link.entity, .order(relationship))?.column, keys: .near)
     }
     let destination = relationship.destinationEntityName
     if let inverse = TableLayout.inverse(of: relationship, in: source.model),
       let (table, column, key) = place(destination, .toOne(inverse))
     {
       return try staged(
-        table, near: column, far: key, order: place(destination, .order(inverse))?.column)
+        table, near: column, far: key, order: place(destination, .order(inverse))?.column,
+        backOrder: nil, keys: .far)
     }
     guard let table = source.layout.table(of: destination),
       let own = ownerColumn(of: relationship, link.entity, in: table),
@@ -428,6 +479,6 @@ extension CopyCompiler {
     let order = source.layout.companion(of: own, .ownerOrder(relationship), in: table)
     return try staged(
       table.name, near: column, far: key,
-      order: order.flatMap { source.column($0, in: table.name) })
+      order: order.flatMap { source.column($0, in: table.name) }, backOrder: nil, keys: .far)
   }
 }

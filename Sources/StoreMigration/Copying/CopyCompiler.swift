@@ -65,9 +65,13 @@ struct CopyCompiler {
 
   mutating func run() throws {
     var byEntity: [String: [EntityMapping]] = [:]
+    var names: Set<String> = []
     for mapping in mappings {
       byEntity[mapping.sourceEntityName ?? "", default: []].append(mapping)
       check(mapping)
+      if !names.insert(mapping.name).inserted {
+        refuse(.mappingMismatch, "several mappings have the name \(mapping.name)")
+      }
     }
     for place in source.layout.tables {
       guard let (name, definition) = source.table(named: place.name) else { continue }
@@ -91,8 +95,10 @@ struct CopyCompiler {
         plan.tables.append(table)
       }
     }
-    if plan.tables.contains(where: { $0.entities.values.contains(where: Self.sharesFiles) }) {
-      plan.sharesFiles = true
+    for copies in plan.tables.flatMap(\.entities.values) {
+      // Several new rows that are made from one old row may refer to the same external file.
+      let columns = copies.flatMap(\.externalColumns)
+      if Set(columns).count < columns.count { plan.sharesFiles = true }
     }
     plan.oldTables = Set(
       source.layout.tables.map { $0.name.uppercased() }
@@ -100,17 +106,12 @@ struct CopyCompiler {
     try addJoins()
     try addReferences()
     plan.keptKeys = shifts.keptKeys
+    plan.sharedKeys = shifts.sharedKeys
     plan.mappingNames = mappings.map(\.name)
     plan.dropped.sort()
     for code in [MigrationError.Code.mappingMismatch, .unsupportedExpression] {
       if let reasons = problems[code] { throw MigrationError(code, reasons.sorted()) }
     }
-  }
-
-  /// Whether several new rows that are made from one old row refer to the same external file.
-  private static func sharesFiles(_ copies: [EntityCopy]) -> Bool {
-    let columns = copies.flatMap(\.externalColumns)
-    return Set(columns).count < columns.count
   }
 
   mutating func drop(_ entity: String) {
@@ -173,17 +174,7 @@ struct CopyCompiler {
       )
       tellCounterparts(mapping)
     }
-    for property in mapping.relationshipMappings {
-      switch PropertySource(relationship: property) {
-      case .related(_, let name?), .same(let name):
-        guard !mappings.contains(where: { $0.name == name }) else { continue }
-        refuse(
-          .mappingMismatch,
-          "\(mapping.name).\(property.name) takes the objects of the mapping \(name), which does not exist"
-        )
-      default: continue
-      }
-    }
+    for property in mapping.relationshipMappings { check(property, of: mapping) }
     if case .unsupported = mapping.selection {
       refuse(
         .unsupportedExpression,
@@ -295,7 +286,7 @@ struct CopyCompiler {
             }
           }, entityNumber: number)
         try set(
-          target, to: lead(by: relationship, mapping, from, table), table, shift, &row, &updates)
+          target, to: leads(by: relationship, mapping, from, table), table, shift, &row, &updates)
       case .owner(let relationship):
         let owner = column.ownerName(in: layout)
         let target = Place(
@@ -304,8 +295,8 @@ struct CopyCompiler {
           destination: owner, entityName: owner, propertyName: relationship.name,
           entityNumber: number)
         try set(
-          target, to: lead(backBy: relationship, of: owner, mapping, table), table, shift, &row,
-          &updates)
+          target, to: leads(backBy: relationship, of: owner, mapping, from, table), table, shift,
+          &row, &updates)
       case .destinationEntity, .order, .ownerOrder: break
       }
     }
@@ -401,7 +392,7 @@ struct CopyCompiler {
       return (literal == "NULL" ? filled(literal) : literal, nil)
     case .related, .same, .unsupported:
       if case .unsupported(let expression) = origin, !mayNameFile(expression, from),
-        let value = sql(expression, from, &row)
+        fits(expression, attribute, from), let value = sql(expression, from, &row)
       {
         let computed = SQLText.computed(value, for: attribute)
         if computed != value { row.watch(value, computed, property: attribute.name) }
@@ -413,18 +404,19 @@ struct CopyCompiler {
         policyValues.append((attribute.name, expression))
         return (fallback ?? "NULL", nil)
       }
-      let text = attributeMapping(attribute, mapping)?.valueExpression?.text ?? ""
+      let expression = attributeMapping(attribute, mapping)?.valueExpression
+      let isWrong = expression.map { calculatesWithOthers($0, from) } ?? false
+      let text =
+        "is computed by an unsupported expression\(isWrong ? ", which calculates with values that are not numbers" : ""): \(expression?.text ?? "")"
       if missingPolicy == .copy {
         if !hasMissingPolicy(mapping) {
           plan.leftOut.append(
-            "\(mapping.name).\(attribute.name) has its old value or its default value, because it is computed by an unsupported expression: \(text)"
+            "\(mapping.name).\(attribute.name) has its old value or its default value, because it \(text)"
           )
         }
         return stored(attribute.name) ?? (fallback ?? "NULL", nil)
       }
-      refuse(
-        .unsupportedExpression,
-        "\(mapping.name).\(attribute.name) is computed by an unsupported expression: \(text)")
+      refuse(.unsupportedExpression, "\(mapping.name).\(attribute.name) \(text)")
       return ("NULL", nil)
     }
   }
@@ -476,7 +468,8 @@ struct CopyCompiler {
     // A derived attribute has no mapping of its own. Its old value is copied, and Core Data computes the value anew
     // when it next saves the object.
     if sourceAttribute(attribute.name, of: mapping.sourceEntityName ?? "") != nil,
-      attribute.isDerived || hasMissingPolicy(mapping) && missingPolicy == .copy
+      attribute.isDerived || mapping.copiesAll
+        || hasMissingPolicy(mapping) && missingPolicy == .copy
     {
       return .sourceValue(keyPath: attribute.name)
     }

@@ -198,6 +198,9 @@ struct JoinCopy {
   let statement: RowStatement
   /// Whether the statement looks up new rows, so that it must run after all rows are inserted.
   let isLate: Bool
+  /// Whether rows without a usable key are counted when they are copied. They are counted once, although several copies
+  /// may read the same rows.
+  let countsBroken: Bool
 }
 
 /// A copy of some columns of an old table, in which values are looked up by key while other rows are made. The copy is
@@ -208,6 +211,8 @@ struct StagedTable {
   let keyColumn: Int
   /// The quoted name of the staged table in the new file.
   let name: String
+  /// The rules for the values in all columns of the old table.
+  let rules: [ColumnRule]
   var columns: [Int] = []
 
   var creation: String {
@@ -224,6 +229,10 @@ struct StagedTable {
 /// A copy of the links of an old relationship. The copy is in the new file until the columns that need the links are
 /// set.
 struct StagedLinks {
+  enum End {
+    case near, far
+  }
+
   let table: String
   let definition: TableDefinition
   /// The quoted name of the table in the new file that holds the copied links.
@@ -232,19 +241,39 @@ struct StagedLinks {
   let near: Int
   /// The index of the column that holds the key of the row that the relationship leads to.
   let far: Int
-  /// The index of the column that holds the position of the link; nil when the table stores no positions.
+  /// The index of the column that holds the position of the far row among those that the near row leads to; nil when
+  /// the table stores no such positions.
   let order: Int?
+  /// The index of the column that holds the position of the near row among those that lead to the far row; nil when the
+  /// table stores no such positions.
+  let backOrder: Int?
+  /// The end whose key is that of the row in which the link is stored; nil when the links are in a join table.
+  let keys: End?
   /// The relationship under which the report counts links without a usable key. Nil if the links are in a column, where
   /// NULL is no link.
   var relationship: JoinCopy.Relationship?
 
-  var creation: String { "CREATE TABLE \(name) (near, far, place)" }
+  /// A key that must be unique, because a row has only one link, is a primary key: if several rows of a damaged store
+  /// have one key, the link of the first row counts. The column `late` is 1 for a link that is not live.
+  var creation: String {
+    func column(_ name: String, _ end: End) -> String {
+      keys == end ? "\(name) INTEGER PRIMARY KEY" : name
+    }
+    return
+      "CREATE TABLE \(name) (\(column("near", .near)), \(column("far", .far)), place, back, late)"
+  }
 
-  var filling: RowStatement {
-    RowStatement(
-      sql:
-        "INSERT INTO \(name) SELECT ?1, ?2, \(order == nil ? "NULL" : "?3") WHERE ?1 IS NOT NULL AND ?2 IS NOT NULL",
-      columns: [near, far] + (order.map { [$0] } ?? []))
+  /// Returns a statement that copies a link. `isLive` says whether the link is live.
+  func filling(isLive: Bool = true) -> RowStatement {
+    var columns = [near, far]
+    func mark(_ column: Int?) -> String {
+      guard let column else { return "NULL" }
+      columns.append(column)
+      return "?\(columns.count)"
+    }
+    let marks = [mark(order), mark(backOrder), isLive ? "0" : "1"].joined(separator: ", ")
+    return RowStatement(
+      sql: "INSERT OR IGNORE INTO \(name) VALUES (?1, ?2, \(marks))", columns: columns)
   }
 }
 
@@ -253,6 +282,9 @@ struct LaterReference {
   let links: StagedLinks
   let table: String
   let column: String
+  /// The column that gets the position of the row among the rows with the same destination; nil when there is no such
+  /// column, or when the links have no such positions.
+  let orderColumn: String?
   /// The number of the entity whose rows get the reference.
   let entityNumber: Int64
   /// How the keys of the rows that get the reference were computed from the old keys.
@@ -315,8 +347,8 @@ struct CopyPlan {
   var notes: [String] = []
   /// Values that are left out although both models have their property, one sentence each.
   var leftOut: [String] = []
-  /// The ordered relationships that had no order in the old store, each as its table, the column that holds the key,
-  /// and the column that holds the order.
+  /// The ordered relationships that had no order in the old store, at least for some rows. Each is given as its table,
+  /// the column that holds the key, and the column that holds the order.
   var unordered: [(table: String, key: String, order: String)] = []
   /// Whether several new rows may refer to one external file, or a row to a file that no column of its old row names.
   var sharesFiles = false
@@ -324,6 +356,8 @@ struct CopyPlan {
   /// value is the name of the old table. For these tables, the highest key that Core Data has ever assigned is carried
   /// over, too.
   var keptKeys: [String: String] = [:]
+  /// For each of the other new tables, the highest key that belongs to any row that has ever been in the old store.
+  var sharedKeys: [String: Int64] = [:]
 
   /// The names of the entity mappings, in the order of the mapping model.
   var mappingNames: [String] = []

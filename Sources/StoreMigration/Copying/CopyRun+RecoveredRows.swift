@@ -14,21 +14,26 @@ extension CopyRun {
   func read(
     _ store: DamagedStore, entityNames: [Int64: String], _ selection: DamagedDatabase.Selection
   ) throws {
+    isRecovered = true
     for stage in plan.staged.values {
       try writer.execute(stage.creation)
       let filling = stage.filling
+      var misfits = 0
       try each(store, selection, [SQLName(stage.table)]) { row, _ in
-        try self.run(filling, &row, [])
+        misfits += try self.stage(&row, stage, by: filling)
       }
       filling.finish()
+      tellMisfits(misfits, of: stage)
     }
     for links in plan.links.values {
       try writer.execute(links.creation)
-      let filling = links.filling
+      let (live, late) = (links.filling(), links.filling(isLive: false))
       try each(store, selection, [SQLName(links.table)]) { row, _ in
+        let filling = row.isLive ? live : late
         try self.stage(&row, links, by: filling)
       }
-      filling.finish()
+      live.finish()
+      late.finish()
     }
     let places = Dictionary(
       plan.tables.map { (SQLName($0.table), $0) }, uniquingKeysWith: { first, _ in first })

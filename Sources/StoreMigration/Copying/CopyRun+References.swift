@@ -32,11 +32,15 @@ extension CopyRun {
       let (into, key, order) = try (
         SQLText.quoted(table), SQLText.quoted(key), SQLText.quoted(order)
       )
+      // Rows that have a position keep it; the others come after them. The highest position is capped at 2^52, so that
+      // the addition does not overflow.
       try writer.execute(
         """
-        UPDATE \(into) SET \(order) = place.n FROM (SELECT Z_PK AS pk, 1024 * row_number() OVER \
-        (PARTITION BY \(key) ORDER BY Z_PK) AS n FROM \(into) WHERE \(key) IS NOT NULL) AS place \
-        WHERE Z_PK = place.pk
+        UPDATE \(into) SET \(order) = place.n FROM (SELECT Z_PK AS pk, \(order) AS old, \
+        min(ifnull(max(\(order)) OVER (PARTITION BY \(key)), 0), \(Int64(1) << 52)) \
+        + 1024 * row_number() OVER (PARTITION BY \(key), \(order) IS NULL ORDER BY Z_PK) AS n \
+        FROM \(into) WHERE \(key) IS NOT NULL) AS place \
+        WHERE Z_PK = place.pk AND place.old IS NULL
         """)
     }
   }
@@ -51,27 +55,35 @@ extension CopyRun {
   private func set(_ later: LaterReference) throws {
     let (table, column) = try (SQLText.quoted(later.table), SQLText.quoted(later.column))
     let own = later.isNear ? "near" : "far"
-    let index = try SQLText.quoted("\(own) of \(later.links.name)")
-    try writer.execute("CREATE INDEX IF NOT EXISTS \(index) ON \(later.links.name) (\(own))")
+    let end: StagedLinks.End = later.isNear ? .near : .far
+    if later.links.keys != end {
+      let index = try SQLText.quoted("\(own) of \(later.links.name)")
+      try writer.execute("CREATE INDEX IF NOT EXISTS \(index) ON \(later.links.name) (\(own))")
+    }
     let rows = "own.Z_ENT = \(later.entityNumber) AND own.\(column) IS NULL"
-    let order = later.isNear ? "link.place, link.far" : "link.near"
+    // A live link goes before those that recovery has found otherwise.
+    let order = later.isNear ? "link.late, link.place, link.far" : "link.late, link.near"
     var match = "link.\(own) = own.Z_PK - \(later.shift.offset)"
     if let highest = later.shift.highest { match += " AND link.\(own) BETWEEN 1 AND \(highest)" }
+    // The row also gets the position of its link, if the links have such positions.
+    let position = try later.orderColumn.map { try SQLText.quoted($0) }
+    let target = position.map { "(\(column), \($0))" } ?? column
+    let place = position == nil ? "" : later.isNear ? ", link.back" : ", link.place"
     try writer.execute(
-      "UPDATE \(table) AS own SET \(column) = (SELECT \(later.value) AS value FROM \(later.links.name) AS link WHERE \(match) AND value IS NOT NULL ORDER BY \(order) LIMIT 1) WHERE \(rows)"
+      "UPDATE \(table) AS own SET \(target) = (SELECT \(later.value) AS value\(place) FROM \(later.links.name) AS link WHERE \(match) AND value IS NOT NULL ORDER BY \(order) LIMIT 1) WHERE \(rows)"
     )
     // Two kinds of links are lost: links that lead to no row, and all but the first link of a row, because the row can
     // hold only one reference. For a one-to-one relationship, agree(_:) reports the second kind.
     let isOther = later.inverse == nil ? " OR own.\(column) IS NOT (\(later.value))" : ""
     let others =
-      "FROM \(later.links.name) AS link, \(table) AS own WHERE \(match) AND own.Z_ENT = \(later.entityNumber) AND ((\(later.value)) IS NULL\(isOther))"
+      "FROM \(later.links.name) AS link, \(table) AS own WHERE \(match) AND own.Z_ENT = \(later.entityNumber) AND link.near IS NOT NULL AND link.far IS NOT NULL AND ((\(later.value)) IS NULL\(isOther))"
     try note(
       later.entityName, later.propertyName, keys: "SELECT DISTINCT own.Z_PK \(others)",
       count: "SELECT count(*) \(others)")
   }
 
   /// Sets the references of a one-to-one relationship that are still empty from the inverse relationship: if row A
-  /// leads to row B, the reference of B is set to A.
+  /// leads to row B, the reference of B is set to A. If other rows lead to B, too, their references are cut.
   private func mirror(_ place: CopyCompiler.Place) throws {
     guard let inverse = place.inverse else { return }
     let (table, column) = try (SQLText.quoted(place.table), SQLText.quoted(place.column))
@@ -79,6 +91,13 @@ extension CopyRun {
     try writer.execute(
       "UPDATE \(table) AS own SET \(column) = (SELECT min(far.Z_PK) FROM \(far) AS far WHERE far.\(back) = own.Z_PK) WHERE own.Z_ENT = \(place.entityNumber) AND own.\(column) IS NULL AND own.Z_PK IN (SELECT far.\(back) FROM \(far) AS far)"
     )
+    let reference = reference(inverse.column, in: inverse.table)
+    try cutReferences(
+      "FROM \(far) AS far, \(table) AS own WHERE own.Z_PK = far.\(back) AND own.Z_ENT = \(place.entityNumber) AND own.\(column) IS NOT far.Z_PK",
+      key: "far.Z_PK", of: inverse,
+      (
+        reference?.entityName ?? place.entityName, reference?.propertyName ?? place.propertyName
+      ))
   }
 
   /// Cuts each reference of a one-to-one relationship whose destination does not lead back to the row with the
@@ -91,14 +110,32 @@ extension CopyRun {
     ] {
       let (own, key) = try (SQLText.quoted(one.0), SQLText.quoted(one.1))
       let (far, back) = try (SQLText.quoted(other.0), SQLText.quoted(other.1))
-      let lonely =
-        "FROM \(own) AS own WHERE own.\(key) IS NOT NULL AND (SELECT far.\(back) FROM \(far) AS far WHERE far.Z_PK = own.\(key)) IS NOT own.Z_PK"
-      try note(
-        later.entityName, later.propertyName, keys: "SELECT own.Z_PK \(lonely)",
-        count: "SELECT count(*) \(lonely)")
-      try writer.execute(
-        "UPDATE \(own) SET \(key) = NULL WHERE Z_PK IN (SELECT own.Z_PK \(lonely))")
+      try cutReferences(
+        "FROM \(own) AS own WHERE own.\(key) IS NOT NULL AND (SELECT far.\(back) FROM \(far) AS far WHERE far.Z_PK = own.\(key)) IS NOT own.Z_PK",
+        key: "own.Z_PK", of: one, (later.entityName, later.propertyName))
     }
+  }
+
+  /// Cuts the references in a column of the rows that the FROM clause `rows` gives, and reports them.
+  private func cutReferences(
+    _ rows: String, key: String, of place: (table: String, column: String),
+    _ name: (entity: String, property: String)
+  ) throws {
+    guard
+      try note(
+        name.entity, name.property, keys: "SELECT \(key) \(rows)",
+        count: "SELECT count(*) \(rows)")
+    else { return }
+    // The column with the entity number of the destination is emptied, too.
+    let entityColumn = reference(place.column, in: place.table)?.entityColumn
+    let changes = try ([place.column] + [entityColumn].compactMap { $0 })
+      .map { "\(try SQLText.quoted($0)) = NULL" }.joined(separator: ", ")
+    try writer.execute(
+      "UPDATE \(SQLText.quoted(place.table)) SET \(changes) WHERE Z_PK IN (SELECT \(key) \(rows))")
+  }
+
+  private func reference(_ column: String, in table: String) -> Reference? {
+    plan.references.first { $0.table == table && $0.column == column }
   }
 
   /// Adds references that are about to be cut to the report. The query `keys` returns the keys of the rows with these

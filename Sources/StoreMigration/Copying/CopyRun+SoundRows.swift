@@ -72,14 +72,16 @@ extension CopyRun {
     for stage in plan.staged.values {
       try writer.execute(stage.creation)
       let filling = stage.filling
+      var misfits = 0
       try read(stage.table, stage.definition, keyColumn: stage.keyColumn, of: store) { row, _ in
-        try self.run(filling, &row, [])
+        misfits += try self.stage(&row, stage, by: filling)
       }
       filling.finish()
+      tellMisfits(misfits, of: stage)
     }
     for links in plan.links.values {
       try writer.execute(links.creation)
-      let filling = links.filling
+      let filling = links.filling()
       try read(links.table, links.definition, of: store) { row, _ in
         try self.stage(&row, links, by: filling)
       }

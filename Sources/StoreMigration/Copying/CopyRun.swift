@@ -5,6 +5,7 @@ import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
+import SafeText
 import StoreExtraction
 import StoreFiles
 
@@ -33,6 +34,14 @@ final class CopyRun {
   /// The number of rows that were left behind because no mapping takes them, keyed by entity name.
   private var leftBehind: [String: Int] = [:]
   private var unknownCount = 0
+  /// Whether the rows were found by recovery. Several of these rows may have the same key, and the first is written.
+  var isRecovered = false
+  /// The number of rows of each old table that the first pass and the second pass have read.
+  private var insertedCounts: [String: Int] = [:]
+  private var updatedCounts: [String: Int] = [:]
+  /// The rows of a damaged store that each `EntityCopy` has not written. A row is given by its place among the rows of
+  /// its table, which is the same in both passes.
+  private var unwritten: [ObjectIdentifier: Set<Int>] = [:]
   var cut: [MigrationReport.Cut] = []
   /// Whether the references are set that could not be set before all rows were inserted.
   var hasSetWaiting = false
@@ -123,6 +132,7 @@ final class CopyRun {
     _ row: inout SomeRow, entityNumber: Int64?, _ name: String?, _ table: TableCopy
   ) throws {
     try watch.count(of: name)
+    if isRecovered { insertedCounts[table.table, default: 0] += 1 }
     guard let number = entityNumber, let copies = table.count(ofEntity: number) else {
       return try leaveBehind(&row, name, table)
     }
@@ -144,7 +154,12 @@ final class CopyRun {
     let values = reasons.isEmpty ? nil : row.evidence()
     for column in misfits { row.leaveOut(column) }
     for copy in copies where copy.policyClass == nil {
+      let written = copy.writtenCount
       try insert(&row, copy, table, reasons, values)
+      if isRecovered, copy.writtenCount == written, !copy.updates.isEmpty {
+        let place = insertedCounts[table.table, default: 1] - 1
+        unwritten[ObjectIdentifier(copy), default: []].insert(place)
+      }
     }
   }
 
@@ -324,37 +339,79 @@ final class CopyRun {
   }
 
   /// Sets the references of a row that can be set only after all rows are inserted. This is the second pass over the
-  /// rows.
+  /// rows. The references of a row that was not written are left out: another row may have its key.
   func update<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, entityNumber: Int64?, _ table: TableCopy
   ) throws {
-    guard let number = entityNumber, let copies = table.entities[number] else { return }
+    var place = 0
+    if isRecovered {
+      place = updatedCounts[table.table, default: 0]
+      updatedCounts[table.table] = place + 1
+    }
+    guard let number = entityNumber, let copies = table.entities[number], row.key != nil else {
+      return
+    }
     for rule in table.rules where !row.fits(rule) { row.leaveOut(rule.column) }
-    for copy in copies {
+    for copy in copies where unwritten[ObjectIdentifier(copy)]?.contains(place) != true {
       for update in copy.updates { try run(update, &row, []) }
     }
   }
 
   func link<SomeRow: Row & ~Copyable>(_ row: inout SomeRow, _ join: JoinCopy) throws {
     guard hasKeys(row, join.keys) else {
-      brokenLinks[join.relationship, default: 0] += 1
+      if join.countsBroken { brokenLinks[join.relationship, default: 0] += 1 }
       return
     }
-    for column in join.orders
-    where !row.fits(ColumnRule(column: column, classes: .integer, length: nil)) {
-      row.leaveOut(column)
-    }
+    leaveOutMisfits(&row, join.orders)
     try run(join.statement, &row, [])
   }
 
-  /// Copies a row with a link into the table of staged links.
+  /// Makes the values of `columns` NULL that are no integers.
+  private func leaveOutMisfits<SomeRow: Row & ~Copyable>(_ row: inout SomeRow, _ columns: [Int]) {
+    for column in columns
+    where !row.fits(ColumnRule(column: column, classes: .integer, length: nil)) {
+      row.leaveOut(column)
+    }
+  }
+
+  /// Copies the values of a row that other rows look up. Leaves out values that Core Data never stores in their columns,
+  /// and returns the number of these values.
+  func stage<SomeRow: Row & ~Copyable>(
+    _ row: inout SomeRow, _ table: StagedTable, by filling: RowStatement
+  ) throws -> Int {
+    var count = 0
+    for rule in table.rules where table.columns.contains(rule.column) && !row.fits(rule) {
+      row.leaveOut(rule.column)
+      count += 1
+    }
+    try run(filling, &row, [])
+    return count
+  }
+
+  /// Tells that values of a table are left out where other rows look them up.
+  func tellMisfits(_ count: Int, of table: StagedTable) {
+    guard count > 0 else { return }
+    broken.append(
+      "\(counted(count, "value")) of \(table.table) \(count == 1 ? "is" : "are") left out at the end of key paths, because Core Data never stores such values there"
+    )
+  }
+
+  /// Copies a row with a link into the table of staged links. Of a damaged store, a row without a link is copied, too,
+  /// so that no later row with the same key gives this row a link.
   func stage<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, _ links: StagedLinks, by filling: RowStatement
   ) throws {
+    let orders = [links.order, links.backOrder].compactMap { $0 }
+    if isRecovered, let keys = links.keys {
+      guard hasKeys(row, [keys == .near ? links.near : links.far]) else { return }
+      leaveOutMisfits(&row, [links.near, links.far] + orders)
+      return try run(filling, &row, [])
+    }
     guard hasKeys(row, [links.near, links.far]) else {
       if let relationship = links.relationship { brokenLinks[relationship, default: 0] += 1 }
       return
     }
+    leaveOutMisfits(&row, orders)
     try run(filling, &row, [])
   }
 

@@ -44,6 +44,9 @@ struct KeyShifts {
   /// The new tables in which all rows keep their keys from one old table. The key is the name of the new table, and the
   /// value is the name of the old table.
   private(set) var keptKeys: [String: String] = [:]
+  /// The highest key that may belong to an old row, for each new table with the rows of several old tables, or with
+  /// several rows for one old row.
+  private(set) var sharedKeys: [String: Int64] = [:]
 
   init(
     _ mappings: [EntityMapping], _ source: SourceTables, _ destination: TableLayout,
@@ -81,6 +84,7 @@ struct KeyShifts {
         offsets[target, default: [:]][stream] = KeyShift(offset: offset, highest: highest)
         offset += highest
       }
+      sharedKeys[target] = offset
     }
     for place in places { shifts[place.mapping] = offsets[place.target]?[place.stream] }
   }

@@ -92,6 +92,42 @@ enum SQLText {
     }
   }
 
+  // MARK: - Kinds
+
+  /// A kind of values that can be compared with each other.
+  enum Kind {
+    case null, number, date, text, uuid, bytes
+  }
+
+  /// The kind of an attribute's values; nil when values of the type are not stored in a column, or are not known.
+  static func kind(of type: AttributeType) -> Kind? {
+    switch storage(type) {
+    case .integer?, .real?: .number
+    case .date?: .date
+    case .text?: .text
+    case .uuid?: .uuid
+    case .bytes?: .bytes
+    case nil: nil
+    }
+  }
+
+  static func kind(of constant: ExpressionConstant) -> Kind? {
+    switch constant {
+    case .null: .null
+    case .bool, .integer, .real, .decimal: .number
+    case .date: .date
+    case .string, .url: .text
+    case .uuid: .uuid
+    case .data: .bytes
+    case .type: nil
+    }
+  }
+
+  /// Whether a built-in function of NSExpression calculates with numbers.
+  static func isArithmetic(_ selector: String) -> Bool {
+    ["add:to:", "from:subtract:", "multiply:by:", "divide:by:", "abs:"].contains(selector)
+  }
+
   // MARK: - Conversions
 
   private enum Storage {
@@ -111,8 +147,8 @@ enum SQLText {
   }
 
   /// Returns an SQL expression that converts the result of the SQL expression `value` to the form in which Core Data
-  /// stores values of the attribute's type. Fractions are cut off for an integer attribute. A result that a numeric
-  /// attribute cannot hold becomes NULL: text, bytes, and a number out of range. `value` may not be an external file's
+  /// stores values of the attribute's type. Fractions are cut off for an integer attribute. A result that the attribute
+  /// cannot hold becomes NULL: a value of another kind, and a number out of range. `value` may not be an external file's
   /// name.
   static func computed(_ value: String, for attribute: Attribute) -> String {
     func checked(_ condition: String, _ result: String) -> String {
@@ -127,9 +163,13 @@ enum SQLText {
     case .real?, .date?:
       return checked(
         "typeof(v) = 'real' OR typeof(v) = 'integer' AND \(isExact("v"))", "CAST(v AS REAL)")
-    case .bytes? where attribute.allowsExternalBinaryDataStorage:
-      return checked("typeof(v) = 'blob'", "CAST(x'01' || v AS BLOB)")
-    default: return value
+    case .bytes?:
+      return checked(
+        "typeof(v) = 'blob'",
+        attribute.allowsExternalBinaryDataStorage ? "CAST(x'01' || v AS BLOB)" : "v")
+    case .text?: return checked("typeof(v) = 'text'", "v")
+    case .uuid?: return checked("typeof(v) = 'blob' AND length(v) = 16", "v")
+    case nil: return value
     }
   }
 

@@ -10,6 +10,8 @@ struct ValueRow: CopyRun.Row {
   let key: Int64?
   let page: UInt32?
   let partial: [PartialValue]
+  /// Whether the row is an ordinary live row of its store.
+  let isLive: Bool
   private let storePath: String
 
   init(_ row: RecoveredRow, keyColumn: Int?, storePath: String) {
@@ -24,6 +26,7 @@ struct ValueRow: CopyRun.Row {
     }
     page = row.origin.page
     partial = row.partial
+    isLive = row.origin.state == nil
     self.storePath = storePath
   }
 
@@ -36,6 +39,7 @@ struct ValueRow: CopyRun.Row {
     }
     page = nil
     partial = []
+    isLive = true
     self.storePath = storePath
   }
 
