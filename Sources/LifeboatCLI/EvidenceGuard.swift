@@ -2,6 +2,7 @@ import StoreFiles
 import Foundation
 import Quoting
 import SQLiteFile
+import SafeFiles
 import SafeText
 import StoreExtraction
 import SupportBundle
@@ -18,6 +19,7 @@ enum EvidenceGuard {
         hint: "name a file; to write rows to standard output, run: "
           + "lifeboat rows --format ndjson STORE")
     }
+    try checkIsNoSideFile(output)
     let store = realPath(storePath) ?? place(of: storePath)
     let folder = PathText.folder(of: store)
     let target = place(of: output)
@@ -56,6 +58,26 @@ enum EvidenceGuard {
   /// evidence.
   static func mayBeSideFile(_ path: String) -> Bool {
     PathText.ends(path, with: "-wal") || PathText.ends(path, with: "-journal")
+  }
+
+  /// Throws if the output has the name of a log, wal-index or journal of a database that exists. SQLite would take the
+  /// output for a part of this database, and change or delete the output.
+  static func checkIsNoSideFile(_ output: String) throws {
+    let target = place(of: output)
+    for suffix in ["-wal", "-journal", "-shm"] {
+      guard let main = PathText.dropping(suffix: suffix, from: target),
+        ((try? FileStatus.of(main)) ?? nil)?.kind == .file
+      else { continue }
+      let magic = DatabaseHeader.magic
+      let lead = (try? ByteFile(main).bytes(at: 0, count: magic.count)) ?? []
+      // A database that is empty or encrypted is known only by its name.
+      guard lead.starts(with: magic) || StoreFinder.isNamedAsStore(PathText.lastComponent(of: main))
+      else { continue }
+      throw Failure(
+        73, "output.isEvidence",
+        "SQLite would take the output for a part of the database \(main), \(output)",
+        hint: "choose a name that does not end with \(suffix)")
+    }
   }
 
   /// Throws if the output is the file or folder at `path`, which is read as evidence, or is inside this folder.

@@ -66,20 +66,22 @@ struct Failure: Error {
     case let error as ExtractionError: self.init(error)
     case let error as ModelError: self.init(error)
     case let error as StoreSealError:
+      let isRefused = Self.isRefusal(error.errno)
+      let isChanged = error.code == .changing || error.code == .changed
       self.init(
-        error.code == .changing || error.code == .changed ? 75 : 74, error.code.rawValue,
+        isRefused ? 77 : isChanged ? 75 : 74, error.code.rawValue,
         Self.sentence(error.message, error.path),
-        hint: "close every program that writes to the store and try again")
+        hint: isRefused
+          ? "run lifeboat as the user who owns the folder"
+          : isChanged
+            ? "close every program that writes to the store and try again"
+            : "copy the files to a healthy disk and try again")
     case let error as SQLiteWriterError: self.init(error)
     case let error as BundleError: self.init(error)
     case let error as CipherError: self.init(65, error.code.rawValue, error.message)
     case let error as StoreRecoveryError: self.init(error)
     case let error as MigrationError: self.init(error)
-    case let error as StoreReturnError:
-      self.init(
-        error.code == .cannotCreate ? 73 : 65, error.code.rawValue,
-        Self.sentence(error.message, error.path),
-        hint: error.code == .damaged ? "ask support to send the file once more" : nil)
+    case let error as StoreReturnError: self.init(error)
     case let error as InferredMappingError:
       self.init(
         65, InferredMappingError.code, error.message,
@@ -116,17 +118,19 @@ struct Failure: Error {
   init?(foreign error: any Error) {
     if let error = error as? SystemCallError {
       let isRefused = Self.isRefusal(error.errno)
-      let reason = unsafe String(cString: strerror(error.errno))
+      // A call such as `pipe` has no path.
+      let place = error.path.isEmpty ? "" : ", \(error.path)"
+      let hint =
+        switch error.errno {
+        case EACCES, EPERM: "run lifeboat as the user who owns the folder"
+        case ENOSPC, EDQUOT: "free some space on the volume and try again"
+        case EMFILE, ENFILE, ENOMEM, EAGAIN:
+          "the system has too few resources at the moment: close other programs and try again"
+        default: "check the path, its permissions and the free space"
+        }
       self.init(
         isRefused ? 77 : 74, isRefused ? "file.permission" : "file.io",
-        isRefused
-          ? "permission denied, \(error.path)"
-          : "\(reason) (\(error.call), error \(error.errno)), \(error.path)",
-        hint: isRefused
-          ? "run lifeboat as the user who owns the folder"
-          : error.errno == ENOSPC || error.errno == EDQUOT
-            ? "free some space on the volume and try again"
-            : "check the path, its permissions and the free space")
+        (isRefused ? "permission denied" : error.reason) + place, hint: hint)
       return
     }
     guard let error = error as? CocoaError else { return nil }
@@ -181,7 +185,7 @@ struct Failure: Error {
     if let offset = error.offset, offset > 0 { message += ", offset \(Quantity.count(offset))" }
     let (exit, hint): (Int32, String?) =
       switch error.code {
-      case .missing: (66, "check the path; it must be that of the store's main file")
+      case .missing: (66, "check the path; a store is named by its main file")
       case .notRegular: (66, Self.noFileHint(error.path))
       case .permission: (77, "ask for read permission, or work on a copy that you may read")
       case .io: (74, "copy the file to a healthy disk and try again")
@@ -278,7 +282,10 @@ struct Failure: Error {
       case .unknownState:
         (64, "to see all states, run: lifeboat states \(error.path.map(ShellText.path) ?? "STORE")")
       case .stateNotHeld:
-        (65, "to save what can be read of the store, run: lifeboat recover STORE -o NEW")
+        (
+          65,
+          "to save what can be read of the store, run: lifeboat recover \(error.path.map(ShellText.path) ?? "STORE") -o NEW.sqlite"
+        )
       case .whichVersion: (64, "name the version's own .mom or .xcdatamodel")
       case .changedDuringRead: (75, "close every program that writes to the store and try again")
       default: (70, nil)
@@ -362,14 +369,46 @@ struct Failure: Error {
 
   private static func isRefusal(_ code: Int32?) -> Bool { code == EACCES || code == EPERM }
 
+  /// The system's words for an error number.
+  private static func words(_ code: Int32) -> String { unsafe String(cString: strerror(code)) }
+
+  private init(_ error: StoreReturnError) {
+    let reason = error.errno.map { ": " + Self.words($0) } ?? ""
+    let hint: String? =
+      switch error.code {
+      case .damaged: "ask support to send the file once more"
+      case .cannotCreate:
+        error.errno == EEXIST
+          ? "name an output that does not exist yet"
+          : "check the permissions of the folder, and the free space"
+      case .otherIncident: "name the folder of the incident that the store was repaired for"
+      case .unreadable: "name the main file of the repaired store"
+      case .unfit: "ask support for a store that is sound and fits the app's model"
+      default: nil
+      }
+    self.init(
+      error.code == .cannotCreate || error.code == .alreadyAccepted ? 73 : 65, error.code.rawValue,
+      Self.sentence(error.message + reason, error.path), hint: hint)
+  }
+
   private init(_ error: StoreRecoveryError) {
-    if Self.isRefusal(error.errno ?? (error.underlying as? SystemCallError)?.errno) {
+    let cause = error.underlying as? SystemCallError
+    var message = Self.sentence(error.message, error.path)
+    if let cause {
+      message += ": \(cause.reason)"
+      if !PathText.isSame(cause.path, error.path ?? "") { message += ", \(cause.path)" }
+    } else if let code = error.errno, !Self.isRefusal(code), !(error.underlying is StoreSealError) {
+      message += ": " + Self.words(code)
+    }
+    if Self.isRefusal(error.errno ?? cause?.errno) {
       self.init(
-        77, error.code.rawValue,
-        "permission denied: \(Self.sentence(error.message, error.path))",
+        77, error.code.rawValue, "permission denied: \(message)",
         hint: "run lifeboat as the user who owns the folder"
-          + (error.code == .sealBroken ? ", or add --force to restore it as it is" : ""))
+          + (error.forceHelps ? ", or add --force to restore it as it is" : ""))
       return
+    }
+    let incident = error.path.flatMap(IncidentFolder.enclosing).map {
+      ShellText.path(PathText.joined($0.folder, $0.id))
     }
     let (exit, hint): (Int32, String?) =
       switch error.code {
@@ -377,7 +416,7 @@ struct Failure: Error {
       case .noSpace: (74, "free some space on the volume and try again")
       case .moveFailed, .unfinished:
         (74, "nothing was lost; the next run finishes or undoes the move")
-      case .noSuchIncident: (66, "to list the incidents, run: lifeboat incidents list FOLDER")
+      case .noSuchIncident: (66, Self.listHint(error.path))
       case .unreadableIncident:
         (error.errno == nil ? 65 : 74, Self.keptHint(error.path ?? "."))
       case .sealBroken:
@@ -386,15 +425,29 @@ struct Failure: Error {
       case .notAStore:
         (
           65,
-          "to see what is kept, run: lifeboat incidents show FOLDER ID; to restore a main file of any format, add --force"
+          incident.map {
+            "to see what is kept, run: lifeboat incidents show \($0)"
+              + (error.forceHelps ? "; to restore it as it is, add --force" : "")
+          }
         )
       case .cancelled: (75, "nothing was moved; run the command again and let it finish")
       case .nothingKept:
-        (66, "to see what became of the store, run: lifeboat incidents list FOLDER")
+        (66, incident.map { "to see what became of the store, run: lifeboat incidents show \($0)" })
       case .notAFile: (66, nil)
       default: (75, nil)
       }
-    self.init(exit, error.code.rawValue, Self.sentence(error.message, error.path), hint: hint)
+    self.init(exit, error.code.rawValue, message, hint: hint)
+  }
+
+  /// A hint on how to list the incidents in the folder that a path of a missing incident leads through.
+  private static func listHint(_ path: String?) -> String {
+    guard let all = path.flatMap(IncidentFolder.ofAll) else {
+      return "name the folder of the store, or its Incompatible folder"
+    }
+    guard ((try? FileStatus.of(all)) ?? nil) != nil else {
+      return "nothing was set aside in this folder: \(ShellText.path(PathText.folder(of: all)))"
+    }
+    return "to list the incidents, run: lifeboat incidents list \(ShellText.path(all))"
   }
 
   /// Writes the failure to standard error, as text or as a JSON object.

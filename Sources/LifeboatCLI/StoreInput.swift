@@ -67,10 +67,11 @@ final class StoreInput {
   }
 
   /// Opens the store or bundle that a path leads to. An archive or a backup is unpacked, unless the archive is `kept`.
-  /// An encrypted store is decrypted if `key` is given.
+  /// An encrypted store is decrypted if `key` is given. If `isBundle` is true, a path into an archive names a bundle,
+  /// and not a store.
   init(
     _ given: String, bundle secrets: BundleSecretOptions? = nil, key: CipherKey? = nil,
-    kept: KeptArchive? = nil
+    kept: KeptArchive? = nil, isBundle: Bool = false
   ) throws {
     self.given = given
     self.secrets = secrets
@@ -86,6 +87,14 @@ final class StoreInput {
     } else if Self.isArchive(given) {
       kept?.drop()
       try unpack(BundleSecretOptions.bundle(at: given, secrets))
+    } else if isBundle, UnpackedArchive.split(given) != nil {
+      let inner = try BundleSecretOptions.bundle(at: given, secrets)
+      guard try UnpackedArchive.bundle(in: inner) != nil else {
+        throw Failure(
+          65, BundleError.Code.badManifest.rawValue, "\(given) is not a bundle",
+          hint: "to make a bundle, run: lifeboat bundle create STORE -o FILE")
+      }
+      try unpack(inner)
     } else if let (archive, name) = UnpackedArchive.split(given) {
       kept?.drop()
       try unpack(BundleSecretOptions.bundle(at: archive, secrets), name, of: archive)
@@ -250,9 +259,9 @@ final class StoreInput {
   /// of a private folder.
   static func reading<Result>(
     _ path: String, bundle secrets: BundleSecretOptions?, key: CipherKey? = nil,
-    kept: KeptArchive? = nil, _ body: (StoreInput) throws -> Result
+    kept: KeptArchive? = nil, isBundle: Bool = false, _ body: (StoreInput) throws -> Result
   ) throws -> Result {
-    let input = try StoreInput(path, bundle: secrets, key: key, kept: kept)
+    let input = try StoreInput(path, bundle: secrets, key: key, kept: kept, isBundle: isBundle)
     return try withExtendedLifetime(input) {
       guard let folder = input.privateFolder else { return try body(input) }
       do { return try body(input) } catch {
@@ -513,11 +522,12 @@ final class StoreInput {
 
   private static func found(at path: String, named given: String) throws -> StoreFinder.Found {
     do { return try StoreFinder.find(at: path) } catch let error as ExtractionError
-      where error.code == .noStores && isArchive(given)
+      where error.code == .noStores && (isArchive(given) || isWithin(given))
     {
+      let archive = UnpackedArchive.split(given)?.archive ?? given
       throw Failure(
         65, error.code.rawValue, "\(given) holds no store",
-        hint: "to see what the archive holds, run: bsdtar -tf \(ShellText.path(given))")
+        hint: "to see what the archive holds, run: bsdtar -tf \(ShellText.path(archive))")
     }
   }
 
@@ -529,11 +539,9 @@ final class StoreInput {
 
   /// The path of the store in the folder of an incident, and the record of the incident.
   private static func kept(in folder: String) throws -> (String, Incident) {
-    let isInPlace = PathText.isSame(
-      PathText.lastComponent(of: PathText.folder(of: absolute(folder))), "Incompatible")
+    let isInPlace = IncidentFolder.parts(of: folder) != nil
     let incident =
-      isInPlace
-      ? try IncidentArgument(absolute(folder)).incident : try copied(record(in: folder), folder)
+      isInPlace ? try IncidentArgument(folder).incident : try copied(record(in: folder), folder)
     guard PathText.isPlainName(incident.storeName) else {
       throw Failure(
         65, "incident.unreadable",
@@ -543,7 +551,9 @@ final class StoreInput {
     guard try FileStatus.of(store) != nil else {
       throw Failure(
         66, "restore.nothingKept", "\(folder): the incident no longer holds a store",
-        hint: "to see what became of the store, run: lifeboat incidents list FOLDER")
+        hint: isInPlace
+          ? "to see what became of the store, run: lifeboat incidents show \(ShellText.path(folder))"
+          : "ask for the folder of the incident together with its folder store")
     }
     return (store, incident)
   }
@@ -561,7 +571,8 @@ final class StoreInput {
     return incident
   }
 
-  private static func absolute(_ path: String) -> String {
+  /// The absolute path of a file or folder, without `.` and `..`. Links are not resolved.
+  static func absolute(_ path: String) -> String {
     URL(fileURLWithPath: path).standardizedFileURL.path
   }
 }
@@ -569,29 +580,4 @@ final class StoreInput {
 extension StoreFinder.Wanted {
   /// The files to find: archives and encrypted files, in addition to stores.
   static let archives = Self(file: UnpackedArchive.mayHoldStore)
-}
-
-/// Reads the records, which are JSON, of bundles and incidents.
-enum RecordFile {
-  static let maxBytes = 16 << 20
-
-  /// Reads the record at a path.
-  ///
-  /// - Throws: a failure when the file is too large, or `DecodingError` when it is not a record of this type.
-  static func read<Record: Decodable>(_ path: String, as type: Record.Type) throws -> Record {
-    let file = try ByteFile(path)
-    guard file.size <= maxBytes else {
-      throw Failure(65, "bundle.badRecord", "\(path): the file is too large for a record")
-    }
-    return try decode(file.bytes(at: 0, count: Int(file.size)), as: type)
-  }
-
-  /// Decodes a record from JSON.
-  ///
-  /// - Throws: `DecodingError` when the bytes are not a record of this type.
-  static func decode<Record: Decodable>(_ bytes: [UInt8], as type: Record.Type) throws -> Record {
-    let decoder = JSONDecoder()
-    decoder.dateDecodingStrategy = .iso8601
-    return try decoder.decode(type, from: Data(bytes))
-  }
 }

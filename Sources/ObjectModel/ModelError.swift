@@ -52,6 +52,22 @@ public struct ModelError: Error, Sendable, Hashable {
     self.line = line
   }
 
+  /// The error for a name that occurs twice. `what` is a sentence without the name, such as `There are two entities`.
+  /// `other` is the name that occurred before: the same, or one that differs only in how its letters are composed. The
+  /// names of a model are keys of dictionaries, where `é` is one key, however it is composed.
+  package static func duplicate(
+    _ what: String, _ name: String, like other: String, line: Int? = nil
+  ) -> ModelError {
+    let isSame = name.utf8.elementsEqual(other.utf8)
+    return ModelError(
+      code: .duplicateName,
+      message: "\(what) called \(name)"
+        + (isSame
+          ? "."
+          : "; the two names differ only in how their letters are composed, which is not read."),
+      line: line)
+  }
+
   /// Returns this error with `path` added. If the error has a path already, then that path is kept.
   package func at(path: String) -> ModelError {
     var copy = self

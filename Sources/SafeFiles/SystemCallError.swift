@@ -1,3 +1,5 @@
+import CLibrary
+
 /// A failed system call: its name, its path and its `errno`.
 package struct SystemCallError: Error, Sendable, Equatable {
   package let call: String
@@ -8,6 +10,12 @@ package struct SystemCallError: Error, Sendable, Equatable {
     self.call = call
     self.path = path
     self.errno = errno
+  }
+
+  /// The system's words for the error, with the name of the call and the number: `Permission denied (open, error 13)`.
+  package var reason: String {
+    let words = unsafe String(cString: strerror(errno))
+    return "\(words) (\(call), error \(errno))"
   }
 
   /// Throws an error for `call` on `path` unless `errno` is nil.

@@ -55,6 +55,8 @@ public struct StoreInspection: Sendable, Codable {
     package let name: String
     package let role: StoreSet.Role
     package let sizeBytes: Int64
+    /// Whether ``sizeBytes`` is rounded down to a power of two, in the record of a bundle; nil when it is exact.
+    package var isSizeApproximate: Bool?
     /// The SHA-256 in lower-case hex; nil if it was not computed.
     package let sha256: String?
   }

@@ -13,13 +13,17 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     package let kind: StoreSet.Kind
     /// The size in bytes; 0 for anything but a file.
     package let sizeBytes: Int64
+    /// Whether ``sizeBytes`` is rounded down to a power of two, in a record that was passed on; nil when it is exact.
+    package private(set) var isSizeApproximate: Bool?
     /// SHA-256 in lower-case hex of a file's bytes or of a symbolic link's target; nil for a folder and for a
     /// device, socket or pipe.
     package let sha256: String?
-    /// The time of the last write to the member, in nanoseconds since 1970.
-    package let modifiedNanoseconds: Int64
-    /// The inode number. On the same volume, another number means that the member was replaced by another file.
-    package let inode: UInt64
+    /// The time of the last write to the member, in nanoseconds since 1970; nil for some members in a record that was
+    /// passed on.
+    package let modifiedNanoseconds: Int64?
+    /// The inode number. On the same volume, another number means that the member was replaced by another file. nil in
+    /// a record that was passed on.
+    package let inode: UInt64?
 
     package init(
       name: String, role: StoreSet.Role, kind: StoreSet.Kind, sizeBytes: Int64, sha256: String?,
@@ -130,7 +134,9 @@ package struct StoreSeal: Sendable, Codable, Equatable {
       return .init(id: .bytes, name: name, text: "the bytes of \(name) differ from those recorded")
     }
     // A folder's time changes with its entries, which are compared separately.
-    if before.kind == .file, before.modifiedNanoseconds != after.modifiedNanoseconds {
+    if before.kind == .file, let earlier = before.modifiedNanoseconds,
+      let later = after.modifiedNanoseconds, earlier != later
+    {
       return .init(
         id: .modified, name: name, text: "\(name) was written again with the same bytes")
     }
@@ -272,7 +278,7 @@ package struct StoreSealError: Error, Sendable, Equatable {
 
   init(_ error: SystemCallError) {
     self.init(
-      .unreadable, path: error.path, message: "\(error.call) failed with error \(error.errno)",
+      .unreadable, path: error.path, message: "the file cannot be read: \(error.reason)",
       errno: error.errno)
   }
 

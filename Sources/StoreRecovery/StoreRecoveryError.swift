@@ -49,16 +49,19 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
   public let errno: Int32?
   /// The error that caused this error; nil when no other error did.
   public let underlying: (any Error)?
+  /// Whether the restoration that was refused would be carried out with `force`.
+  package let forceHelps: Bool
 
   init(
     _ code: Code, _ message: String, path: String? = nil, errno: Int32? = nil,
-    underlying: (any Error)? = nil
+    underlying: (any Error)? = nil, forceHelps: Bool = false
   ) {
     self.code = code
     self.message = message
     self.path = path
     self.errno = errno
     self.underlying = underlying
+    self.forceHelps = forceHelps
   }
 
   /// The error as one line for a log. The line may contain a path.

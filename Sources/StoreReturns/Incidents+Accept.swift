@@ -26,14 +26,18 @@ extension Incidents {
   /// a move had begun, the next open finishes it. To undo the whole change, restore the incident of the store that was
   /// replaced.
   ///
+  /// A returned store that is in use already is not accepted again. A store that an earlier call could not put in its
+  /// place, for example because the present store was in use, is put there without a second incident.
+  ///
   /// - Parameters:
   ///   - file: the `.lifeboat-return` file from support.
   ///   - id: the id of the incident for which the store was repaired.
   ///   - model: the model with which the app opens its store; nil for an app without a model.
   ///   - texts: the words that are used in the records.
   /// - Returns: the new incident, and the result of the restoration.
-  /// - Throws: ``StoreReturnError`` when the file is damaged, belongs to another incident or does not fit the app's
-  ///   model; `SQLiteFileError` when the file cannot be opened or read. After these errors, nothing has changed.
+  /// - Throws: ``StoreReturnError`` when the file is damaged, belongs to another incident, does not fit the app's model
+  ///   or was accepted before (`return.alreadyAccepted`); `SQLiteFileError` when the file cannot be opened or read.
+  ///   After these errors, nothing has changed.
   ///   `StoreRecoveryError` for the reasons for which ``Incidents/restore(_:force:app:texts:)`` throws it. After this
   ///   error, either the present store or the repaired store is in place.
   public func accept(
@@ -50,19 +54,75 @@ extension Incidents {
         .otherIncident, "the store was repaired for another incident: \(returned.incidentID)",
         path: file.path)
     }
-    let made = try takeIn(returned: original, texts: texts) { folder in
-      try returned.unpack(into: folder)
-      let main = folder + "/" + original.storeName
-      var obstacles = Self.obstacles(to: main, with: model)
-      if try !returned.isAsSaid(main) {
-        obstacles.append("it is not the store that the manifest describes")
+    let entries = try list()
+    let earlier = entries.filter { returned.isRecorded(by: $0, for: original) }
+    if let done = earlier.last(where: { Self.isInUse($0, among: entries) }) {
+      throw Self.alreadyAccepted(done, file)
+    }
+    let made: Incident
+    if let begun = try earlier.last(where: { try isToBeContinued($0) }),
+      let incident = begun.incident
+    {
+      if !begun.isUnfinished {
+        try expectFit(
+          of: begun.folder + "/store/" + original.storeName, returned, model, file)
       }
-      guard obstacles.isEmpty else {
-        throw StoreReturnError(
-          .unfit, "the store cannot be used: \(obstacles.joined(separator: "; "))", path: file.path)
+      made = incident
+    } else {
+      made = try takeIn(returned: original, texts: texts) { folder in
+        try returned.unpack(into: folder)
+        try expectFit(of: folder + "/" + original.storeName, returned, model, file)
       }
     }
-    return AcceptedReturn(incident: made, restoration: try restore(made.id, texts: texts))
+    do {
+      return AcceptedReturn(incident: made, restoration: try restore(made.id, texts: texts))
+    } catch let error as StoreRecoveryError where error.code == .nothingKept {
+      // The restoration has finished a move that an earlier call had begun.
+      guard let entry = try? show(made.id), entry.outcome != nil else { throw error }
+      throw Self.alreadyAccepted(entry, file)
+    }
+  }
+
+  private static func alreadyAccepted(_ entry: Entry, _ file: URL) -> StoreReturnError {
+    let date = entry.outcome.map { " on \($0.date.ISO8601Format())" } ?? ""
+    return StoreReturnError(
+      .alreadyAccepted,
+      "the store was put in place before\(date), as incident \(entry.id), so nothing was changed",
+      path: file.path)
+  }
+
+  /// Whether the store of a returned incident was put in its place, and was not taken back since by restoring the store
+  /// that it replaced. An incident does not record what it replaced, so the times of both incidents decide.
+  private static func isInUse(_ entry: Entry, among entries: [Entry]) -> Bool {
+    guard let incident = entry.incident, let outcome = entry.outcome else { return false }
+    return !entries.contains { other in
+      guard let replaced = other.incident, replaced.kind == .replaced,
+        PathText.isSame(replaced.storeName, incident.storeName)
+      else { return false }
+      return replaced.created >= incident.created && replaced.created <= outcome.date
+        && other.outcome?.kind == .restored
+    }
+  }
+
+  /// Whether an earlier call has taken in the store of a returned incident, but has not put it in its place.
+  private func isToBeContinued(_ entry: Entry) throws -> Bool {
+    guard entry.outcome == nil else { return false }
+    return try entry.isUnfinished || verify(entry.id).finding == .intact
+  }
+
+  /// Throws `return.unfit` unless the unpacked store `main` is the one that the manifest describes, is sound, and fits
+  /// a model.
+  private func expectFit(
+    of main: String, _ returned: StoreReturn, _ model: (any ModelExpectation)?, _ file: URL
+  ) throws {
+    var obstacles = Self.obstacles(to: main, with: model)
+    if try !returned.isAsSaid(main) {
+      obstacles.append("it is not the store that the manifest describes")
+    }
+    guard obstacles.isEmpty else {
+      throw StoreReturnError(
+        .unfit, "the store cannot be used: \(obstacles.joined(separator: "; "))", path: file.path)
+    }
   }
 
   /// The reasons why the store at `mainPath` cannot be used with a model, as sentences. Empty when the store is sound
@@ -118,6 +178,20 @@ extension StoreReturn {
         throw StoreReturnError(.cannotCreate, "a folder cannot be made", path: path, errno: errno)
       }
     }
+  }
+
+  /// Whether an incident was made of this returned store. `original` is the incident for which the store was repaired.
+  func isRecorded(by entry: Incidents.Entry, for original: Incident) -> Bool {
+    guard let incident = entry.incident, incident.kind == .returned,
+      PathText.isSame(incident.storeName, original.storeName), let seal = incident.seal
+    else { return false }
+    let sealed = Dictionary(
+      seal.files.filter { $0.kind == .file }.map { (FileName($0.name), $0.sha256 ?? "") },
+      uniquingKeysWith: { first, _ in first })
+    let sent = Dictionary(
+      manifest.files.map { (FileName($0.name), $0.sha256) },
+      uniquingKeysWith: { first, _ in first })
+    return sealed == sent
   }
 
   /// Whether an unpacked store has the UUID and the version hashes that the manifest records.

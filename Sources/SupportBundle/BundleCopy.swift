@@ -18,12 +18,14 @@ package struct BundleCopy: Sendable {
 }
 
 extension BundleRequest {
-  /// The names of the entries that are copied unchanged. These entries are records about the store. They contain
-  /// neither rows, nor the model, nor files of the store.
+  /// The names of the entries that are copied, unchanged except for ``recordsOfFiles``. These entries are records about
+  /// the store. They contain neither rows, nor the model, nor files of the store.
   private static let records: Set<String> = [
     "incident.json", "incident.txt", StoreBundle.inspectionName, "metadata.json", "hashes.json",
     "schema.sql", "counts.json", "findings.ndjson", "problem.json",
   ]
+  /// Those of the copied records that list files.
+  private static let recordsOfFiles: Set<String> = ["incident.json", StoreBundle.inspectionName]
   private static let modelName = "model.xcdatamodel/contents"
 
   /// Packs a copy of a bundle that contains less than the original. The store's files are left out. A token replaces
@@ -86,6 +88,15 @@ extension BundleRequest {
           plan.withhold(sentence)
         }
       case Self.modelName where !includesModel: leaveOut("The model that the store carries.")
+      case let name where Self.recordsOfFiles.contains(name):
+        let record = try Data(contentsOf: URL(fileURLWithPath: path(name)))
+        let stripped = try JSONValue.withoutTracesOfFiles([UInt8](record))
+        // A bundle that an earlier build made has more in these records.
+        if stripped != nil { leaveOut("Inode numbers of files, or exact sizes, in \(name).") }
+        try plan.add(
+          name: name,
+          source: stripped.map { BundlePlan.Source.bytes($0) } ?? .file(path: path(name)),
+          origin: entry.source, why: entry.why)
       case let name where name == Self.modelName || Self.records.contains(name):
         try plan.add(
           name: entry.name, source: .file(path: path(entry.name)), origin: entry.source,

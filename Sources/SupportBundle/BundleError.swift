@@ -172,6 +172,7 @@ extension BundleError: CustomStringConvertible {
     case .encryptedBackup:
       "ask for a backup without encryption, or for the app's own files"
     case .overLimit: "allow a larger bundle with --max-size, or put less into it with --include"
+    case .badManifest: "name a bundle that lifeboat bundle create has made"
     case .encrypted: "ask for the archive without a zip password"
     case .residue:
       "the store was not changed; tell the makers of lifeboat the name of the entry, but not the text in it"

@@ -26,6 +26,11 @@ package struct StoreBundle {
     for sentence in mask.tokens.sentences(besideFiles: contents == .store) {
       plan.withhold(sentence)
     }
+    if hasRoundedSizes, contents != .store {
+      plan.withhold(
+        "The exact sizes, the times and the checksums of files below the store's folder: in the "
+          + "records, the sizes are rounded down to a power of two.")
+    }
     return plan
   }
 
@@ -33,6 +38,7 @@ package struct StoreBundle {
   private let contents: BundleManifest.Contents
   private let storePath: String
   private var mask: RecordMask
+  private var hasRoundedSizes = false
   var nameTokens: NameTokens { mask.tokens }
 
   package init(
@@ -262,29 +268,52 @@ package struct StoreBundle {
     encoder.dateEncodingStrategy = .iso8601
     let plain = try JSONDecoder().decode(JSONValue.self, from: encoder.encode(value))
     encoder.outputFormatting = formatting
-    let masked = mask.masked(plain.withoutTracesOfExternalFiles, key)
+    let record = plain.withoutTracesOfFiles(&hasRoundedSizes)
+    let masked = mask.masked(record, key)
     return String(decoding: try encoder.encode(masked), as: UTF8.self) + "\n"
   }
 }
 
 extension JSONValue {
-  /// The record without the hashes, the exact sizes and the times of files below the store's folder, and without the
-  /// hashes of links, because somebody could use them to confirm a guess about a file or a path. Sizes are rounded down
-  /// to a power of two. All files below the store's folder count, because not only Core Data puts files there.
-  fileprivate var withoutTracesOfExternalFiles: JSONValue {
+  /// A record of a bundle without what ``StoreBundle`` leaves out of records. Nil when the record has nothing of that
+  /// kind, and when it is not JSON.
+  static func withoutTracesOfFiles(_ record: [UInt8]) throws -> [UInt8]? {
+    guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(record)) else {
+      return nil
+    }
+    var hasRounded = false
+    let stripped = value.withoutTracesOfFiles(&hasRounded)
+    guard stripped != value else { return nil }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
+    return try Array(encoder.encode(stripped)) + [0x0a]
+  }
+
+  /// The record without the inode numbers of files, which identify the user's volume. Of files below the store's folder
+  /// and of links, the hashes and the times are left out as well, because somebody could use them to confirm a guess
+  /// about a file or a path, and the sizes are rounded down to a power of two. All files below the store's folder
+  /// count, because not only Core Data puts files there. `hasRounded` is set if a size was rounded.
+  fileprivate func withoutTracesOfFiles(_ hasRounded: inout Bool) -> JSONValue {
     switch self {
-    case .array(let list): return .array(list.map(\.withoutTracesOfExternalFiles))
+    case .array(let list):
+      var result: [JSONValue] = []
+      for element in list { result.append(element.withoutTracesOfFiles(&hasRounded)) }
+      return .array(result)
     case .object(var members):
-      if case .string(let name)? = members["name"], members["sizeBytes"] != nil,
-        name.utf8.contains(UInt8(ascii: "/")) || members["kind"] == .string("symbolicLink")
-      {
-        members["sha256"] = nil
-        if members["modifiedNanoseconds"] != nil { members["modifiedNanoseconds"] = .integer(0) }
-        if case .integer(let size)? = members["sizeBytes"], size > 0 {
-          members["sizeBytes"] = .integer(1 << Int64(63 - size.leadingZeroBitCount))
+      if case .string(let name)? = members["name"], members["sizeBytes"] != nil {
+        members["inode"] = nil
+        if name.utf8.contains(UInt8(ascii: "/")) || members["kind"] == .string("symbolicLink") {
+          members["sha256"] = nil
+          members["modifiedNanoseconds"] = nil
+          if case .integer(let size)? = members["sizeBytes"], size > 0 {
+            members["sizeBytes"] = .integer(1 << Int64(63 - size.leadingZeroBitCount))
+            members["isSizeApproximate"] = .boolean(true)
+            hasRounded = true
+          }
         }
       }
-      return .object(members.mapValues(\.withoutTracesOfExternalFiles))
+      for (key, value) in members { members[key] = value.withoutTracesOfFiles(&hasRounded) }
+      return .object(members)
     default: return self
     }
   }

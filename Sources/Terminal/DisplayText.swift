@@ -36,7 +36,8 @@ package enum DisplayText {
   }
 
   /// Returns `text` as lines of at most `columns` columns, broken at spaces and without line feeds. A word that is
-  /// longer than a line is broken as well. Empty text is one empty line.
+  /// longer than a line is broken as well, except a path, which stays whole, so that it can be copied. Empty text is
+  /// one empty line.
   package static func wrapped(_ text: String, to columns: Int) -> [String] {
     let columns = max(columns, 1)
     var lines: [String] = []
@@ -54,6 +55,11 @@ package enum DisplayText {
       if used > 0 { lines.append(line) }
       line = ""
       used = 0
+      if width > columns, word.utf8.contains(UInt8(ascii: "/")) {
+        line = String(word)
+        used = width
+        continue
+      }
       for character in word {  // characters: each has its columns
         let width = DisplayWidth.columns(of: character)
         if used + width > columns, used > 0 {

@@ -15,12 +15,20 @@ package struct TextTable: Sendable, Equatable {
     package var alignment: Alignment
     /// Whether the cells of the column may be cut when the table is too wide.
     package var isFlexible: Bool
+    /// Whether the cells of the column are shown whole although the column may be too narrow for them. Such a cell
+    /// stands on a line of its own, before the other cells of its row.
+    package var isWhole: Bool
 
-    /// Makes a column. Use trailing alignment for numbers, and a flexible column for texts of unknown length.
-    package init(_ title: String, _ alignment: Alignment = .leading, isFlexible: Bool = false) {
+    /// Makes a column. Use trailing alignment for numbers, a flexible column for texts of unknown length, and a whole
+    /// column for what people copy, such as paths.
+    package init(
+      _ title: String, _ alignment: Alignment = .leading, isFlexible: Bool = false,
+      isWhole: Bool = false
+    ) {
       self.title = VisibleText.visible(title)
       self.alignment = alignment
       self.isFlexible = isFlexible
+      self.isWhole = isWhole
     }
   }
 
@@ -47,6 +55,8 @@ package struct TextTable: Sendable, Equatable {
   private static let gap = "  "
   /// The minimum width of a flexible column. If its title is narrower, the width of the title is the minimum.
   private static let minFlexibleWidth = 4
+  /// The width that a whole column has at least, if its cells need it.
+  private static let minWholeWidth = 24
 
   package init(_ columns: [Column]) {
     self.columns = columns
@@ -72,18 +82,33 @@ package struct TextTable: Sendable, Equatable {
 
   /// The lines of the table without line feeds: the header, a horizontal rule and the rows. Empty for a table without
   /// columns. `width` is the maximum number of columns of a line; nil for no limit, as in a file. Lines are longer only
-  /// if the columns cannot be made narrow enough.
+  /// if the columns cannot be made narrow enough, and for the cells of whole columns.
   package func lines(width: Int?, style: Style = .plain) -> [String] {
     guard !columns.isEmpty else { return [] }
     let widths = fittedWidths(width)
     let titles = columns.map { Cell($0.title, tone: .bold) }
     let rule = widths.map { Cell(String(repeating: "─", count: $0), tone: .dim) }
-    return ([titles, rule] + rows).map { line($0, widths: widths, style: style) }
+    return [titles, rule].map { line($0, widths: widths, style: style) }
+      + rows.flatMap { rowLines($0, widths: widths, style: style) }
   }
 
   /// The lines of ``lines(width:style:)`` as one text, each with a line feed.
   package func text(width: Int?, style: Style = .plain) -> String {
     lines(width: width, style: style).map { $0 + "\n" }.joined()
+  }
+
+  /// The lines of a row: a line for each cell of a whole column that is too long for the column, and one for the rest.
+  private func rowLines(_ row: [Cell], widths: [Int], style: Style) -> [String] {
+    var cells = row
+    var lines: [String] = []
+    for index in cells.indices where columns[index].isWhole {
+      let cell = cells[index]
+      guard DisplayWidth.columns(of: cell.text) > widths[index] else { continue }
+      lines.append(cell.tone.map { style.apply(cell.text, $0) } ?? cell.text)
+      cells[index] = ""
+    }
+    let rest = line(cells, widths: widths, style: style)
+    return lines.isEmpty || !rest.isEmpty ? lines + [rest] : lines
   }
 
   private func line(_ cells: [Cell], widths: [Int], style: Style) -> String {
@@ -107,9 +132,12 @@ package struct TextTable: Sendable, Equatable {
   }
 
   private func fittedWidths(_ width: Int?) -> [Int] {
+    // A whole column takes up to two fifths of the width, so that the other columns stay readable.
+    let maxWhole = width.map { max(Self.minWholeWidth, $0 * 2 / 5) } ?? .max
     var widths = columns.indices.map { index in
       rows.reduce(DisplayWidth.columns(of: columns[index].title)) {
-        max($0, DisplayWidth.columns(of: $1[index].text))
+        let cell = DisplayWidth.columns(of: $1[index].text)
+        return columns[index].isWhole && cell > maxWhole ? $0 : max($0, cell)
       }
     }
     guard let width else { return widths }

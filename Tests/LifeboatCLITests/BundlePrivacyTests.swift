@@ -266,6 +266,54 @@ import Testing
     }
   }
 
+  /// A rounded size says that it is rounded, and no record has an inode number, which identifies the user's volume.
+  @Test func recordsSayWhatIsRounded() throws {
+    let demo = try Demonstration()
+    let content = Data(repeating: 7, count: 7771)
+    let support = demo.kept.deletingLastPathComponent().appendingPathComponent(".Notes_SUPPORT")
+    try content.write(to: support.appendingPathComponent("passport.jpg"))
+    let onDisk = try Data(contentsOf: demo.incident.appendingPathComponent("incident.json"))
+    #expect(onDisk.holds("\"inode\"") && !onDisk.holds("isSizeApproximate"))
+
+    let (folder, bundle, outcome) = try BundleTests.create(demo.incident)
+    defer { withExtendedLifetime(folder) {} }
+    #expect(outcome.status < 2, "\(outcome.errors)")
+    let withheld = try outcome.json()["manifest"]?["withheld"]?.strings ?? []
+    #expect(withheld.contains { $0.contains("rounded down to a power of two") }, "\(withheld)")
+    let entries = try BundleTests.unpack(bundle)
+    for (name, data) in entries { #expect(!data.holds("inode"), "\(name)") }
+
+    let decoder = JSONDecoder()
+    let inspection = try decoder.decode(JSON.self, from: #require(entries["inspection.json"]))
+    let incident = try decoder.decode(JSON.self, from: #require(entries["incident.json"]))
+    for files in [inspection["members"]?.array, incident["seal"]?["files"]?.array] {
+      let files = try #require(files)
+      var approximate = 0
+      for file in files {
+        let isBelow = try #require(file["name"]?.string).contains("/")
+        let size = try #require(file["sizeBytes"]?.integer)
+        if isBelow, size > 0 {
+          approximate += 1
+          #expect(file["isSizeApproximate"]?.boolean == true && size.nonzeroBitCount == 1)
+          #expect(file["modifiedNanoseconds"] == nil && file["sha256"] == nil)
+        } else {
+          #expect(file["isSizeApproximate"] == nil)
+        }
+      }
+      #expect(approximate > 0)
+    }
+    let passport = inspection["members"]?.array?.compactMap { $0["sizeBytes"]?.integer }
+    #expect(passport?.contains(4096) == true)
+
+    // The records are still read.
+    let shown = try Program.run("bundle", "show", "--json", bundle.path)
+    #expect(shown.status == 0, "\(shown.errors)")
+    let seal = try shown.json()["incident"]?["seal"]?["files"]?.array ?? []
+    #expect(seal.contains { $0["isSizeApproximate"]?.boolean == true })
+    let screen = try Program.run("bundle", "show", "-v", bundle.path)
+    #expect(screen.text.contains("at least 4.1 kB, sha256 not in the bundle"), "\(screen.text)")
+  }
+
   // MARK: - Found
 
   @Test(.enabled(if: Shared.isThere)) func aSchemaThatLeadsToRowsTellsNone() throws {

@@ -62,7 +62,7 @@ import Testing
     let manifest = try #require(try outcome.json()["manifest"])
     #expect(manifest["contents"]?.string == "structure")
     #expect(manifest["entries"]?.array?.compactMap { $0["name"]?.string } == Self.structure)
-    #expect(manifest["withheld"]?.array?.count == 3)
+    #expect(manifest["withheld"]?.array?.count == 4)
 
     let entries = try Self.unpack(bundle)
     #expect(Set(entries.keys) == Set(Self.structure + ["manifest.json"]))
@@ -182,6 +182,58 @@ import Testing
     let findings = try #require(try Self.unpack(bundle)["findings.ndjson"])
     #expect(String(decoding: findings, as: UTF8.self).contains("file.truncated"))
     #expect(try Program.run("bundle", "verify", bundle.path).status == 0)
+  }
+
+  /// A bundle that came in an archive is read where it is, also two levels deep.
+  @Test(.enabled(if: findTool("python3") != nil, "no python3")) func aBundleInAnArchive() throws {
+    let demo = try Demonstration()
+    let (folder, bundle, made) = try Self.create(demo.incident, "--include", "rows")
+    #expect(made.status == 0, "\(made.errors)")
+    let python = try #require(findTool("python3"))
+    func path(_ name: String) -> String { folder.url.appendingPathComponent(name).path }
+    let script = """
+      import sys, tarfile, zipfile
+      bundle, mail, outer = sys.argv[1:]
+      with zipfile.ZipFile(mail, 'w') as archive:
+        archive.write(bundle, 'mail/bundle.zip')
+      with tarfile.open(outer, 'w:gz') as archive:
+        archive.add(mail, 'Mail.zip')
+      """
+    let packed = try run(
+      python, ["-c", script, bundle.path, path("Mail.zip"), path("Outer.tar.gz")])
+    #expect(packed.status == 0, "\(String(decoding: packed.stderr, as: UTF8.self))")
+    let list = try Program.run("bundle", "list", bundle.path).text
+    for (number, name) in ["Mail.zip/mail/bundle.zip", "Outer.tar.gz/Mail.zip/mail/bundle.zip"]
+      .enumerated()
+    {
+      let inner = path(name)
+      let verified = try Program.run("bundle", "verify", inner)
+      #expect(verified.status == 0, "\(verified.errors)")
+      #expect(try Program.run("bundle", "list", inner).text == list)
+      let shown = try Program.run("bundle", "show", "--json", inner).json()
+      #expect(shown["incident"]?["id"]?.string == demo.incident.lastPathComponent)
+      let extracted = try Program.run("bundle", "extract", inner, "-o", path("new-\(number)"))
+      #expect(extracted.status == 0, "\(extracted.errors)")
+      let redacted = try Program.run(
+        "bundle", "redact", inner, "--include", "structure", "-o", path("new-\(number).zip"))
+      #expect(redacted.status == 0, "\(redacted.errors)")
+      #expect(try Program.run("bundle", "verify", path("new-\(number).zip")).status == 0)
+      // It holds no store to read, and no private folder is named.
+      let rows = try Program.run("rows", inner)
+      #expect(rows.status == 65 && rows.errors.contains("bundle show"), "\(rows.errors)")
+      #expect(!rows.errors.contains("-run/"), "\(rows.errors)")
+    }
+    let missing = try Program.run("bundle", "verify", path("Mail.zip/none.zip"))
+    #expect(missing.status == 66 && missing.errorCode == "bundle.inputMissing")
+    let signed = try Program.run(
+      "bundle", "verify", path("Mail.zip/mail/bundle.zip"), "--public-key", path("key.pub"))
+    #expect(signed.errorCode == "usage.signedInArchive", "\(signed.errors)")
+    // The archive is not the bundle, but the hint names it.
+    for command in ["show", "verify", "list"] {
+      let outer = try Program.run("bundle", command, path("Mail.zip"))
+      #expect(outer.status == 65 && outer.errorCode == "bundle.manifestMissing", "\(outer.errors)")
+      #expect(outer.errors.contains(path("Mail.zip/mail/bundle.zip")), "\(outer.errors)")
+    }
   }
 
   @Test func whatCannotBeReadCanBePassedOn() throws {

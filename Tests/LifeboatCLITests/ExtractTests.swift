@@ -123,6 +123,32 @@ import Testing
     #expect(treeState(of: demo.folder) == before)
   }
 
+  /// SQLite deletes or changes what has the name of a log or journal of its database, also of one that nobody reads here.
+  @Test(arguments: ["-wal", "-journal", "-shm"])
+  func noOutputBecomesAPartOfAnotherDatabase(_ suffix: String) throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    let other = place.url.appendingPathComponent("other")
+    let database = try SQLiteConnection(other)
+    try database.exec("CREATE TABLE t(a)")
+    database.close()
+    try Data("no database".utf8).write(to: place.url.appendingPathComponent("words"))
+    let before = treeState(of: place.url)
+    let incident = demo.incident.path
+    for command in [
+      ["extract", demo.kept.path, "--format", "sqlite"], ["recover", demo.kept.path],
+      ["bundle", "create", incident], ["bundle", "keygen"],
+      ["return", "make", incident, demo.kept.path],
+    ] {
+      let outcome = try Program.run(command + ["-o", other.path + suffix])
+      #expect(outcome.status == 73, "\(command): \(outcome.text)")
+      #expect(outcome.errorCode == "output.isEvidence", "\(command): \(outcome.errors)")
+    }
+    #expect(treeState(of: place.url) == before)
+    let words = place.url.appendingPathComponent("words").path + suffix
+    #expect(try Program.run("bundle", "create", incident, "-o", words).status == 0)
+  }
+
   /// Every cell and every name of a column, in every form of CSV; numbers stay numbers.
   @Test(arguments: [
     ["rows", "--format", "csv"], ["rows", "--raw", "--format", "csv"],

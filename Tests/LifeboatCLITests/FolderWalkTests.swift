@@ -135,6 +135,21 @@ import Testing
     #expect(errors.components(separatedBy: "(file.permission)\n").count == 3, "\(errors)")
   }
 
+  /// Whatever the width is, a path in the list is that of the file.
+  @Test(arguments: [40, 80, 200]) func pathsAreNotCut(_ columns: Int) throws {
+    let names = ["a store with a long name.sqlite", "other.sqlite"]
+    let deep = "one folder/another folder/a third folder in it"
+    try FileManager.default.createDirectory(
+      at: folder.url.appendingPathComponent(deep), withIntermediateDirectories: true)
+    for name in names { try put(content, deep + "/" + name) }
+    let outcome = try Program.run(["inspect", folder.url.path], columns: columns)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    for name in names {
+      #expect(
+        outcome.text.contains("\(folder.url.path)/\(deep)/\(name)"), "\(outcome.text)")
+    }
+  }
+
   /// Ordinary files stay unmentioned.
   @Test func nothingElseIsTold() throws {
     try put(content, "fine.sqlite")

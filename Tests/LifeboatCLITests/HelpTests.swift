@@ -23,6 +23,15 @@ import Testing
     #expect(outcome.errors == "")
   }
 
+  /// What a command refuses is not among the values of its option.
+  @Test func helpOffersOnlyWhatIsTaken() throws {
+    let words = try Program.run("bundle", "redact", "--help").text
+      .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(words.contains("(values: structure, rows, rows:ENTITY,…; default: rows)"), "\(words)")
+    let refused = try Program.run("bundle", "redact", "x.zip", "--include", "store", "-o", "y.zip")
+    #expect(refused.status == 64 && refused.errors.contains("never holds the store"))
+  }
+
   @Test func versionIsANumber() throws {
     let outcome = try Program.run("--version")
     #expect(outcome.status == 0)

@@ -194,6 +194,93 @@ struct Quarantines {
       try Program.run("incidents", "show", stores, id).text.contains("brought back"))
   }
 
+  /// A command that is given a part of an incident, or the current folder, does not say that nothing was set aside.
+  @Test func whatIsGivenIsRecognised() throws {
+    let quarantines = try Quarantines()
+    let (stores, id) = (quarantines.stores, quarantines.id)
+    let other = try quarantines.copy(as: "2026-01-02-03-04-05Z")
+    let incompatible = stores + "/Incompatible"
+    let own = incompatible + "/" + id
+    let before = quarantines.state
+    let list = try Program.run("incidents", "list", own)
+    #expect(list.status == 0 && list.text.contains(id), "\(list.errors)")
+    #expect(!list.text.contains(other))
+    let json = try Program.run("incidents", "list", "--json", own + "/").json()
+    #expect(json["incidents"]?.array?.map { $0["id"]?.string } == [id])
+    #expect(try Program.run("incidents", "show", own, id).status == 0)
+    for arguments in [
+      ["list", own + "/store"], ["verify", own + "/store"], ["show", own + "/store"],
+      ["prune", "--keep-count", "0", own], ["prune", "--keep-count", "0", own + "/store"],
+    ] {
+      let outcome = try Program.run(["incidents"] + arguments)
+      #expect(outcome.status == 64, "\(arguments): \(outcome.text)")
+      #expect(outcome.errorCode == "usage.noIncident", "\(outcome.errors)")
+      #expect(outcome.errors.contains("Incompatible"), "\(outcome.errors)")
+    }
+    let file = try Program.run("incidents", "list", stores + "/Notes.sqlite")
+    #expect(file.status == 66 && file.errors.contains("this is a file"), "\(file.errors)")
+
+    let program = try #require(Program.path)
+    for (folder, argument) in [(incompatible, "."), (own, ".."), (own, "."), (incompatible, id)] {
+      let result = try run(
+        "/bin/sh",
+        ["-c", "cd \"$1\" && exec \"$2\" incidents list \"$3\"", "sh", folder, program, argument])
+      let text = String(decoding: result.stdout, as: UTF8.self)
+      #expect(result.status == 0 && text.contains(id), "\(folder) \(argument): \(text)")
+    }
+    #expect(quarantines.state == before)
+  }
+
+  /// A copy outside of a folder `Incompatible`, as it comes by mail.
+  @Test func aCopiedIncidentIsNotCalledEmpty() throws {
+    let quarantines = try Quarantines()
+    let mail = try TemporaryFolder()
+    let copy = mail.url.appendingPathComponent("case").path
+    try FileManager.default.copyItem(atPath: quarantines.demo.incident.path, toPath: copy)
+    for arguments in [
+      ["incidents", "list", copy], ["incidents", "show", copy], ["incidents", "verify", copy],
+      ["return", "make", copy, quarantines.demo.kept.path, "-o", mail.url.path + "/new"],
+    ] {
+      let outcome = try Program.run(arguments)
+      #expect(outcome.status == 64, "\(arguments): \(outcome.text)")
+      #expect(outcome.errorCode == "usage.noIncident", "\(outcome.errors)")
+      #expect(outcome.errors.contains("lifeboat inspect \(copy)"), "\(outcome.errors)")
+    }
+  }
+
+  /// A command in a hint can be run as it is: it names the folder, quoted, and the option that helps.
+  @Test func hintsNameWhatIsThere() throws {
+    let quarantines = try Quarantines()
+    let folder = try TemporaryFolder()
+    let stores = folder.url.appendingPathComponent("My Stores").path
+    let (id, incompatible) = (quarantines.id, stores + "/Incompatible")
+    try FileManager.default.copyItem(atPath: quarantines.stores, toPath: stores)
+
+    let missing = try Program.run("incidents", "show", stores, "2020-01-01-00-00-00Z")
+    #expect(missing.status == 66 && missing.errorCode == "incident.missing")
+    #expect(
+      missing.errors.contains("lifeboat incidents list '\(incompatible)'"), "\(missing.errors)")
+
+    let main = URL(fileURLWithPath: "\(incompatible)/\(id)/store/Notes.sqlite")
+    let header = try Data(contentsOf: main).prefix(16)
+    try overwrite(main, at: 0, bytes: [UInt8](repeating: 7, count: 16))
+    let refused = try Program.run("incidents", "restore", stores, id)
+    #expect(refused.status == 65 && refused.errorCode == "restore.notAStore")
+    for part in ["lifeboat incidents show '\(incompatible)/\(id)'", "add --force"] {
+      #expect(refused.errors.contains(part), "\(refused.errors)")
+    }
+    #expect(!refused.errors.contains("use force"))
+
+    try overwrite(main, at: 0, bytes: [UInt8](header))
+    #expect(try Program.run("incidents", "restore", stores, id).status == 0)
+    let gone = try Program.run("incidents", "restore", stores, id)
+    #expect(gone.status == 66 && gone.errorCode == "restore.nothingKept", "\(gone.errors)")
+    #expect(gone.errors.contains("lifeboat incidents show '\(incompatible)/\(id)'"))
+    let packed = try Program.run(
+      "bundle", "create", "\(incompatible)/\(id)", "-o", folder.url.path + "/new.zip")
+    #expect(packed.status == 66 && packed.errors.contains("incidents show '\(incompatible)/\(id)'"))
+  }
+
   @Test func restoreSaysWhatComesNext() throws {
     let quarantines = try Quarantines()
     let (stores, id) = (quarantines.stores, quarantines.id)

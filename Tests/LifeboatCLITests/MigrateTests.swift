@@ -46,7 +46,17 @@ import Testing
     let database = try SQLiteConnection(current)
     #expect(try database.integer("SELECT count(*) FROM ZNOTE") == 6)
     database.close()
-    // Each of the three steps says what it did in JSON, too.
+    // What is in place already is not accepted once more.
+    let stores = current.deletingLastPathComponent().path
+    let incidents = try Program.run("incidents", "list", stores).text
+    let twice = try Program.run(
+      "return", "accept", sent.path, demo.incident.path, "--model", saved.path)
+    #expect(twice.status == 73 && twice.errorCode == "return.alreadyAccepted", "\(twice.errors)")
+    #expect(try Program.run("incidents", "list", stores).text == incidents)
+    // Each of the three steps says what it did in JSON, too, here with a store that was changed since.
+    let changed = try SQLiteConnection(saved)
+    try changed.exec("UPDATE ZNOTE SET ZTITLE = 'changed'")
+    changed.close()
     let other = folder.url.appendingPathComponent("Other.lifeboat-return")
     let steps = [
       ["return", "make", demo.incident.path, saved.path, "-o", other.path],

@@ -112,6 +112,27 @@ import Testing
     #expect(!outcome.errors.contains("the same"), "\(outcome.errors)")
   }
 
+  /// A file that cannot be read is named, and so are the reason and what to do.
+  @Test func aKeptFileThatCannotBeRead() throws {
+    let quarantines = try Quarantines()
+    let place = quarantines.demo.folder.deletingLastPathComponent().path
+    set(0o755, place)
+    set(0, quarantines.demo.kept.path)
+    defer { set(0o600, quarantines.demo.kept.path) }
+    guard let verified = try run(["incidents", "verify", quarantines.stores], owning: place)
+    else { return }
+    #expect(verified.status == 1, "\(verified.errors)")
+    #expect(
+      verified.text.contains("unread: Notes.sqlite: the file cannot be read: Permission denied"),
+      "\(verified.text)")
+    #expect(verified.errors.contains("as the user who owns"), "\(verified.errors)")
+    let restored = try #require(
+      try run(["incidents", "restore", quarantines.stores, quarantines.id], owning: place))
+    #expect(restored.status == 77, "\(restored.errors)")
+    #expect(restored.errors.contains("store/Notes.sqlite"), "\(restored.errors)")
+    #expect(restored.errors.contains("--force"), "\(restored.errors)")
+  }
+
   /// A group that the user is no member of cannot be given; then neither it nor another gets any right by that.
   @Test(.enabled(if: Shared.isThere)) func aGroupThatCannotBeGiven() throws {
     guard geteuid() == 0, let moody = try Moody("a group that cannot be given"),

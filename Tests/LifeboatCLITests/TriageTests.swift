@@ -401,7 +401,10 @@ import Testing
     let text = try Program.run(["triage", "--group"] + inputs, columns: 80)
     #expect(text.status == 1)
     #expect(text.text.contains("3 inputs: incompatible"), "\(text.text)")
-    #expect(text.text.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(text.text)")
+    // Paths are not broken.
+    #expect(
+      text.text.split(separator: "\n").allSatisfy { $0.count <= 80 || $0.contains("/") },
+      "\(text.text)")
   }
 
   /// The page has the numbers of the JSON form, and a browser has nothing against it.
@@ -446,6 +449,16 @@ import Testing
     #expect(again.status == 73)
     let wrong = try Program.run(["triage", "--format", "html"] + inputs)
     #expect(wrong.status == 64)
+  }
+
+  /// Workers need a place for what they unpack.
+  @Test func aMissingTemporaryFolder() throws {
+    let outcome = try Program.run(
+      ["triage", demo.kept.path], temporaryFolder: path("none"))
+    #expect(outcome.status == 73, "\(outcome.errors)")
+    #expect(outcome.errorCode == "bundle.cannotCreate", "\(outcome.errors)")
+    #expect(outcome.errors.contains(path("none")) && outcome.errors.contains("TMPDIR"))
+    #expect(outcome.text.isEmpty)
   }
 
   @Test func wrongUsage() throws {

@@ -94,6 +94,21 @@ import Testing
     }
   }
 
+  /// The part of a record that a killed run left is gone by the time at which it is removed.
+  @Test func aLeftPartThatDisappears() throws {
+    let bench = try Workbench()
+    try bench.write("a part", to: "record.json.part")
+    var system = FileSystem.real
+    system.unlink = { path, file in
+      try FileManager.default.removeItem(atPath: path)
+      try FileSystem.real.unlink(path, file)
+    }
+    try RecordFile(fileSystem: system)
+      .write(bytes: Array("{}".utf8), to: bench.folder + "/record.json")
+    #expect(bench.bytes("record.json") == Data("{}".utf8))
+    #expect(!bench.names().contains("record.json.part"))
+  }
+
   // MARK: The real thing
 
   /// The user called nobody, who may do nothing that the permissions forbid.

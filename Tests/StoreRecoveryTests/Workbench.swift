@@ -40,7 +40,7 @@ final class Workbench: Sendable {
     guard let seal = try? StoreSeal(sealing: set) else { return ["unsealed": ""] }
     var result: [String: String] = [:]
     for file in seal.files {
-      let time = file.kind == .folder ? 0 : file.modifiedNanoseconds
+      let time = file.kind == .folder ? 0 : file.modifiedNanoseconds ?? 0
       result[file.name] = "\(file.kind) \(file.sizeBytes) \(file.sha256 ?? "-") \(time)"
     }
     return result

@@ -108,6 +108,55 @@ import Testing
     #expect(try app.incidents.show(app.incident.id).outcome == nil)
   }
 
+  /// A second call neither adds an incident nor sets aside what the user has worked with since. Once the user has gone
+  /// back, the file is accepted again.
+  @Test func aReturnIsAcceptedOnce() async throws {
+    let app = try await App()
+    let away = try TemporaryFolder()
+    let url = try app.made(in: away.url)
+    func accept() throws -> AcceptedReturn {
+      try app.incidents.accept(return: url, for: app.incident.id, fitting: Self.newer)
+    }
+    let accepted = try accept()
+    let database = try SQLiteConnection(URL(fileURLWithPath: app.store))
+    try database.exec("INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (9, 1, 1, 'since')")
+    database.close()
+    let count = try app.incidents.list().count
+    let error = #expect(throws: StoreReturnError.self) { try accept() }
+    #expect(error?.code == .alreadyAccepted)
+    #expect(error?.message.contains(accepted.incident.id) == true)
+    #expect(try app.incidents.list().count == count)
+    #expect(try app.titles().count == 4)
+
+    _ = try app.incidents.restore(try #require(accepted.restoration.replaced).id)
+    #expect(try app.titles().count == 0)
+    let again = try accept()
+    #expect(again.incident.id != accepted.incident.id)
+    #expect(try app.titles().count == 3)
+  }
+
+  /// A call that was stopped before it moved anything has made an incident, which the next call goes on with.
+  @Test func whatCouldNotBePutInPlaceIsTakenInOnce() async throws {
+    let app = try await App()
+    let away = try TemporaryFolder()
+    let url = try app.made(in: away.url)
+    var stopped = app.incidents
+    let place = app.folder.url
+    stopped.isCancelled = {
+      (try? Incidents(in: place).list())?.contains { $0.incident?.kind == .returned } ?? false
+    }
+    #expect(throws: StoreRecoveryError.self) {
+      try stopped.accept(return: url, for: app.incident.id, fitting: Self.newer)
+    }
+    let before = try app.incidents.list()
+    #expect(before.count { $0.incident?.kind == .returned } == 1)
+    let accepted = try app.incidents.accept(
+      return: url, for: app.incident.id, fitting: Self.newer)
+    #expect(before.contains { $0.id == accepted.incident.id })
+    #expect(try app.incidents.list().count { $0.incident?.kind == .returned } == 1)
+    #expect(try app.titles().count == 3)
+  }
+
   /// Any archive that other tools make or read.
   @Test func otherToolsReadTheArchive() async throws {
     let app = try await App()

@@ -151,6 +151,28 @@ import Testing
     #expect(error?.message.contains("64 MiB") == true, "\(error?.message ?? "")")
   }
 
+  /// A copy has no more about files than a new bundle, also when the first bundle has.
+  @Test func tracesOfFilesAreLeftOut() throws {
+    let space = try Workspace()
+    let record = #"{"seal":{"files":[{"name":"a/b","sizeBytes":7771,"inode":4321,"sha256":"x"}]}}"#
+    let copy = try Self.copy([("incident.json", record), ("rows.ndjson", Self.row)], space)
+    #expect(copy.removed.contains { $0.hasPrefix("Inode numbers") }, "\(copy.removed)")
+    let reader = try ZipReader(path: space.path("out.zip"))
+    let entry = try #require(reader.entry(named: "incident.json"))
+    let text = String(decoding: try reader.bytes(of: entry, limit: 1 << 20), as: UTF8.self)
+    #expect(text.contains("4096") && text.contains("isSizeApproximate"), "\(text)")
+    for word in ["inode", "sha256", "7771"] { #expect(!text.contains(word), "\(text)") }
+    // A record that tells nothing of the kind is copied to the byte.
+    let other = try Workspace()
+    let plain = #"{ "seal" : {} }"#
+    let same = try Self.copy([("incident.json", plain), ("rows.ndjson", Self.row)], other)
+    #expect(!same.removed.contains { $0.hasPrefix("Inode numbers") })
+    let copied = try ZipReader(path: other.path("out.zip"))
+    let unchanged = try copied.bytes(
+      of: #require(copied.entry(named: "incident.json")), limit: 1 << 20)
+    #expect(String(decoding: unchanged, as: UTF8.self) == plain)
+  }
+
   /// An entry that no version writes is left out, and said.
   @Test func nothingElseGetsIn() throws {
     let space = try Workspace()

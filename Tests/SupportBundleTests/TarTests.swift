@@ -35,7 +35,7 @@ import Testing
     var bytes = try Data(contentsOf: url)
     change(&bytes)
     try bytes.write(to: url)
-    #expect(UnpackedArchive.isArchive(url.path))
+    #expect(UnpackedArchive.mayHoldStore(url.path))
     let archive = try UnpackedArchive(BundleFile(url.path))
     return try withExtendedLifetime(archive) {
       var files: [String: Data] = [:]

@@ -62,7 +62,8 @@ import Testing
       ("one two three", 7, ["one two", "three"]), ("", 5, [""]),
       ("abcdefgh", 3, ["abc", "def", "gh"]),
       ("a bbbbbb c", 4, ["a", "bbbb", "bb c"]), ("日本 語", 3, ["日", "本", "語"]),
-      ("short", 20, ["short"]),
+      ("short", 20, ["short"]), ("in /a/long/path here", 6, ["in", "/a/long/path", "here"]),
+      ("a/b c", 3, ["a/b", "c"]),
     ])
   func wrapping(_ text: String, _ columns: Int, _ expected: [String]) {
     #expect(DisplayText.wrapped(text, to: columns) == expected)

@@ -37,6 +37,28 @@ import Testing
       ])
   }
 
+  /// A path is copied, so it stands whole on a line of its own where the column is too narrow.
+  @Test func wholeCellsAreNotCut() {
+    var table = TextTable([
+      .init("Store", isWhole: true), .init("Health", isFlexible: true), .init("Rows", .trailing),
+    ])
+    table.add(["Notes.sqlite", "no damage found", "7"])
+    table.add(["Documents/of/a/folder/far/away/Notes.sqlite", "damaged", "12"])
+    table.add(["Documents/of/a/folder/far/away/None.sqlite", "", ""])
+    #expect(
+      table.lines(width: 40) == [
+        "Store         Health           Rows",
+        "────────────  ───────────────  ────",
+        "Notes.sqlite  no damage found     7",
+        "Documents/of/a/folder/far/away/Notes.sqlite",
+        "              damaged            12",
+        "Documents/of/a/folder/far/away/None.sqlite",
+      ])
+    #expect(
+      table.lines(width: nil)[3]
+        == "Documents/of/a/folder/far/away/Notes.sqlite  damaged            12")
+  }
+
   @Test(arguments: 30...120)
   func noLineIsWiderThanAsked(_ width: Int) {
     for line in table.lines(width: width) {

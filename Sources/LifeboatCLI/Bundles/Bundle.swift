@@ -1,5 +1,11 @@
 import ArgumentParser
 
+extension ArgumentHelp {
+  static var bundle: ArgumentHelp {
+    "The bundle, also one in an archive, such as Mail.zip/Notes.zip."
+  }
+}
+
 /// The command `lifeboat bundle`: the group of commands for support bundles.
 struct Bundle: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -205,7 +205,7 @@ enum BundleText {
     _ entries: [(name: String, sizeBytes: UInt64, why: String)], _ display: DisplayOptions
   ) -> String {
     var table = TextTable([
-      .init("Entry", isFlexible: true), .init("Bytes", .trailing),
+      .init("Entry", isWhole: true), .init("Bytes", .trailing),
       .init("What it is", isFlexible: true),
     ])
     for entry in entries {

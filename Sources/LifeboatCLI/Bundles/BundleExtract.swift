@@ -19,7 +19,7 @@ struct BundleExtract: ParsableCommand {
       harm; 66 when it is missing; 73 when the folder exists.
       """)
 
-  @Argument(help: "The bundle.", completion: .file())
+  @Argument(help: .bundle, completion: .file())
   var path: String
 
   @Option(name: .shortAndLong, help: "The folder to make.", completion: .directory)
@@ -51,7 +51,7 @@ struct BundleExtract: ParsableCommand {
   func run() throws {
     let interruption = Interruption(lettingWorkEnd: true)
     let extraction: BundleExtraction
-    let bundle = try secrets.open(path)
+    let bundle = try secrets.openBundle(path)
     do throws(BundleError) {
       extraction = try BundleExtraction(bundle, maxBytes: maxSize.map { UInt64($0.count) })
     } catch {

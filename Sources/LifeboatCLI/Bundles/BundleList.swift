@@ -1,4 +1,5 @@
 import ArgumentParser
+import Quoting
 import SafeText
 import SupportBundle
 import Terminal
@@ -13,7 +14,7 @@ struct BundleList: ParsableCommand {
       when it is missing.
       """)
 
-  @Argument(help: "The bundle.", completion: .file())
+  @Argument(help: .bundle, completion: .file())
   var path: String
 
   @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
@@ -46,12 +47,12 @@ struct BundleList: ParsableCommand {
   }
 
   func run() throws {
-    let reader = try ZipReader(try secrets.open(path))
+    let reader = try ZipReader(try secrets.openBundle(path))
     guard reader.entry(named: BundleManifest.entryName) != nil else {
       throw Failure(
         65, "bundle.manifestMissing",
         "\(path): not a support bundle: the archive has no manifest.json",
-        hint: "to list the entries of a plain zip archive, run: unzip -l FILE")
+        hint: "to list the entries of a plain zip archive, run: unzip -l \(ShellText.path(path))")
     }
     let contents = try BundleContents(of: reader)
     if display.json {

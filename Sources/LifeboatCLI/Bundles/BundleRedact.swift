@@ -7,6 +7,21 @@ import SupportBundle
 import Terminal
 
 struct BundleRedact: ParsableCommand, RecordedCommand {
+  /// The value of `--include`. The value `store` is understood, so that ``validate()`` can say why it is refused.
+  struct Include: ExpressibleByArgument {
+    let wanted: BundleCreate.Include
+
+    init(_ contents: BundleManifest.Contents) { wanted = BundleCreate.Include(contents) }
+
+    init?(argument: String) {
+      guard let wanted = BundleCreate.Include(argument: argument) else { return nil }
+      self.wanted = wanted
+    }
+
+    static var allValueStrings: [String] { ["structure", "rows", "rows:ENTITY,…"] }
+    var defaultValueDescription: String { wanted.defaultValueDescription }
+  }
+
   static let configuration = CommandConfiguration(
     commandName: "redact",
     abstract: "Make a stricter copy of a bundle, and list what was removed.",
@@ -22,11 +37,11 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
       73 when the output exists.
       """)
 
-  @Argument(help: "The bundle.", completion: .file())
+  @Argument(help: .bundle, completion: .file())
   var path: String
 
   @Option(name: .long, help: "What the copy keeps: rows, rows:ENTITY,… or structure.")
-  var include = BundleCreate.Include(.rows)
+  var include = Include(.rows)
 
   @OptionGroup var packing: PackingOptions
 
@@ -60,11 +75,11 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
   }
 
   func validate() throws {
-    guard include.contents != .store else {
+    guard include.wanted.contents != .store else {
       throw ValidationError(
         "A redacted copy never holds the store; use --include rows or --include structure.")
     }
-    guard packing.allow == nil || include.contents == .rows else {
+    guard packing.allow == nil || include.wanted.contents == .rows else {
       throw ValidationError("--allow is only for rows; add --include rows.")
     }
   }
@@ -73,7 +88,15 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
     var secrets = BundleSecretOptions()
     secrets.identity = identity
     secrets.passphraseFile = openingPassphraseFile
-    try StoreInput.reading(path, bundle: secrets, redact)
+    do {
+      try StoreInput.reading(path, bundle: secrets, isBundle: true, redact)
+    } catch let failure as Failure where failure.code == ExtractionError.Code.noStores.rawValue {
+      // The archive was looked into, because it is not a bundle.
+      throw Failure(
+        65, BundleError.Code.badManifest.rawValue, "\(path) is not a bundle",
+        hint: "if a file in the archive is the bundle, name it after the archive: "
+          + ShellText.path(PathText.joined(path, "NAME.zip")))
+    }
   }
 
   private func redact(_ input: StoreInput) throws {
@@ -92,8 +115,8 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
         hint: "to see what is wrong, run: lifeboat bundle verify \(input.argument)")
     }
     try packing.target.map(input.check)
-    var request = try packing.request(include.contents, encryption)
-    request.entities = include.entities
+    var request = try packing.request(include.wanted.contents, encryption)
+    request.entities = include.wanted.entities
     request.redaction = try packing.redaction()
     let key = try packing.signingKey()
     let interruption = Interruption(lettingWorkEnd: true)

@@ -19,7 +19,7 @@ struct BundleShow: ParsableCommand {
       none of the given keys opens it, or a record was changed; 66 when the file is missing.
       """)
 
-  @Argument(help: "The bundle.", completion: .file())
+  @Argument(help: .bundle, completion: .file())
   var path: String
 
   @OptionGroup(title: "Encryption") var secrets: BundleSecretOptions
@@ -38,7 +38,7 @@ struct BundleShow: ParsableCommand {
   }
 
   func run() throws {
-    let reader = try ZipReader(try secrets.open(path))
+    let reader = try ZipReader(try secrets.openBundle(path))
     let contents = try BundleContents(of: reader)
     let manifest = contents.manifest
     let incident = try record("incident.json", of: reader, manifest, as: Incident.self)

@@ -15,7 +15,7 @@ struct BundleVerify: ParsableCommand {
       was refused because it may do harm; 66 when it is missing.
       """)
 
-  @Argument(help: "The bundle.", completion: .file())
+  @Argument(help: .bundle, completion: .file())
   var path: String
 
   @Option(
@@ -91,6 +91,12 @@ struct BundleVerify: ParsableCommand {
   /// comment. Nil without `--public-key`.
   private func signed() throws -> (key: String, comment: String)? {
     guard let publicKey else { return nil }
+    guard !StoreInput.isWithin(path) else {
+      throw Failure(
+        64, "usage.signedInArchive",
+        "\(path): the signature of a bundle in an archive cannot be checked",
+        hint: "unpack the archive, and name the bundle itself")
+    }
     let key: MinisignPublicKey
     if ByteFile.exists(publicKey) {
       key = try KeyFile.read(publicKey) { text throws(BundleError) in try MinisignPublicKey(text) }
@@ -106,7 +112,7 @@ struct BundleVerify: ParsableCommand {
   func run() throws {
     let signed = try signed()
     let bundle: BundleFile
-    do { bundle = try secrets.open(path) } catch let error as BundleError
+    do { bundle = try secrets.openBundle(path) } catch let error as BundleError
       where Self.changed.contains(error.code.rawValue)
     {
       return try reportChanged(error)

@@ -148,6 +148,19 @@ struct BundleSecretOptions: ParsableArguments {
         + "with --passphrase-file")
   }
 
+  /// Opens the bundle at a path, which may lead into an archive.
+  ///
+  /// - Throws: a failure for an archive that is not a bundle, but may hold one.
+  func openBundle(_ path: String) throws -> BundleFile {
+    let file = try open(path)
+    guard let name = file.innerBundleName else { return file }
+    throw Failure(
+      65, BundleVerification.Problem.ID.manifestMissing.rawValue,
+      "\(path): not a support bundle: the archive has no manifest.json",
+      hint: "if a file in the archive is the bundle, name it after the archive: "
+        + argument(PathText.joined(path, name)))
+  }
+
   /// Opens the bundle at a path. If `options` is nil, an encrypted bundle is refused.
   static func bundle(at path: String, _ options: BundleSecretOptions?) throws -> BundleFile {
     if let options { return try options.open(path) }
@@ -161,7 +174,7 @@ struct BundleSecretOptions: ParsableArguments {
     -> BundleFile
   {
     do throws(BundleError) {
-      return try BundleFile(path, secrets)
+      return try BundleFile.open(path, secrets)
     } catch {
       guard error.code.rawValue == AgeError.Code.noKeyFits.rawValue else { throw error }
       throw Failure(65, error.code.rawValue, "\(path): \(error.message)", hint: hint)
@@ -241,6 +254,7 @@ enum NewText {
   static func write(_ text: String, to path: String, mode: UInt32, _ interruption: Interruption)
     throws
   {
+    try EvidenceGuard.checkIsNoSideFile(path)
     let tree = try OutputTree(in: PathText.folder(of: path), making: interruption.files.making)
     do {
       let file = try tree.makeFile([PathText.lastComponent(of: path)], mode: mode)

@@ -86,7 +86,9 @@ struct CustodyVerify: ParsableCommand {
         record.schema == "lifeboat.custody"
       else {
         guard count > 1 else {
-          throw Failure(65, "custody.notALog", "\(path) is not a custody log")
+          throw Failure(
+            65, "custody.notALog", "\(path) is not a custody log",
+            hint: "name the file that --custody-log has written")
         }
         note(
           "custody.badLine",

@@ -10,6 +10,7 @@ struct IncidentsPrune: ParsableCommand {
     discussion: """
       Example: lifeboat incidents prune --keep-count 3 --dry-run ~/Stores
 
+      At least one limit is needed. \
       Only what can be removed without loss is removed, and only as much as the limits require. Data that is kept \
       nowhere else stays, whatever the limits are. An incident about which there is any doubt stays, too.
 

@@ -34,14 +34,7 @@ struct IncidentsVerify: ParsableCommand {
   }
 
   func run() throws {
-    let one = id.map { (folder: folder, id: $0) } ?? IncidentFolder.parts(of: folder)
-    guard one != nil || !StoreInput.isIncident(folder) else {
-      throw Failure(
-        64, "usage.noIncident",
-        "\(folder): this is the folder of an incident, but it is not in a folder named Incompatible",
-        hint: "move the incident's folder into a folder named Incompatible, and name the "
-          + "incident's folder there")
-    }
+    let one = try IncidentFolder.incident(folder, id)
     let incidents = try IncidentFolder.incidents(in: one?.folder ?? folder)
     let checks = try one.map { [try incidents.verify($0.id)] } ?? incidents.verify()
     let isSound = checks.allSatisfy(\.isSound)
@@ -49,6 +42,9 @@ struct IncidentsVerify: ParsableCommand {
       try display.write(json: Report(isSound: isSound, incidents: checks))
     } else if !display.quiet || !isSound {
       try display.write(text(checks))
+    }
+    if checks.contains(where: { $0.finding == .unread }) {
+      display.note("hint: run lifeboat as the user who owns the files, on a disk without errors")
     }
     if !isSound { try display.exitWithFindings() }
   }

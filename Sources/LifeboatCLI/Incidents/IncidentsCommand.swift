@@ -62,7 +62,9 @@ struct IncidentsList: ParsableCommand {
       Exit status: 1 when the record of an incident cannot be read (the incident is listed all the same).
       """)
 
-  @Argument(help: "The folder of the store, or its Incompatible folder.", completion: .directory)
+  @Argument(
+    help: "The folder of the store, or its Incompatible folder; or the folder of one incident.",
+    completion: .directory)
   var folder: String
 
   @OptionGroup(title: "Display") var display: DisplayOptions
@@ -74,7 +76,10 @@ struct IncidentsList: ParsableCommand {
   }
 
   func run() throws {
-    let reports = try IncidentFolder.incidents(in: folder).list().map(IncidentReport.init)
+    let one = try IncidentFolder.incident(folder, nil)
+    let incidents = try IncidentFolder.incidents(in: one?.folder ?? folder)
+    let entries = try one.map { [try incidents.show($0.id)] } ?? incidents.list()
+    let reports = entries.map(IncidentReport.init)
     if display.json {
       try display.write(json: Report(incidents: reports))
     } else if reports.isEmpty {
@@ -87,18 +92,27 @@ struct IncidentsList: ParsableCommand {
 
   private func text(_ reports: [IncidentReport]) -> String {
     var table = TextTable([
-      .init("Incident"), .init("Store", isFlexible: true), .init("Because"), .init("State"),
+      .init("Incident"), .init("Store"), .init("Because"), .init("State"),
       .init("Kept", .trailing),
     ])
     for report in reports {
       table.add([
         report.id, report.incident?.storeName ?? "?",
-        report.incident?.kind == .replaced
-          ? "replaced" : report.incident?.verdict.finding.rawValue ?? "?",
+        Self.why(report.incident),
         report.state, report.keptBytes.map { Quantity.bytes(UInt64(max(0, $0))) } ?? "",
       ])
     }
     return table.text(width: display.width, style: display.style)
+  }
+
+  /// Why an incident was made, in one word.
+  private static func why(_ incident: Incident?) -> String {
+    switch incident?.kind {
+    case .replaced?: "replaced"
+    case .returned?: "returned"
+    case .setAside?, .copied?: incident?.verdict.finding.rawValue ?? "?"
+    case nil: "?"
+    }
   }
 }
 
@@ -139,7 +153,8 @@ struct IncidentsRestore: ParsableCommand {
       Only a SQLite database and the ordinary files beside it are restored. --force also restores a main file of \
       another kind, a file that this user may not read, and a support folder that is a link or holds pipes or sockets.
 
-      Exit status: 1 when the kept files changed since they were set aside (nothing is moved then).
+      Exit status: 1 when the kept files changed since they were set aside; 65 when they are not a store; 66 when \
+      nothing is kept; 75 when a program uses the store (in all these cases, nothing is moved).
       """)
 
   @OptionGroup var place: IncidentPlace
@@ -228,15 +243,10 @@ struct IncidentPlace: ParsableArguments {
 
   /// The folder of the store, or the folder `Incompatible` in it; and the name of the incident.
   func incident() throws -> (folder: String, id: String) {
-    if let id { return (folder, id) }
-    guard let (folder, id) = IncidentFolder.parts(of: folder) else {
-      throw Failure(
-        64, "usage.noIncident", "\(folder): no incident of this folder was named",
-        hint:
-          "give the name of an incident after the folder; to see all names, run: lifeboat incidents list \(ShellText.path(folder))"
-      )
+    guard let incident = try IncidentFolder.incident(folder, id) else {
+      throw IncidentFolder.noneNamed(in: folder)
     }
-    return (folder, id)
+    return incident
   }
 }
 
@@ -254,33 +264,118 @@ extension Incidents.Entry {
 }
 
 enum IncidentFolder {
+  /// The incident that two arguments name: the folder of a store or its folder `Incompatible`, and the name of an
+  /// incident; or the folder of the incident. Nil when the arguments name a folder, and no incident of it.
+  ///
+  /// - Throws: a failure for the folder of an incident that is not in a folder named `Incompatible`.
+  static func incident(_ folder: String, _ id: String?) throws -> (folder: String, id: String)? {
+    let own = parts(of: folder)
+    if let id {
+      // The name repeats that of the folder.
+      if let own, PathText.isSame(own.id, id) { return own }
+      return (folder, id)
+    }
+    guard own != nil || !StoreInput.isIncident(folder) else {
+      throw Failure(
+        64, "usage.noIncident",
+        "\(folder): this is the folder of an incident, but it is not in a folder named Incompatible",
+        hint: "to look at the store in it, run: lifeboat inspect \(ShellText.path(folder)); for "
+          + "other commands, move the incident's folder into a folder named Incompatible, and "
+          + "name the incident's folder there")
+    }
+    return own
+  }
+
+  /// The failure for a folder that is named without an incident.
+  static func noneNamed(in folder: String) -> Failure {
+    Failure(
+      64, "usage.noIncident", "\(folder): no incident of this folder was named",
+      hint: "name the folder of an incident, such as Incompatible/2026-11-20-21-53-07Z; to see all "
+        + "incidents, run: lifeboat incidents list \(ShellText.path(folder))")
+  }
+
   /// Splits the path of an incident's folder into the path of the folder `Incompatible` and the name of the incident.
   /// Nil for any other path.
   static func parts(of path: String) -> (folder: String, id: String)? {
     let given = PathText.withoutTrailingSlashes(path)
-    // A name without a folder may be that of an incident if the current folder is `Incompatible`.
-    let whole =
-      PathText.components(of: given).count > 1 ? given : URL(fileURLWithPath: given).path
-    let folder = PathText.folder(of: whole)
-    let isInPlace = PathText.isSame(PathText.lastComponent(of: folder), Incidents.folderName)
-    return isInPlace ? (folder, PathText.lastComponent(of: whole)) : nil
+    guard !given.isEmpty else { return nil }
+    // The folder may be named by its own name or a link, or the current folder may be part of its path.
+    let places =
+      [given, StoreInput.absolute(given)]
+      + (StoreInput.isIncident(given) ? [StoreSet.realFolder(given)] : [])
+    for place in places {
+      let (folder, id) = (PathText.folder(of: place), PathText.lastComponent(of: place))
+      guard PathText.isSame(PathText.lastComponent(of: folder), Incidents.folderName) else {
+        continue
+      }
+      // Another folder than that of an incident may hold stores. A name without a folder may be mistyped.
+      if Incidents.isID(id) || ((try? FileStatus.of(place)) ?? nil) == nil { return (folder, id) }
+    }
+    return nil
+  }
+
+  /// The incident whose folder is at a path, or holds the file or folder at the path. Nil for a path that leads into no
+  /// incident. Only the path is examined, not the files.
+  static func enclosing(_ path: String) -> (folder: String, id: String)? {
+    var place = StoreInput.absolute(path)
+    while place.utf8.count > 1 {
+      let (folder, id) = (PathText.folder(of: place), PathText.lastComponent(of: place))
+      if Incidents.isID(id),
+        PathText.isSame(PathText.lastComponent(of: folder), Incidents.folderName)
+      {
+        return (folder, id)
+      }
+      place = folder
+    }
+    return nil
+  }
+
+  /// The folder `Incompatible` that a path leads through. Nil when the path leads through no such folder.
+  static func ofAll(_ path: String) -> String? {
+    var place = StoreInput.absolute(path)
+    while place.utf8.count > 1 {
+      if PathText.isSame(PathText.lastComponent(of: place), Incidents.folderName) { return place }
+      place = PathText.folder(of: place)
+    }
+    return nil
   }
 
   /// The incidents of the stores in a folder. `folder` is the path of this folder or of the folder `Incompatible` in
   /// it.
   ///
-  /// - Throws: a failure when the folder does not exist.
+  /// - Throws: a failure when the path does not lead to a folder, and for a folder that belongs to one incident.
   static func incidents(in folder: String) throws -> Incidents {
+    let given = PathText.withoutTrailingSlashes(folder)
+    // The name of the folder decides whether it is `Incompatible`, and `.` is not its name.
+    let isNamed = given.isEmpty || PathText.isPlainName(PathText.lastComponent(of: given))
+    let named = isNamed ? given : StoreInput.absolute(given)
     // The folder of a store may be a symbolic link, but the folder `Incompatible` may not.
     let isOfIncidents = PathText.isSame(
-      PathText.lastComponent(of: PathText.withoutTrailingSlashes(folder)), Incidents.folderName)
-    let path = isOfIncidents ? folder : StoreSet.resolvedFolder(folder)
-    guard let status = (try? FileStatus.of(path)) ?? nil, status.kind == .folder else {
+      PathText.lastComponent(of: named), Incidents.folderName)
+    let path = isOfIncidents ? named : StoreSet.resolvedFolder(named)
+    let status = (try? FileStatus.of(path)) ?? nil
+    guard status?.kind == .folder else {
       throw Failure(
-        66, "input.noFolder", "\(folder): this folder does not exist",
-        hint: "name the folder that the store is in")
+        66, "input.noFolder",
+        "\(folder): "
+          + (status.map { "this is \($0.kind.words), and a folder is expected" }
+            ?? "this folder does not exist"),
+        hint: "name the folder that the store is in"
+          + (status?.kind == .file ? ": \(ShellText.path(PathText.folder(of: named)))" : ""))
     }
-    return Incidents(in: URL(fileURLWithPath: folder))
+    let inner = PathText.joined(path, Incidents.folderName)
+    if !isOfIncidents, ((try? FileStatus.of(inner)) ?? nil) == nil {
+      if let (all, id) = enclosing(path) {
+        let own = PathText.joined(all, id)
+        let isOwn = PathText.isSame(own, StoreInput.absolute(path))
+        throw Failure(
+          64, "usage.noIncident",
+          "\(folder): this folder \(isOwn ? "is that of" : "belongs to") one incident",
+          hint: (isOwn ? "" : "name the folder of the incident, \(ShellText.path(own)), or ")
+            + "name the folder that all incidents are in: \(ShellText.path(all))")
+      }
+    }
+    return Incidents(in: URL(fileURLWithPath: named))
   }
 
   /// Runs `work`, which moves or removes files of incidents. If a system call fails, the failure says what was not

@@ -24,14 +24,19 @@ struct Return: ParsableCommand {
 struct IncidentArgument {
   let incidents: Incidents
   let incident: Incident
+  /// The path of the folder `Incompatible` that the incident is in.
+  let folder: String
 
   /// Reads the incident in the folder at `path`, such as `Incompatible/ID`.
   ///
   /// - Throws: a failure when the folder or its record cannot be read.
   init(_ path: String) throws {
-    let folder = PathText.withoutTrailingSlashes(path)
-    incidents = try IncidentFolder.incidents(in: PathText.folder(of: folder))
-    incident = try incidents.show(PathText.lastComponent(of: folder)).readable()
+    guard let (folder, id) = try IncidentFolder.incident(path, nil) else {
+      throw IncidentFolder.noneNamed(in: path)
+    }
+    self.folder = folder
+    incidents = try IncidentFolder.incidents(in: folder)
+    incident = try incidents.show(id).readable()
   }
 }
 
@@ -150,7 +155,8 @@ struct ReturnAccept: ParsableCommand {
       Close the app first. The present store is set aside, in an incident of its own; nothing is deleted.
 
       Exit status: 0 when the store is in place; 65 when the store is damaged, belongs to another incident or does not \
-      fit, or when the model cannot be read; other codes as for incidents restore.
+      fit, or when the model cannot be read; 73 when this store was put in place before; other codes as for incidents \
+      restore.
       """)
 
   @Argument(help: "The returned store.", completion: .file())
@@ -187,11 +193,20 @@ struct ReturnAccept: ParsableCommand {
       for other in input.passedOver { display.note(other) }
       return try input.expected(input.version())
     }
-    let accepted = try withExtendedLifetime(interruption) {
-      try IncidentFolder.changing("the returned store was not put in place") {
-        try incidents.accept(
-          return: URL(fileURLWithPath: file), for: argument.incident.id, fitting: expected)
+    let accepted: AcceptedReturn
+    do {
+      accepted = try withExtendedLifetime(interruption) {
+        try IncidentFolder.changing("the returned store was not put in place") {
+          try incidents.accept(
+            return: URL(fileURLWithPath: file), for: argument.incident.id, fitting: expected)
+        }
       }
+    } catch let error as StoreReturnError where error.code == .alreadyAccepted {
+      guard var failure = Failure(error) else { throw error }
+      failure.hint =
+        "to see what is kept, if the store was set aside again since, run: lifeboat incidents list "
+        + ShellText.path(argument.folder)
+      throw failure
     }
     if display.json {
       return try display.write(
@@ -204,7 +219,7 @@ struct ReturnAccept: ParsableCommand {
     for path in accepted.restoration.restored { text += "  \(VisibleText.visible(path))\n" }
     text += "next: open the app\n"
     if let replaced = accepted.restoration.replaced {
-      let folder = ShellText.path(PathText.folder(of: PathText.withoutTrailingSlashes(incident)))
+      let folder = ShellText.path(argument.folder)
       text +=
         "the store that was replaced is kept as incident "
         + "\(replaced.id)\nto go back, run: lifeboat incidents restore \(folder) \(ShellText.quoted(replaced.id))\n"

@@ -231,7 +231,7 @@ private struct ExtractText {
       case .csv, .ndjson: "File"
       }
     var table = TextTable([
-      .init("Name", isFlexible: true), .init("Rows", .trailing), .init(place, isFlexible: true),
+      .init("Name", isFlexible: true), .init("Rows", .trailing), .init(place),
     ])
     for part in parts { table.add([part.name, Quantity.count(part.rowCount), part.target]) }
     return table.text(width: display.width, style: display.style)

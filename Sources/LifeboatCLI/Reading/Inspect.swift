@@ -83,7 +83,7 @@ struct Inspect: ParsableCommand, RecordedCommand {
               if isList { list.add(inspection, at: place, wal: store.wal) }
             }
           if isArchive {
-            list.add(inspection, at: nil, wal: store.wal)
+            list.add(inspection, at: nil, named: path, wal: store.wal)
           } else if !isList {
             try tell(inspection, isFirst: inspections.isEmpty)
           }
@@ -355,7 +355,8 @@ struct InspectionText {
       return
         (inspection.notChecked.isEmpty
         ? "no damage found"
-        : "no damage found in the parts that were checked (lifeboat check lists the rest)")
+        : "no damage found in the parts that were checked"
+          + (isOfBundle ? "" : " (lifeboat check lists the rest)"))
         + (notes > 0 ? ", \(Quantity.count(notes, "note"))" : "")
     }
     return
@@ -409,9 +410,11 @@ struct InspectionText {
     let main = inspection.members.first { $0.role == .main }?.sha256
     let hash =
       main.map { ", sha256 \(display.verbose > 0 ? $0 : String($0.prefix(16)) + "…")" } ?? ""
+    let unchanged = isOfBundle ? "unchanged when the bundle was made" : "unchanged"
     return
       (inspection.changedDuringRead.isEmpty
-      ? "unchanged" : "CHANGED WHILE READ: \(inspection.changedDuringRead.joined(separator: ", "))")
+      ? unchanged
+      : "CHANGED WHILE READ: \(inspection.changedDuringRead.joined(separator: ", "))")
       + hash
   }
 
@@ -465,9 +468,11 @@ struct InspectionText {
       "\(Quantity.count(file.pageCount, "page")) of \(Quantity.count(file.pageSizeBytes)) bytes, \(Quantity.count(file.freePageCount)) free; \(file.textEncoding); \(file.journalMode) journal; auto-vacuum \(file.autoVacuum); SQLite \(file.sqliteVersion)"
     )
     for member in inspection.members {
+      let size = Quantity.bytes(UInt64(clamping: member.sizeBytes))
       block.add(
         member.name,
-        "\(Quantity.bytes(UInt64(clamping: member.sizeBytes))), sha256 \(member.sha256 ?? "not taken")"
+        (member.isSizeApproximate == true ? "at least \(size)" : size)
+          + ", sha256 \(member.sha256 ?? (isOfBundle ? "not in the bundle" : "not taken"))"
       )
     }
     if let metadata = inspection.metadata {

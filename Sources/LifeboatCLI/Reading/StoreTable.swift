@@ -21,7 +21,11 @@ struct StoreTable {
   init(_ display: DisplayOptions) { self.display = display }
 
   /// Adds a store that was inspected. `path` is the path of the store's main file; nil when this file no longer exists.
-  mutating func add(_ inspection: StoreInspection, at path: String?, wal: SQLiteDatabase.LogView) {
+  /// `name` is what the store is named by; nil for the path in the inspection.
+  mutating func add(
+    _ inspection: StoreInspection, at path: String?, named name: String? = nil,
+    wal: SQLiteDatabase.LogView
+  ) {
     let health =
       inspection.damageCount > 0
       ? "damaged: \(Quantity.count(inspection.damageCount, "finding"))"
@@ -29,7 +33,7 @@ struct StoreTable {
         ?? (inspection.unreadFiles == nil ? "no damage found" : "files not read")
     lines.append(
       Line(
-        path: inspection.path, what: Self.what(inspection), health: health,
+        path: name ?? inspection.path, what: Self.what(inspection), health: health,
         rows: Quantity.count(inspection.liveRowCount), newest: newest(path, wal) ?? ""))
   }
 
@@ -63,28 +67,16 @@ struct StoreTable {
     return String(decoding: text.utf8.prefix(10), as: UTF8.self)
   }
 
-  /// The end of a path, cut to about two fifths of the terminal's width. The start is cut off, because the names at the
-  /// end tell files apart.
-  private func place(_ path: String) -> String {
-    let path = PathText.dropping(prefix: "./", from: path) ?? path
-    let columns = max(24, display.width * 2 / 5)
-    var parts = PathText.components(of: path)
-    guard DisplayWidth.columns(of: path) > columns else { return path }
-    while parts.count > 1, DisplayWidth.columns(of: parts.joined(separator: "/")) > columns - 2 {
-      parts.removeFirst()
-    }
-    return "…/" + parts.joined(separator: "/")
-  }
-
   var text: String {
     var table = TextTable([
-      .init("Store", isFlexible: true), .init("What it is", isFlexible: true),
+      .init("Store", isWhole: true), .init("What it is", isFlexible: true),
       .init("Health", isFlexible: true), .init("Rows", .trailing), .init("Newest date"),
     ])
     for line in lines {
-      table.add([place(line.path), line.what, line.health, line.rows, line.newest])
+      let path = PathText.dropping(prefix: "./", from: line.path) ?? line.path
+      table.add([path, line.what, line.health, line.rows, line.newest])
     }
     return table.text(width: display.width, style: display.style)
-      + "\(Quantity.count(lines.count)) files; -v shows each one in full\n"
+      + "\(Quantity.count(lines.count, "file")); -v shows each one in full\n"
   }
 }

@@ -133,7 +133,8 @@ struct TriageQuery: ParsableCommand {
       table.add(
         zip(answer.columns, row).map { name, value in
           let isPath = ["path", "example", "first_path", "last_path"].contains(name)
-          return isPath && display.verbose == 0
+          // What goes to no terminal is not cut.
+          return isPath && display.verbose == 0 && width != nil
             ? PathText.lastComponent(of: value.text) : value.text
         })
     }

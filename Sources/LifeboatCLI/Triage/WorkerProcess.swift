@@ -12,31 +12,26 @@ final class WorkerFolders {
   static let variable = "LIFEBOAT_WORKER_FOLDER"
 
   let path: String
-  /// A descriptor of the folder, which keeps the folder locked.
-  private let lock: Int32
+  /// Keeps the folder locked. The folder is not discarded with this object, because workers that were killed may have
+  /// left files in it, which ``remove(_:)`` removes.
+  private let tree: OutputTree
   private var count = 0
 
   init() throws {
-    let place = FileManager.default.temporaryDirectory.path
-    RunFolders.removeLeft(in: place)
-    (path, lock) = try Self.make(in: place)
+    (path, tree) = try Self.make(in: FileManager.default.temporaryDirectory.path)
   }
 
-  deinit { close(lock) }
-
-  private static func make(in place: String) throws -> (path: String, lock: Int32) {
-    // Another run may take a new folder for one that was left.
-    for _ in 1...16 {
-      let path = PathText.joined(place, RunFolders.newName(isForWorkers: true))
-      guard unsafe mkdir(path, 0o700) == 0 else {
-        throw SystemCallError(call: "mkdir", path: path, errno: errno)
-      }
-      let lock = SystemCalls.openFolder(path, in: AT_FDCWD)
-      guard lock >= 0 else { continue }
-      if RunFolders.claim(lock, path, in: AT_FDCWD) { return (path, lock) }
-      close(lock)
+  private static func make(in place: String) throws -> (path: String, tree: OutputTree) {
+    do throws(BundleError) {
+      let tree = try OutputTree(in: place) { _ = $1() }
+      let name = try tree.makeRunFolder(isForWorkers: true)
+      return (PathText.joined(place, name), tree)
+    } catch {
+      throw Failure(
+        73, error.code.rawValue,
+        "no folder can be made in the temporary folder: \(error.message), \(error.path ?? place)",
+        hint: "check that the folder in TMPDIR can be written to and has free space")
     }
-    throw SystemCallError(call: "mkdir", path: place, errno: EBUSY)
   }
 
   func next() throws -> String {

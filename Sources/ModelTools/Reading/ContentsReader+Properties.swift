@@ -216,10 +216,11 @@ extension ContentsReader {
   // MARK: Values
 
   mutating func claim(_ name: String?, _ line: Int) throws(ModelError) {
-    guard let name, !propertyNames.insert(name).inserted else { return }
-    throw ModelError(
-      code: .duplicateName,
-      message: "Entity \(entity?.name ?? "") has two properties called \(name).", line: line)
+    guard let name else { return }
+    let (isNew, other) = propertyNames.insert(name)
+    guard !isNew else { return }
+    throw .duplicate(
+      "Entity \(entity?.name ?? "") has two properties", name, like: other, line: line)
   }
 
   func name(

@@ -385,9 +385,7 @@ struct ContentsReader {
   }
 
   private mutating func claim(entity name: String, _ line: Int) throws(ModelError) {
-    guard entityNames.insert(name).inserted else {
-      throw ModelError(
-        code: .duplicateName, message: "There are two entities called \(name).", line: line)
-    }
+    let (isNew, other) = entityNames.insert(name)
+    guard isNew else { throw .duplicate("There are two entities", name, like: other, line: line) }
   }
 }

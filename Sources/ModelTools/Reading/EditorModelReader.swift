@@ -62,10 +62,8 @@ package struct EditorModelReader {
     var met: Set<String> = []
     for stored in try storedEntities(root) {
       let name = try requiredName(stored, "entity")
-      guard met.insert(name).inserted else {
-        throw ModelError(
-          code: .duplicateName, message: "There are two entities called \(name).")
-      }
+      let (isNew, other) = met.insert(name)
+      guard isNew else { throw .duplicate("There are two entities", name, like: other) }
       let tags = try tags(of: stored)
       entities.append(try entity(name, stored, tags))
       for request in try elements(tags["XD_PSK_fetchRequestsArray"]) {
@@ -117,10 +115,9 @@ package struct EditorModelReader {
     var met: Set<String> = []
     for property in try members("XDBucketForOwnedAttributesstorage", of: stored) {
       let propertyName = try requiredName(property, "property of \(name)")
-      guard met.insert(propertyName).inserted else {
-        throw ModelError(
-          code: .duplicateName,
-          message: "Entity \(name) has two properties called \(propertyName).")
+      let (isNew, other) = met.insert(propertyName)
+      guard isNew else {
+        throw .duplicate("Entity \(name) has two properties", propertyName, like: other)
       }
       let tags = try self.tags(of: property)
       if archive.isKind(property, of: "XDPMAttribute") {

@@ -53,10 +53,8 @@ struct ArchiveModelReader {
     let stored = try named("NSEntities", root, isNeeded: true)
     var met: Set<String> = []
     for (name, value) in stored {
-      guard met.insert(name).inserted else {
-        throw ModelError(
-          code: .duplicateName, message: "There are two entities called \(name).")
-      }
+      let (isNew, other) = met.insert(name)
+      guard isNew else { throw .duplicate("There are two entities", name, like: other) }
       // The entity's name is stored twice: as the dictionary's key and in the entity.
       guard try entityName(value) == name else {
         throw malformed("The entity stored under \(name) is missing or has another name.")
@@ -98,10 +96,9 @@ struct ArchiveModelReader {
     var met: Set<String> = []
     for (propertyName, stored) in properties {
       if lineage.contains(where: { names[$0]?.contains(propertyName) == true }) { continue }
-      guard met.insert(propertyName).inserted else {
-        throw ModelError(
-          code: .duplicateName,
-          message: "Entity \(name) has two properties called \(propertyName).")
+      let (isNew, other) = met.insert(propertyName)
+      guard isNew else {
+        throw .duplicate("Entity \(name) has two properties", propertyName, like: other)
       }
       let property = underlying(stored)
       try spend(Cost.property)

@@ -12,6 +12,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     package var kind: StoreSet.Kind
     /// The size in bytes; 0 for anything but a file.
     package var sizeBytes: Int64
+    /// Whether ``sizeBytes`` is rounded down to a power of two, in a record that was passed on; nil when it is exact.
+    package var isSizeApproximate: Bool?
   }
 
   /// Facts from the first 100 bytes of the main file (SQLite file format, section 1.3).

@@ -201,15 +201,16 @@ extension Incidents {
           candidates[index].item.fate = .stays(.sealBroken, first.text)
         }
       } catch {
-        candidates[index].item.fate = .stays(.filesUnread, error.message)
+        candidates[index].item.fate = .stays(
+          .filesUnread, "\(PathText.lastComponent(of: error.path)): \(error.message)")
       }
     }
   }
 
   private static func text(of error: any Error) -> String {
     switch error {
-    case let error as StoreRecoveryError: error.message
-    case let error as SystemCallError: "\(error.call) failed with error \(error.errno)"
+    case let error as StoreRecoveryError: error.message + (error.path.map { ": " + $0 } ?? "")
+    case let error as SystemCallError: "\(error.reason): \(error.path)"
     default: String(describing: error)
     }
   }

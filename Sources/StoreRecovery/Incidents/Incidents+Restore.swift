@@ -67,7 +67,7 @@ extension Incidents {
       var noLimit: Int64?
       do { try mover.continueSeal(folder, budget: &noLimit) } catch let error as StoreSealError {
         // A set whose files cannot all be read is restored only with `force`.
-        guard force else { throw Self.notCompared(error, folder.keptMainPath) }
+        guard force else { throw Self.notCompared(error) }
       }
       entry = try show(id)
     }
@@ -185,8 +185,9 @@ extension Incidents {
   /// Throws unless the kept files are a store, because an app will open them. The files themselves are read, because
   /// the record may be wrong.
   private func checkIsStore(_ kept: StoreSet, _ seal: StoreSeal?, force: Bool) throws {
-    func refused(_ text: String, _ path: String) -> StoreRecoveryError {
-      StoreRecoveryError(.notAStore, text + "; nothing was moved", path: path)
+    func refused(_ text: String, _ path: String, forceHelps: Bool) -> StoreRecoveryError {
+      StoreRecoveryError(
+        .notAStore, text + "; nothing was moved", path: path, forceHelps: forceHelps)
     }
     for member in kept.members {
       let mayBeFolder = member.role.mayBeFolder
@@ -199,25 +200,27 @@ extension Incidents {
       default:
         throw refused(
           "\(VisibleText.visible(member.name)) is \(member.kind.words), and only ordinary files can be restored: "
-            + "move it away and try again", member.path)
+            + "move it away and try again", member.path,
+          forceHelps: mayBeFolder
+            && (member.kind == .symbolicLink
+              || member.kind == .other && !PathText.isPlainName(member.name)))
       }
     }
     if force { return }
     guard let main = kept.first(.main) else {
-      throw refused("the incident holds no main file; use force to restore the rest", kept.mainPath)
+      throw refused("the incident holds no main file", kept.mainPath, forceHelps: true)
     }
     let start = FileEvidence.firstBytes(of: main.path, count: 16)
     guard start.errno == 0 else {
       throw StoreRecoveryError(
         .notAStore, "the main file cannot be read; nothing was moved", path: main.path,
-        errno: start.errno)
+        errno: start.errno, forceHelps: true)
     }
     let wasEmpty =
       seal?.files.contains { $0.role == .main && $0.kind == .file && $0.sizeBytes == 0 } ?? false
     guard FileEvidence.header(start.bytes)?.isMagicRight == true || main.sizeBytes == 0 && wasEmpty
     else {
-      throw refused(
-        "the main file is not an SQLite database; use force to restore it as it is", main.path)
+      throw refused("the main file is not an SQLite database", main.path, forceHelps: true)
     }
   }
 
@@ -239,22 +242,22 @@ extension Incidents {
           .cancelled, "the restoration was cancelled; nothing was moved", path: kept.mainPath)
       }
       if force { return [.notCompared(error)] }
-      throw Self.notCompared(error, kept.mainPath)
+      throw Self.notCompared(error)
     }
     guard differences.isEmpty || force else {
       throw StoreRecoveryError(
         .sealBroken,
         "the kept files have changed since their checksums were recorded: "
           + differences.prefix(5).map(\.text).joined(separator: "; "),
-        path: kept.mainPath)
+        path: kept.mainPath, forceHelps: true)
     }
     return differences
   }
 
-  private static func notCompared(_ error: StoreSealError, _ path: String) -> StoreRecoveryError {
+  private static func notCompared(_ error: StoreSealError) -> StoreRecoveryError {
     StoreRecoveryError(
-      .sealBroken, "the kept files cannot be compared with their checksums", path: path,
-      errno: error.errno, underlying: error)
+      .sealBroken, "the kept files cannot be compared with their checksums: \(error.message)",
+      path: error.path, errno: error.errno, underlying: error, forceHelps: true)
   }
 
   /// The number of free bytes that records and folders need.

@@ -134,7 +134,8 @@ extension Incidents {
           name: member.name, state: difference?.affectsContent == true ? .changed : .ok,
           text: difference?.text)
       } catch {
-        return .init(name: member.name, state: .unread, text: error.message)
+        return .init(
+          name: member.name, state: .unread, text: "\(member.name): \(error.message)")
       }
     }
     for name in sealed.keys.map(\.text) {

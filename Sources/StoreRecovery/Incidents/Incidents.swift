@@ -38,6 +38,11 @@ public struct Incidents: Sendable {
 
   package static let folderName = QuarantineFolder.parentName
 
+  /// Whether `name` has the form of an incident's id.
+  package static func isID(_ name: String) -> Bool {
+    PathText.isPlainName(name) && Timestamp.isFolderName(name)
+  }
+
   package init(
     in folder: String, fileSystem: FileSystem, clock: @escaping @Sendable () -> Date = { Date() }
   ) {
@@ -107,7 +112,7 @@ public struct Incidents: Sendable {
   /// - Throws: ``StoreRecoveryError`` when no incident has that id, or its folder cannot be examined.
   public func show(_ id: String) throws -> Entry {
     let path = incompatible + "/" + id
-    guard PathText.isPlainName(id), Timestamp.isFolderName(id),
+    guard Self.isID(id),
       try readingFolder({ try fileSystem.status(path) })?.kind == .folder
     else {
       throw StoreRecoveryError(.noSuchIncident, "there is no incident named \(id)", path: path)

@@ -1,3 +1,4 @@
+import CLibrary
 import StoreFiles
 import Foundation
 import SafeFiles
@@ -35,8 +36,11 @@ struct RecordFile {
 
   func write(bytes: [UInt8], to path: String, replacing: Bool = false) throws {
     let part = path + Self.partSuffix
-    // The file was left by a run that was killed before the record got its name.
-    if try fileSystem.status(part) != nil { try fileSystem.unlink(part, nil) }
+    do { try fileSystem.unlink(part, nil) } catch let error as SystemCallError
+      where error.errno == ENOENT
+    {
+      // Only a run that was killed before its record got its name leaves this file.
+    }
     try fileSystem.write(part, bytes)
     if replacing {
       // The record is replaced in one step, because a kill between two steps would leave no record.

@@ -285,8 +285,7 @@ struct PendingMoves: Sendable {
   /// Removes what a run left that ended before it wrote its intent: a partial record, and the quarantine's folder if it
   /// holds nothing else.
   private func sweep(_ id: String, _ path: String) throws {
-    let back = path + "/" + QuarantineFolder.backName + RecordFile.partSuffix
-    if try mover.fileSystem.status(back) != nil { try mover.remove(back) }
+    try mover.remove(path + "/" + QuarantineFolder.backName + RecordFile.partSuffix)
     let part = QuarantineFolder.intentName + RecordFile.partSuffix
     let entries = try mover.fileSystem.entries(path)
     guard !entries.isCut, entries.names.allSatisfy({ PathText.isSame($0, part) }) else { return }

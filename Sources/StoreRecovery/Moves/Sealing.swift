@@ -107,7 +107,7 @@ extension SetMover {
 
   func forgetProgress(_ folder: QuarantineFolder) throws {
     for path in [folder.sealing, folder.sealing + RecordFile.partSuffix] {
-      if let left = try fileSystem.status(path) { try remove(path, left) }
+      try remove(path)
     }
   }
 }

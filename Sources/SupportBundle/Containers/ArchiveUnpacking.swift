@@ -165,7 +165,7 @@ struct ArchiveUnpacking {
     {
       tell(
         place, "bundle.noStore",
-        "a support bundle without the store; unpack the archive to read the records of the bundle")
+        "a support bundle without the store; lifeboat bundle show reads its records")
     }
     for (entry, isEncrypted) in leads.archives {
       try unpack(

@@ -20,17 +20,8 @@ package final class UnpackedArchive {
   /// The folder with the unpacked parts, under their names in the archive.
   package var folder: URL { URL(fileURLWithPath: privateFolder.path, isDirectory: true) }
 
-  /// Whether a file is a zip, tar or gzip file, or is in a format of `ForeignArchive`, which cannot be unpacked. False
-  /// when the file cannot be read.
-  package static func isArchive(_ path: String) -> Bool {
-    guard let file = try? InputFile(path: path, followsLink: true),
-      let lead = try? lead(of: file)
-    else { return false }
-    return isArchive(lead: lead)
-  }
-
-  /// Whether a file is an archive, as in ``isArchive(_:)``. `lead` is the start of the file: at least ``leadBytes``, or
-  /// all of a shorter file.
+  /// Whether a file is a zip, tar or gzip file, or is in a format of `ForeignArchive`, which cannot be unpacked. `lead`
+  /// is the start of the file: at least ``leadBytes``, or all of a shorter file.
   package static func isArchive(lead: [UInt8]) -> Bool {
     isZip(lead: lead) || TarReader.isTar(lead) || GunzippedFile.isGzip(lead)
       || ForeignArchive(lead: lead) != nil
@@ -44,9 +35,10 @@ package final class UnpackedArchive {
     String(decoding: ZipNames.escaped(Array(name.utf8)), as: UTF8.self)
   }
 
-  /// Whether a file is an archive, or is encrypted. An encrypted file may hold an archive or a store.
+  /// Whether a file is an archive, or is encrypted. An encrypted file may hold an archive or a store. False when the
+  /// file cannot be read.
   package static func mayHoldStore(_ path: String) -> Bool {
-    isArchive(path) || BundleFile.isEncrypted(path)
+    (try? BundleFile.lead(of: path)).map(mayHoldStore(lead:)) ?? false
   }
 
   /// Whether a file is an archive or encrypted, as in ``mayHoldStore(_:)``. `lead` is the start of the file: at least

@@ -8,14 +8,6 @@ package final class BundleFile: Sendable {
   /// The keys and the passphrase that also open encrypted files in an archive.
   let secrets: AgeSecrets
 
-  /// Whether a file begins like an age file; false when the file cannot be read.
-  package static func isEncrypted(_ path: String) -> Bool {
-    guard let file = try? InputFile(path: path, followsLink: true),
-      let lead = try? file.bytes(at: 0, count: Int(min(file.size, UInt64(AgeFile.leadBytes))))
-    else { return false }
-    return AgeFile.isEncrypted(lead)
-  }
-
   /// The first bytes of a file, enough to recognize an archive or an encrypted file.
   package static func lead(of path: String) throws(BundleError) -> [UInt8] {
     let file = try InputFile(path: path, followsLink: true)
@@ -25,10 +17,16 @@ package final class BundleFile: Sendable {
   /// Opens a bundle. `secrets` are tried on an encrypted bundle.
   ///
   /// - Throws: the errors of reading; an error with a code that begins with `age.` when the bundle cannot be decrypted.
-  package init(_ path: String, _ secrets: AgeSecrets = AgeSecrets()) throws(BundleError) {
-    self.path = path
+  package convenience init(
+    _ path: String, _ secrets: AgeSecrets = AgeSecrets()
+  ) throws(BundleError) {
+    try self.init(InputFile(path: path, followsLink: true), secrets)
+  }
+
+  /// Takes a file that is open, and decrypts it if it is encrypted.
+  init(_ opened: InputFile, _ secrets: AgeSecrets) throws(BundleError) {
+    path = opened.path
     self.secrets = secrets
-    let opened = try InputFile(path: path, followsLink: true)
     let lead = min(opened.size, UInt64(AgeFile.leadBytes))
     isEncrypted = AgeFile.isEncrypted(try opened.bytes(at: 0, count: Int(lead)))
     file = try isEncrypted ? Self.decrypted(opened, secrets) : opened

@@ -65,12 +65,13 @@ package final class OutputTree {
   }
 
   /// Makes a folder with a random name that only this user can open, after removing those that killed runs have left.
-  /// Other runs leave the folder alone until this tree has forgotten it. Returns its name.
-  package func makeRunFolder() throws(BundleError) -> String {
+  /// Other runs leave the folder alone until this tree has forgotten it. Returns its name. `isForWorkers`: whether the
+  /// folder holds the files of worker processes.
+  package func makeRunFolder(isForWorkers: Bool = false) throws(BundleError) -> String {
     RunFolders.removeLeft(in: path)
     // Another run may take a new folder for one that was left.
     for _ in 1...16 {
-      let name = RunFolders.newName()
+      let name = RunFolders.newName(isForWorkers: isForWorkers)
       do { try makeFolder([name], mode: 0o700) } catch {
         guard error.systemError == ENOENT else { throw error }
         continue

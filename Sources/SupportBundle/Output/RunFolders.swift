@@ -8,7 +8,7 @@ import SafeText
 /// A run locks its folder, and the kernel unlocks the folder when the process ends in any way. A folder of this user
 /// that nobody has locked is left by a killed run, or is so new that its run has not locked it yet. In the second case
 /// the run notices that its folder is locked or gone, and makes another.
-package enum RunFolders {
+enum RunFolders {
   private static let prefix = "lifeboat-"
   private static let workersPrefix = "lifeboat.triage-"
   /// Earlier versions made folders without this suffix, which they did not lock.
@@ -20,7 +20,7 @@ package enum RunFolders {
 
   /// A random name for a folder in which a run keeps private files. `isForWorkers`: whether the folder holds those of
   /// worker processes.
-  package static func newName(isForWorkers: Bool = false) -> String {
+  static func newName(isForWorkers: Bool = false) -> String {
     let halves = (0..<2).map { _ in String(UInt64.random(in: 1 << 60 ... .max), radix: 16) }
     return (isForWorkers ? workersPrefix : prefix) + halves.joined() + suffix
   }
@@ -37,7 +37,7 @@ package enum RunFolders {
   /// all copies of it are closed. On a volume without locks nothing is locked, and no other run can lock the folder.
   ///
   /// - Returns: Whether the folder is there and no other run removes it.
-  package static func claim(_ descriptor: Int32, _ name: String, in parent: Int32) -> Bool {
+  static func claim(_ descriptor: Int32, _ name: String, in parent: Int32) -> Bool {
     if SystemCalls.retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) != 0, errno == EWOULDBLOCK {
       return false
     }
@@ -46,7 +46,7 @@ package enum RunFolders {
   }
 
   /// Removes the folders in `place` that killed runs of this user have left. What cannot be removed stays.
-  package static func removeLeft(in place: String) {
+  static func removeLeft(in place: String) {
     let folder = SystemCalls.openFolder(following: place)
     guard folder >= 0 else { return }
     defer { _ = close(folder) }

@@ -176,6 +176,20 @@ struct ModelReadingTests {
     #expect(error?.code == .duplicateName)
   }
 
+  /// Names that differ only in how their letters are composed are refused, and not called the same.
+  @Test(arguments: [
+    "<model><entity name=\"caf\u{e9}\"/><entity name=\"cafe\u{301}\"/></model>",
+    "<model><entity name=\"A\"><attribute name=\"caf\u{e9}\" attributeType=\"Date\"/>"
+      + "<attribute name=\"cafe\u{301}\" attributeType=\"Date\"/></entity></model>",
+  ])
+  func namesThatAreComposedInTwoWays(_ xml: String) throws {
+    let error = #expect(throws: ModelError.self) {
+      try ManagedObjectModel(contentsXML: Array(xml.utf8))
+    }
+    #expect(error?.code == .duplicateName)
+    #expect(error?.message.contains("composed") == true, "\(error?.message ?? "")")
+  }
+
   @Test func archivedValues() throws {
     var builder = KeyedArchiveBuilder()
     let date = builder.add(["NSDate", "NSObject"], ["NS.time": .real(5)])

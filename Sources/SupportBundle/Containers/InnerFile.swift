@@ -1,0 +1,83 @@
+package import AgeFiles
+import SafeText
+
+extension BundleFile {
+  /// Opens a bundle. The path may lead into an archive, as in `Mail.zip/Notes-support.zip`. `secrets` are tried on each
+  /// file that is encrypted.
+  ///
+  /// - Throws: the errors of reading; `bundle.inputMissing` when the archive has no file of this name; an error with a
+  ///   code that begins with `age.` when a file cannot be decrypted.
+  package static func open(
+    _ path: String, _ secrets: AgeSecrets = AgeSecrets()
+  ) throws(BundleError) -> BundleFile {
+    guard let (archive, name) = UnpackedArchive.split(path) else {
+      return try BundleFile(path, secrets)
+    }
+    let outer = try BundleFile(archive, secrets)
+    let (grown, overflow) = outer.file.size.multipliedReportingOverflow(
+      by: UnpackedArchive.growthLimit)
+    var left = min(
+      UnpackedArchive.byteLimit, overflow ? .max : max(grown, UnpackedArchive.freeBytes))
+    let found = try BundleError.catching(path) {
+      try outer.inner(UnpackedArchive.escaped(name), left: &left, depth: 0)
+    }
+    guard let found else {
+      throw BundleError(.inputMissing, "the archive has no such file", path: path)
+    }
+    return found
+  }
+
+  /// The name of a file in this zip archive that is named like a bundle. Nil for a bundle, for a zip archive without
+  /// such a file, and for any other file.
+  package var innerBundleName: String? {
+    guard let reader = try? ZipReader(file, escapesNames: true),
+      reader.entry(named: BundleManifest.entryName) == nil
+    else { return nil }
+    return reader.entries.first { entry in
+      !entry.isFolder && [".zip", ".age"].contains { PathText.ends(entry.name, with: $0) }
+    }?.name
+  }
+
+  /// The maximum number of archives in which a bundle is nested.
+  private static let deepest = 3
+
+  /// Opens the file `name` in this archive; nil when there is none. `left` is the number of bytes that may still be
+  /// unpacked.
+  private func inner(_ name: String, left: inout UInt64, depth: Int) throws -> BundleFile? {
+    guard depth < Self.deepest else { return nil }
+    var input = file
+    var lead = try UnpackedArchive.lead(of: input)
+    if GunzippedFile.isGzip(lead) {
+      input = try GunzippedFile.open(input, left: &left)
+      lead = try UnpackedArchive.lead(of: input)
+    }
+    if TarReader.isTar(lead) {
+      return try inner(name, of: TarReader(input), left: &left, depth: depth)
+    }
+    guard UnpackedArchive.isZip(lead: lead) else { return nil }
+    return try inner(name, of: ZipReader(input, escapesNames: true), left: &left, depth: depth)
+  }
+
+  private func inner<Reader: ArchiveReader>(
+    _ name: String, of reader: Reader, left: inout UInt64, depth: Int
+  ) throws -> BundleFile? {
+    // The entry is the file itself, or an archive that holds it.
+    let entry = reader.entries.first { entry in
+      !entry.isFolder && !entry.isLink
+        && (PathText.isSame(entry.name, name) || PathText.starts(name, with: entry.name + "/"))
+    }
+    guard let entry else { return nil }
+    let place = PathText.joined(path, entry.name)
+    guard entry.size <= left else {
+      throw BundleError(
+        .tooLarge, "the file would unpack to \(entry.size) bytes, and the limit is \(left)",
+        path: place)
+    }
+    left -= entry.size
+    let output = try ExclusiveOutput(unnamed: "archive")
+    try reader.unpack(entry) { try output.append($0) }
+    let opened = try BundleFile(output.input(named: place), secrets)
+    guard let rest = PathText.dropping(prefix: entry.name + "/", from: name) else { return opened }
+    return try opened.inner(rest, left: &left, depth: depth + 1)
+  }
+}
