@@ -5,11 +5,11 @@ enum AgeArmor {
   private static let columns = 64
   private static let lineBytes = 48
 
-  /// The number of bytes at the start of a text that tell whether it is armor. At most 1,024 blank bytes may precede
-  /// the armor, as in the Go library of age.
+  /// The number of leading bytes that ``begins(_:)`` examines. At most 1,024 blank bytes may precede the armor, as in
+  /// the Go library of age.
   static let leadBytes = 1_024 + first.count
 
-  /// Whether a text begins with armor. White space may precede the armor.
+  /// Whether `lead`, the first bytes of a file, begins with armor. White space may precede the armor.
   static func begins(_ lead: [UInt8]) -> Bool {
     lead.prefix(leadBytes).drop(while: isBlank).starts(with: first)
   }
@@ -18,7 +18,8 @@ enum AgeArmor {
     byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d
   }
 
-  /// The size in bytes of the armor for a content of `bytes` bytes, including the first and last line of the armor.
+  /// Returns the size in bytes of the armor for a content of `bytes` bytes, including the first and last line of the
+  /// armor.
   static func size(of bytes: UInt64) -> UInt64 {
     let lines = bytes / UInt64(lineBytes) + (bytes % UInt64(lineBytes) == 0 ? 0 : 1)
     let groups = bytes / 3 + (bytes % 3 == 0 ? 0 : 1)
@@ -62,7 +63,8 @@ enum AgeArmor {
 
     /// Decodes the next part of the text, and returns the bytes of the lines that are complete.
     ///
-    /// - Throws: `age.badHeader` for text that is not armor; `age.truncated` when the text ends without its last line.
+    /// - Throws: `age.badHeader` for text that is not armor; `age.truncated` when the text ends without the last line
+    ///   of the armor.
     mutating func bytes(of text: [UInt8], isLast: Bool) throws(AgeError) -> [UInt8] {
       var bytes: [UInt8] = []
       for byte in text {

@@ -15,8 +15,8 @@ package struct AgeError: Error, Sendable, Equatable, CustomStringConvertible {
     case noKeyFits = "age.noKeyFits"
     /// To derive a key from the passphrase would take more work than the limit allows.
     case tooMuchWork = "age.tooMuchWork"
-    /// A key cannot be used: a text is not a key, a file has no key, a passphrase is empty, or there are no recipients
-    /// or too many of them.
+    /// A key cannot be used: a string is not a key, a key file contains no key, a passphrase is empty, or there are no
+    /// recipients or too many of them.
     case badKey = "age.badKey"
     /// The system could not do the computation.
     case failed = "age.failed"

@@ -6,7 +6,7 @@ package enum AgeFile {
   /// A function that receives the next bytes of a result.
   package typealias Write = (_ bytes: [UInt8]) throws -> Void
 
-  /// The number of bytes at the start of a file that tell whether the file is encrypted.
+  /// The number of leading bytes of a file that ``isEncrypted(_:)`` needs.
   package static let leadBytes = AgeArmor.leadBytes
 
   /// Whether these first bytes of a file are those of an age file, in binary or in armor.
@@ -19,8 +19,8 @@ package enum AgeFile {
   /// - Parameters:
   ///   - recipients: the people who can open the result.
   ///   - isArmored: whether the result is text, which is a third longer.
-  ///   - workFactor: the exponent n of the work for a passphrase, which takes 2^n KiB of memory. Nil for 18, as in
-  ///     `age`.
+  ///   - workFactor: the work factor n of scrypt for a passphrase: deriving the key takes 2^n KiB of memory. Nil for
+  ///     18, as in `age`.
   ///   - read: returns the content, piece by piece.
   ///   - write: receives the result, piece by piece.
   /// - Returns: a value that can decrypt the result, so that the caller can verify the result.
@@ -50,8 +50,8 @@ package enum AgeFile {
     return AgeCheck(fileKey: fileKey)
   }
 
-  /// The size in bytes of the result of ``encrypt(to:isArmored:workFactor:read:write:)`` for a content of `plainBytes`
-  /// bytes.
+  /// Returns the size in bytes of the result of ``encrypt(to:isArmored:workFactor:read:write:)`` for a content of
+  /// `plainBytes` bytes.
   package static func size(
     of plainBytes: UInt64, to recipients: AgeRecipients, isArmored: Bool = false
   ) -> UInt64 {

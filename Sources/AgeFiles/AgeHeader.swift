@@ -29,7 +29,7 @@ struct AgeHeader: Sendable {
   let byteCount: Int
 
   static let versionLine = Array("age-encryption.org/v1\n".utf8)
-  /// The maximum number of bytes of a header that are read: room for hundreds of recipients.
+  /// The maximum size, in bytes, of a header that is written or read: room for hundreds of recipients.
   static let maxBytes = 128 << 10
   private static let end = Array("---".utf8)
   private static let columns = 64
@@ -59,7 +59,7 @@ struct AgeHeader: Sendable {
     }
   }
 
-  /// The size in bytes of a header for these recipients.
+  /// Returns the size in bytes of a header for these recipients.
   static func size(for recipients: AgeRecipients) -> Int {
     let stanzas =
       switch recipients {
@@ -69,7 +69,7 @@ struct AgeHeader: Sendable {
     return text(stanzas).count + 1 + Base64.text([UInt8](repeating: 0, count: 32)).count + 1
   }
 
-  /// The text of a header up to and including `---`, without the authentication code.
+  /// Returns the text of a header up to and including `---`, without the authentication code.
   private static func text(_ stanzas: [Stanza]) -> [UInt8] {
     var text = versionLine
     for stanza in stanzas {

@@ -28,7 +28,7 @@ package struct AgeRecipient: Sendable, Hashable {
   package var text: String { Bech32.text("age", bytes) }
 }
 
-/// A secret key: `AGE-SECRET-KEY-1…`. It opens the files that were encrypted to the public key that belongs to it.
+/// A secret key: `AGE-SECRET-KEY-1…`. It opens the files that were encrypted to its public key, ``recipient``.
 package struct AgeIdentity: Sendable {
   let key: Curve25519.KeyAgreement.PrivateKey
   static let name = "age-secret-key-"
@@ -69,7 +69,7 @@ package struct AgeIdentity: Sendable {
 
 /// Reads files of keys: one key on each line. Empty lines, and comments that begin with `#`, are skipped.
 package enum AgeKeyFile {
-  /// The maximum size in bytes of a file of keys that callers read: 1 MiB.
+  /// The maximum size, in bytes, that callers accept for a key file: 1 MiB.
   package static let maxBytes = 1 << 20
 
   /// Reads the public keys in the bytes of a file.

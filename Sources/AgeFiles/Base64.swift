@@ -8,15 +8,15 @@ enum Base64 {
     return values
   }()
 
-  /// The base64 text of some bytes. If `isPadded` is true, `=` fills the text to a multiple of four characters.
+  /// Returns the base64 text of some bytes. If `isPadded` is true, `=` fills the text to a multiple of four characters.
   static func text(_ bytes: some Sequence<UInt8>, isPadded: Bool = false) -> [UInt8] {
     var text = BitGroups(bytes, of: 8, into: 6).padded.map { digits[Int($0)] }
     if isPadded { while text.count % 4 != 0 { text.append(UInt8(ascii: "=")) } }
     return text
   }
 
-  /// The bytes of a base64 text. Only one text is accepted for the same bytes: nil when the text has a character
-  /// outside the alphabet, a wrong length, or leftover bits that are not zero.
+  /// Returns the bytes of a base64 text; nil when the text has a character outside the alphabet, a wrong length, or
+  /// leftover bits that are not zero. So only one text is accepted for the same bytes.
   static func bytes(_ text: some Collection<UInt8>, isPadded: Bool = false) -> [UInt8]? {
     var digits = Array(text)
     if isPadded {

@@ -3,7 +3,7 @@ enum Bech32 {
   private static let digits = Array("qpzry9x8gf2tvdw0s3jn54khce6mua7l".utf8)
   private static let checksumLength = 6
 
-  /// The text for some bytes, in lower case. `name` is lower-case ASCII.
+  /// Returns the Bech32 text of `bytes` with the name `name`, in lower case. `name` must be lower-case ASCII.
   static func text(_ name: String, _ bytes: [UInt8]) -> String {
     let groups = BitGroups(bytes, of: 8, into: 5).padded
     let start = expanded(Array(name.utf8)) + groups
@@ -13,8 +13,8 @@ enum Bech32 {
     return name + "1" + String(decoding: data, as: UTF8.self)
   }
 
-  /// The bytes of a text that begins with `name`. Nil when the text is not in this form, mixes cases, or has another
-  /// name or a wrong checksum.
+  /// Returns the bytes of a Bech32 text whose name is `name`. Nil when the text is not Bech32, mixes upper and lower
+  /// case, or has another name or a wrong checksum.
   static func bytes(_ text: String, named name: String) -> [UInt8]? {
     let isUpper = text.utf8.contains { (0x41...0x5a).contains($0) }
     guard !isUpper || !text.utf8.contains(where: { (0x61...0x7a).contains($0) }) else { return nil }

@@ -7,8 +7,8 @@ struct BitGroups {
   let restCount: Int
   private let width: Int
 
-  /// Regroups `groups` of `given` bits into groups of `width` bits. Both widths are 1 to 8. No group has a bit above
-  /// its width.
+  /// Regroups `groups` of `given` bits into groups of `width` bits. Both widths are 1 to 8. Each value in `groups` must
+  /// fit into `given` bits.
   init(_ groups: some Sequence<UInt8>, of given: Int, into width: Int) {
     var full: [UInt8] = []
     var rest: UInt32 = 0

@@ -36,11 +36,11 @@ struct Stanza: Sendable, Equatable {
 
   static let x25519 = Array("X25519".utf8)
   static let scrypt = Array("scrypt".utf8)
-  /// The work for a passphrase in new files, as a power of two: 2^18 blocks of 1 KiB, which take 256 MiB of memory and
-  /// about a second, as in `age`.
+  /// The work factor of scrypt for a passphrase in new files, as the exponent of a power of two: 2^18 blocks of 1 KiB,
+  /// which take 256 MiB of memory and about a second, as in `age`.
   static let workFactor = 18
-  /// The maximum work that is done for a passphrase, as a power of two: 2^20 blocks of 1 KiB, which take 1 GiB of
-  /// memory and some seconds.
+  /// The maximum work factor of scrypt that is accepted when a file is opened, as the exponent of a power of two: 2^20
+  /// blocks of 1 KiB, which take 1 GiB of memory and some seconds.
   static let maxWorkFactor = 20
   private static let label = "age-encryption.org/v1/"
   private static let wrappedBytes = FileKey.byteCount + 16
@@ -160,7 +160,7 @@ struct Stanza: Sendable, Equatable {
     return FileKey(bytes: Array(bytes))
   }
 
-  /// The nonce for wrapping a file key: zeros. Each wrapping key is used only once, so a fixed nonce is safe.
+  /// Returns the nonce for wrapping a file key: zeros. Each wrapping key is used only once, so a fixed nonce is safe.
   private static func zeroNonce() throws -> ChaChaPoly.Nonce {
     try ChaChaPoly.Nonce(data: [UInt8](repeating: 0, count: 12))
   }

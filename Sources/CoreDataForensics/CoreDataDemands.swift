@@ -5,7 +5,7 @@ import SQLiteForensics
 
 /// The constraints that Core Data's rules put on the values in a store's columns.
 struct CoreDataDemands {
-  /// The names and the kind that the message about a violation of one constraint needs.
+  /// The subject of a constraint: the kind and the names that the message about a violation needs.
   struct Subject {
     enum Kind {
       case entityNumber
@@ -17,7 +17,7 @@ struct CoreDataDemands {
 
     let kind: Kind
     let table: String
-    /// The name of the property or, for a column without a property, of the column.
+    /// The name of the property; for a column without a property, the name of the column.
     let name: String
   }
 

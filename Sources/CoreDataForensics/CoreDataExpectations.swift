@@ -24,8 +24,8 @@ package enum CoreDataExpectations {
       return table
     }
 
-  /// The tables that Core Data creates for a model, each with the range of entity numbers that its rows can have. Empty
-  /// when no store can be made for the model.
+  /// Returns the tables that Core Data creates for a model, each with the range of entity numbers that its rows can
+  /// have. Empty when no store can be made for the model.
   package static func tables(of model: ManagedObjectModel) -> [ExpectedTable] {
     let layout = TableLayout(model)
     guard let schema = try? FreshStoreSchema(model) else { return [] }
@@ -60,8 +60,8 @@ package enum CoreDataExpectations {
     return met.sorted().map { database.tables[$0] }
   }
 
-  /// Tells `database` which tables the store must have had: those of the schema, if it can be read, and those of the
-  /// model. If `given` is nil, the model is the one that is cached in the store.
+  /// Passes the tables that the store must have had to `database`: those of the schema, if it can be read, and those of
+  /// the model. If `given` is nil, the model is the one that is cached in the store.
   package static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
     throws(SQLiteFileError)
   {

@@ -3,8 +3,8 @@ import SQLiteFile
 import StoreFiles
 package import ObjectModel
 
-/// The content of a new, empty store for a model, as SQL statements and rows. The caller writes it into a file with
-/// SQLite. Lifeboat uses it to make a store without the app.
+/// The content of a new, empty store for a model, as SQL statements and rows. The caller writes the content into a file
+/// with SQLite, so that a store is made without the app.
 package struct FreshStoreSchema: Sendable, Equatable {
   package struct Failure: Error, Sendable, Equatable {
     /// What is wrong, in a sentence without a full stop.
@@ -83,8 +83,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     throw Failure(message: "the version hash of entity \(entity) is not known: \(reason)")
   }
 
-  /// A sentence about a name that two tables, or two columns of one table, share; nil when all names differ. ASCII
-  /// letters are compared without case, as in SQLite.
+  /// Returns a sentence about a name that two tables, or two columns of one table, share; nil when all names differ.
+  /// ASCII letters are compared without case, as in SQLite.
   private static func collision(_ layout: TableLayout, _ tables: [String]) -> String? {
     func twice(_ names: [String]) -> String? {
       var seen: Set<SQLName> = []
@@ -142,8 +142,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     Table(name: "Z_MODELCACHE", sql: "CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)"),
   ]
 
-  /// The tables of root entities, each followed by the join tables of the many-to-many relationships that its entities
-  /// own. Core Data's own tables come last.
+  /// Returns the tables of root entities, and after each of them the join tables of the many-to-many relationships that
+  /// its entities own. Core Data's own tables come last.
   private static func tables(_ layout: TableLayout) -> [Table] {
     var tables: [Table] = []
     for table in layout.tables {
@@ -180,9 +180,9 @@ package struct FreshStoreSchema: Sendable, Equatable {
     layout.joinTables.filter { table.entityNames.contains($0.ownerName) }
   }
 
-  /// The indexes of a root entity's table and of the join tables that its entities own, in Core Data's order: indexes
-  /// on columns that hold the keys of other rows, the index on entity numbers, the indexes on join tables, and last,
-  /// entity by entity, the indexes for fetch indexes and for uniqueness constraints.
+  /// Returns the indexes of a root entity's table and of the join tables that its entities own, in Core Data's order:
+  /// indexes on columns that hold the keys of other rows, the index on entity numbers, the indexes on join tables, and
+  /// last, entity by entity, the indexes for fetch indexes and for uniqueness constraints.
   private static func indexes(of table: TableLayout.Table, _ layout: TableLayout) -> [Index] {
     var indexes: [Index] = []
     for column in ordered(table.columns, layout) {
@@ -234,8 +234,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     return indexes.filter { met.insert($0).inserted }
   }
 
-  /// The fetch indexes of an entity. First come those that Apple's compiler makes from older declarations: one for each
-  /// attribute that is marked as indexed and has no fetch index of its own, and one for each compound index.
+  /// Returns the fetch indexes of an entity. First come those that Apple's compiler makes from older declarations: one
+  /// for each attribute that is marked as indexed and has no fetch index of its own, and one for each compound index.
   private static func fetchIndexes(of entity: Entity) -> [FetchIndex] {
     let single = Set(
       entity.fetchIndexes.filter { $0.elements.count == 1 }.compactMap {
@@ -261,8 +261,9 @@ package struct FreshStoreSchema: Sendable, Equatable {
   }
 
   /// Sorts columns into Core Data's order: integers and keys, positions in ordered relationships, dates and floats,
-  /// decimals, text, URIs, UUIDs, transformed values, bytes. Within each of these groups, columns are sorted by entity
-  /// number, and attributes of an entity come before keys. Otherwise the columns keep their given order.
+  /// decimals, text, URIs, UUIDs, transformed values, bytes. Within each of these groups except the positions, columns
+  /// are sorted by entity number, and attributes of an entity come before keys. Otherwise the columns keep their given
+  /// order.
   private static func ordered(_ columns: [TableLayout.Column], _ layout: TableLayout)
     -> [TableLayout.Column]
   {
@@ -309,8 +310,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
 
   // MARK: - Persistent history
 
-  /// The tables of persistent history, in their form since iOS 13, each with the name and the number of its entity.
-  /// `tombstoneCount` is the number of columns for values of deleted rows.
+  /// Returns the tables of persistent history, in their form since iOS 13, each with the name and the number of its
+  /// entity. `tombstoneCount` is the number of columns for values of deleted rows.
   package static func historyTables(tombstoneCount: Int)
     -> [(entity: String, number: Int64, table: Table)]
   {
@@ -350,8 +351,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     ]
   }()
 
-  /// The number of columns for values of a deleted row: the maximum, over all entities, of the number of attributes,
-  /// inherited ones included, that are preserved after deletion.
+  /// Returns the number of columns for values of a deleted row: the number of attributes that are preserved after
+  /// deletion, in the entity that has the most. Inherited attributes count too.
   private static func tombstoneCount(of model: ManagedObjectModel) -> Int {
     model.entities.values.map { entity in
       ([entity] + model.ancestors(of: entity.name)).flatMap(\.attributes)
@@ -361,7 +362,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
 
   // MARK: - Names
 
-  /// The name as SQL writes it: in quotes, unless it consists of ASCII letters, digits and underscores and does not
+  /// Returns a name for use in SQL: in quotes, unless it consists of ASCII letters, digits and underscores and does not
   /// begin with a digit.
   private static func quoted(_ name: String) -> String {
     let isPlain = name.utf8.allSatisfy { byte in

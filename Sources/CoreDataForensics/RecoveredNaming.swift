@@ -55,8 +55,8 @@ package struct RecoveredNaming {
     ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"].contains(table.uppercased())
   }
 
-  /// The given entity names, and the names of all entities that inherit from them. Without a model, only the given
-  /// names.
+  /// Returns the given entity names, and the names of all entities that inherit from them. Without a model, only the
+  /// given names.
   package func withDescendants(_ names: [String]) -> [String] {
     guard let model else { return names }
     let wanted = Set(names)
@@ -66,8 +66,8 @@ package struct RecoveredNaming {
       }
   }
 
-  /// The name and the properties of the entity to which rows with the entity number `number` belong. `table` is an
-  /// index into the initializer's `tables`. If the number is unknown, the name is nil, and the properties are the
+  /// Returns the name and the properties of the entity to which rows with the entity number `number` belong. `table` is
+  /// an index into the initializer's `tables`. If the number is unknown, the name is nil, and the properties are the
   /// columns as declared. Returns nil when the table does not contain rows of entities.
   package func fields(of table: Int, _ number: Int64?) -> (
     entity: String?, fields: [RowPlan.Field]
@@ -78,7 +78,7 @@ package struct RecoveredNaming {
     return (isNamed ? number.flatMap { entityNames[$0] } : nil, fields ?? fallback)
   }
 
-  /// Turns a recovered row into a row of an entity, and tells for each of its properties the index of its column.
+  /// Returns a recovered row as a row of an entity, and for each of its properties the index of the property's column.
   /// Returns nil when the row's table does not contain rows of entities.
   ///
   /// If the primary key is lost, the row id replaces the key; if the row id is lost, too, the key is 0. Many-to-many

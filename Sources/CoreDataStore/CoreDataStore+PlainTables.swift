@@ -31,10 +31,10 @@ extension CoreDataStore {
   /// NSPersistentCloudKitContainer, which mirrors rows to CloudKit.
   private static let ownPrefixes = ["SQLITE_", "ANSCK"]
 
-  /// Whether a table has the form of a join table, which holds the pairs of a many-to-many relationship. The table and
-  /// each of its columns have a name that begins with `Z_` and a digit of an entity number; but the column of a
-  /// position begins with `Z_FOK_`, and one column of a relationship that is its own inverse is `REFLEXIVE`. When the
-  /// columns are not known, the name of the table decides. `name` is in upper case.
+  /// Whether a table looks like a join table, which contains the pairs of a many-to-many relationship. The name of a
+  /// join table begins with `Z_` and a digit of an entity number, and so do the names of its columns. There are two
+  /// exceptions: a column of positions begins with `Z_FOK_`, and if the relationship is its own inverse, one column is
+  /// `REFLEXIVE`. If `columns` is empty, the name of the table decides. `name` is in upper case.
   private static func isJoinTable(_ name: String, _ columns: [String]) -> Bool {
     isNumbered(name) && columns.count != 1
       && columns.allSatisfy { column in

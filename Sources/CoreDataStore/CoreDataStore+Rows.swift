@@ -158,9 +158,9 @@ extension CoreDataStore {
     return (table, found.columns)
   }
 
-  /// Finds the join table of a many-to-many relationship. The closure `table` looks up a table by its name. The name
-  /// can be that of the relationship or, if the relationship leads from an entity to the same entity, that of its
-  /// inverse. Returns nil when no table has such a name and at least two key columns.
+  /// Finds the join table of a many-to-many relationship. The closure `table` looks up a table by its name. The join
+  /// table can be named after the relationship or, if the relationship leads from an entity to the same entity, after
+  /// its inverse. Returns nil when no table has such a name and at least two key columns.
   package static func joinTable(
     _ join: TableLayout.JoinTable,
     among table: (_ name: String) -> (name: String, definition: TableDefinition)?
@@ -186,7 +186,7 @@ extension CoreDataStore {
   }
 
   /// Turns a stored row into a row of its entity, according to the plan of the row's table. The primary key is the
-  /// integer in Z_PK; otherwise the row id; without a row id, 0.
+  /// integer in Z_PK. If Z_PK has no integer, the primary key is the row id; without a row id, it is 0.
   package func managedRow(_ row: StoredRow, _ plan: RowPlan) -> ManagedRow {
     func integer(_ column: Int?) -> Int64? {
       guard let column, column < row.values.count, case .integer(let value) = row.values[column]

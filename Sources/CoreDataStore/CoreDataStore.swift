@@ -7,7 +7,7 @@ import SafeText
 ///
 /// Any SQLite file can be opened. A file without Core Data's tables has the kind ``Kind/sqlite``.
 public final class CoreDataStore {
-  /// Whether a file is a Core Data store, as far as its tables show.
+  /// The kind of a file, as its tables show it: a Core Data store, a file that looks like one, or a plain SQLite file.
   public enum Kind: String, Sendable, Codable {
     /// A store: the file has the tables `Z_METADATA` and `Z_PRIMARYKEY`.
     case coreData
@@ -20,13 +20,13 @@ public final class CoreDataStore {
 
   /// The open database file, with its write-ahead log and rollback journal.
   package let database: SQLiteDatabase
-  /// Whether the file is a store, looks like one, or is a plain SQLite file.
+  /// The kind of the file: a store, a file that looks like a store, or a plain SQLite file.
   public let kind: Kind
   /// The metadata that the store records about itself; nil when Z_METADATA has no row that can be read.
   public let metadata: StoreMetadata?
   /// The rows of Z_PRIMARYKEY, sorted by entity number. They include the entities of the persistent history.
   public let entities: [EntityRecord]
-  /// The model in Z_MODELCACHE; nil when the store has no cached model, or none that can be read.
+  /// The model in Z_MODELCACHE; nil when the store has no cached model, or when the cached model cannot be read.
   package let cachedModel: ManagedObjectModel?
   /// The reason why the cached model cannot be read; nil when it can be read, or when the store has no cached model.
   package let cachedModelProblem: String?
@@ -131,8 +131,8 @@ public final class CoreDataStore {
     }
   }
 
-  /// The maximum number of entities in a model. The limit bounds the work that a hostile file can cause. Entity numbers
-  /// from 16,001 on belong to the persistent history.
+  /// The maximum number of entities in a model. The limit bounds the work that a hostile file can cause. It excludes no
+  /// valid model, because entity numbers from 16,001 on belong to the persistent history.
   private static let entityLimit = 16_000
 
   private static func hasShape(_ table: Table) -> Bool {
@@ -142,8 +142,8 @@ public final class CoreDataStore {
 
   // MARK: - Entities
 
-  /// The name of the entity with this number; nil when neither the model nor Z_PRIMARYKEY has the number. The model's
-  /// name takes precedence: if a migration has renamed the entity, Z_PRIMARYKEY still has the old name.
+  /// Returns the name of the entity with this number; nil when neither the model nor Z_PRIMARYKEY has the number. The
+  /// model's name takes precedence: if a migration has renamed the entity, Z_PRIMARYKEY still has the old name.
   public func entityName(ofNumber number: Int64) -> String? {
     numberedNames[number] ?? recordsByNumber[number]?.name
   }
@@ -160,8 +160,8 @@ public final class CoreDataStore {
     guard let layout else { return [:] }
     let names = layout.numbering.names
     let own = entities.filter { !$0.isHistory }
-    // The model's numbering applies only when the store has exactly the model's number of entities, numbered from 1
-    // without gaps.
+    // The model's numbering applies only when the store has as many entities as the model, numbered from 1 without
+    // gaps.
     guard own.count == names.count,
       own.map(\.number).sorted() == Array(1...Int64(max(1, own.count)))
     else { return [:] }
@@ -191,7 +191,8 @@ public final class CoreDataStore {
     return numbers
   }
 
-  /// Returns the Z_PRIMARYKEY records of the entities whose rows are in the table. Empty for a table of no entity.
+  /// Returns the Z_PRIMARYKEY records of the entities whose rows are in the table. Empty if the table does not belong
+  /// to entities.
   package func records(in table: Table) -> [EntityRecord] {
     recordsByTable[SQLName(table.name.uppercased())] ?? []
   }

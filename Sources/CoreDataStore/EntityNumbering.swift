@@ -31,10 +31,10 @@ package struct EntityNumbering: Sendable, Equatable {
     numbers = Dictionary(uniqueKeysWithValues: zip(names, 1...))
   }
 
-  /// The number of an entity; nil when the model has no entity with that name.
+  /// Returns the number of an entity; nil when the model has no entity with that name.
   package func number(of name: String) -> Int64? { numbers[name] }
 
-  /// The name of the entity with this number; nil when no entity has this number.
+  /// Returns the name of the entity with this number; nil when no entity has this number.
   package func name(of number: Int64) -> String? {
     Int(exactly: number).flatMap { names.indices.contains($0 - 1) ? names[$0 - 1] : nil }
   }

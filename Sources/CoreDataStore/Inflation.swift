@@ -20,8 +20,8 @@ package enum Inflation {
     }
   }
 
-  /// The wrapper that `bytes` begin with, zlib's or gzip's; nil for any other beginning. A raw DEFLATE stream cannot be
-  /// recognized, because it has no header.
+  /// Returns the wrapper that `bytes` begin with, zlib's or gzip's; nil for any other beginning. A raw DEFLATE stream
+  /// cannot be recognized, because it has no header.
   package static func form(of bytes: [UInt8]) -> Form? {
     if bytes.starts(with: [0x1f, 0x8b, 0x08]) { return .gzip }
     // RFC 1950, 2.2: the first byte 0x78 stands for DEFLATE with a window of 32 KiB. The first two bytes, read as one

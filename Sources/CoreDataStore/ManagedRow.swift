@@ -63,7 +63,7 @@ package struct DescribedEntity: Sendable, Hashable {
     package let name: String
     package let kind: Kind
     /// The attribute's type, or the entity that the relationship leads to. For a column that the model does not
-    /// describe, `TIMESTAMP` if it holds dates, else an empty text.
+    /// describe, `TIMESTAMP` if the column holds dates, else an empty string.
     package let typeName: String
 
     package init(name: String, kind: Kind, typeName: String) {

@@ -40,7 +40,8 @@ package enum ModelCache {
     }
   }
 
-  /// Compresses a keyed archive into a raw DEFLATE stream, as a store caches it. Throws above ``maximumSize`` bytes.
+  /// Compresses a keyed archive into a raw DEFLATE stream, as a store caches it. Throws if the archive has more than
+  /// ``maximumSize`` bytes.
   package static func deflate(_ bytes: [UInt8]) throws(Failure) -> [UInt8] {
     guard bytes.count <= maximumSize else {
       throw Failure(message: "the content is too large for a model")

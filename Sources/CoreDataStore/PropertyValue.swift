@@ -41,7 +41,7 @@ public struct ObjectReference: Sendable, Hashable {
   }
 }
 
-/// A date in the form in which Core Data stores it: the number of seconds since 2001-01-01T00:00:00Z.
+/// A date as Core Data stores it: the number of seconds since 2001-01-01T00:00:00Z.
 public struct ReferenceDate: Sendable, Hashable {
   /// The number of seconds since 2001-01-01T00:00:00Z.
   public let seconds: Double
@@ -72,7 +72,7 @@ public struct ReferenceDate: Sendable, Hashable {
     year: Int, month: Int, day: Int, secondOfDay: Int, microseconds: Int
   )
 
-  /// The date in its parts, rounded to microseconds; nil outside the years 0 to 9999.
+  /// The date as a calendar date and a time of day, rounded to microseconds; nil outside the years 0 to 9999.
   package var moment: Moment? {
     guard seconds.isFinite, abs(seconds) < 1e12 else { return nil }
     var whole = seconds.rounded(.down)
@@ -87,8 +87,8 @@ public struct ReferenceDate: Sendable, Hashable {
     return (year, month, day, Int(total - dayCount * 86_400), micro)
   }
 
-  /// The calendar date of `day`, the number of days since 0000-03-01 of the Gregorian calendar; for example, day
-  /// 730,791 is 2001-01-01. Nil outside the years 0 to 9999.
+  /// Returns the calendar date of `day`, the number of days since 0000-03-01 of the Gregorian calendar; for example,
+  /// day 730,791 is 2001-01-01. Nil outside the years 0 to 9999.
   private static func civil(_ day: Int64) -> (year: Int, month: Int, day: Int)? {
     // Each era of 400 years has 146,097 days. In this computation, years start in March so that the leap day is the
     // last day of a year.
@@ -124,8 +124,8 @@ public struct ExternalBlob: Sendable, Hashable {
   /// Whether this user lacks the permission to look for the file or to read it.
   package let isRefused: Bool
 
-  /// The UUID in a stored value that refers to an external file. Such a value consists of the byte `0x02`, the 36
-  /// characters of the UUID and a zero byte. Returns nil for any other value.
+  /// Returns the UUID in a stored value that refers to an external file. Such a value consists of the byte `0x02`, the
+  /// 36 characters of the UUID and a zero byte. Returns nil for any other value.
   package static func identifier(in stored: [UInt8]) -> String? {
     guard stored.count == 38, stored[0] == 2, stored[37] == 0 else { return nil }
     let name = stored[1..<37]

@@ -26,7 +26,8 @@ package struct RowPlan {
     }
   }
 
-  /// A many-to-many relationship, and the keys of the destinations of each owner.
+  /// A many-to-many relationship of an entity. For the primary key of a row of the entity, `destinations` returns the
+  /// primary keys of the rows that the relationship leads to.
   package struct Links {
     package let name: String
     package let destinations: LinkTable
@@ -45,8 +46,8 @@ package struct RowPlan {
   package let saveCountColumn: Int?
   /// The plan for the rows of each entity, keyed by entity number.
   package let entities: [Int64: EntityPlan]
-  /// The properties of rows whose entity number is unknown: the columns as declared. Empty when a closure chooses the
-  /// properties to read.
+  /// The properties of rows whose entity number is unknown: one for each declared column. Empty when
+  /// `CoreDataStore.shows` chooses the properties to read.
   package let fallback: [Field]
 
   /// The entities whose rows are in the table, sorted by number.
@@ -61,8 +62,8 @@ package struct RowPlan {
     }
   }
 
-  /// The attributes and to-one relationships that the entity declares or inherits, sorted by name. Empty when the model
-  /// does not have the entity.
+  /// Returns the attributes and to-one relationships that the entity declares or inherits, sorted by name. Empty when
+  /// the model does not have the entity.
   package static func fields(
     of entity: String, in definition: TableDefinition, _ layout: TableLayout
   )
@@ -95,8 +96,8 @@ package struct RowPlan {
     return fields.sorted { $0.name < $1.name }
   }
 
-  /// The properties of rows that no model describes: the columns without Z_PK, Z_ENT and Z_OPT. A column that is
-  /// declared as TIMESTAMP holds dates.
+  /// Returns the properties of rows that no model describes: the columns without Z_PK, Z_ENT and Z_OPT. A column that
+  /// is declared as TIMESTAMP holds dates.
   package static func declaredFields(of definition: TableDefinition) -> [Field] {
     definition.columns.enumerated().compactMap { index, column in
       guard !["Z_PK", "Z_ENT", "Z_OPT"].contains(column.name.uppercased()) else { return nil }
@@ -107,8 +108,8 @@ package struct RowPlan {
   }
 }
 
-/// The links of a join table, sorted by the rows at one of the two ends, which are called the owners here. Each link
-/// takes 24 bytes of memory.
+/// The links of a join table, sorted by owner. The owners are the rows at one end of the relationship; each initializer
+/// call decides which end that is. Each link takes 24 bytes of memory.
 package struct LinkTable {
   private var links: [(owner: Int64, destination: Int64, order: Int64)]
 
@@ -119,7 +120,8 @@ package struct LinkTable {
     }
   }
 
-  /// The keys of an owner's destinations, in the relationship's order if it is ordered, else ascending.
+  /// Returns the primary keys of the owner's destinations, in the order of the relationship if it is ordered, else
+  /// ascending.
   package func destinations(of owner: Int64) -> [Int64] {
     var low = 0
     var high = links.count

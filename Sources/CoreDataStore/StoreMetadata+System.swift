@@ -1,9 +1,10 @@
 package import StoreFiles
 
 extension StoreMetadata {
-  /// The systems whose Core Data has this framework version (`NSPersistenceFrameworkVersion`); nil when it is unknown.
+  /// Returns the systems whose Core Data has this framework version (`NSPersistenceFrameworkVersion`); nil when it is
+  /// unknown.
   package static func system(ofFramework version: Int64) -> String? {
-    // The ranges were derived from stores of known origin.
+    // The ranges were derived from stores whose systems are known.
     let eras: [(ClosedRange<Int64>, String)] = [
       (230...241, "iPhone OS 2 to 3"), (320...329, "iOS 4"), (407...419, "iOS 6 or OS X 10.8"),
       (519...520, "iOS 8"), (637...641, "iOS 9 or OS X 10.11"),

@@ -6,14 +6,15 @@ package struct TableLayout: Sendable, Equatable {
     case attribute(Attribute)
     /// The primary key of the object that a to-one relationship leads to.
     case toOne(Relationship)
-    /// The entity number of the object that a to-one relationship leads to, when it can belong to several entities.
+    /// The entity number of the object that a to-one relationship leads to. The column exists only if that object can
+    /// belong to several entities.
     case destinationEntity(Relationship)
-    /// The row's position among the destinations of an ordered to-many relationship. The associated value is the to-one
-    /// relationship that is the inverse of the ordered one.
+    /// The row's position in an ordered to-many relationship that leads to the row. The associated value is the inverse
+    /// of that relationship, which is a to-one relationship of the row.
     case order(Relationship)
     /// The primary key of the object whose to-many relationship leads to this row. That relationship has no inverse.
     case owner(Relationship)
-    /// The row's position among the destinations of an ordered to-many relationship without inverse.
+    /// The row's position in an ordered to-many relationship that leads to the row and has no inverse.
     case ownerOrder(Relationship)
   }
 
@@ -142,24 +143,25 @@ package struct TableLayout: Sendable, Equatable {
     joinTables = Self.joinTables(of: model, numbering, sides)
   }
 
-  /// The table that holds an entity's rows; nil when the model has no such entity.
+  /// Returns the table that holds an entity's rows; nil when the model has no such entity.
   package func table(of entityName: String) -> Table? {
     tables.first { $0.entityNames.contains(entityName) }
   }
 
-  /// The numbers of an entity and of all entities that inherit from this entity, ascending.
+  /// Returns the numbers of an entity and of all entities that inherit from this entity, ascending.
   package func numbers(of entityName: String) -> [Int64] {
     numbering.names.filter { name in
       name == entityName || model.ancestors(of: name).contains { $0.name == entityName }
     }.compactMap { numbering.number(of: $0) }.sorted()
   }
 
-  /// The numbers of the entity and its descendants as an SQL list: ascending, joined by `, `.
+  /// Returns the numbers of the entity and its descendants as an SQL list: ascending, joined by `, `.
   package func numberList(of entityName: String) -> String {
     numbers(of: entityName).map(String.init).joined(separator: ", ")
   }
 
-  /// The column of an attribute or to-one relationship that an entity declares or inherits. Nil for any other property.
+  /// Returns the column of an attribute or to-one relationship that an entity declares or inherits. Nil for any other
+  /// property.
   package func column(of property: String, in entityName: String) -> Column? {
     let lineage = Set([entityName] + model.ancestors(of: entityName).map(\.name))
     return table(of: entityName)?.columns.first { column in
@@ -172,10 +174,10 @@ package struct TableLayout: Sendable, Equatable {
     }
   }
 
-  /// The columns of an attribute, each as the text that the column's name is made from, and the attribute that the
-  /// column stores. A composite attribute has a column for each of its leaves, any other attribute has one column. The
-  /// attribute of a leaf is named by its key path, but the column's name is made from the leaf's own name, as in all 14
-  /// composites of two real stores.
+  /// Returns, for each column of an attribute, the name from which the column's name is made, and the attribute that
+  /// the column stores. A composite attribute has a column for each of its leaves, any other attribute has one column.
+  /// The attribute of a leaf is named by its key path, but the column's name is made from the leaf's own name, as in
+  /// all 14 composites of two real stores.
   private static func kept(_ attribute: Attribute) -> [(name: String, attribute: Attribute)] {
     guard attribute.type == .composite, !attribute.elements.isEmpty else {
       return [(attribute.name, attribute)]
@@ -197,7 +199,8 @@ package struct TableLayout: Sendable, Equatable {
     return leaves
   }
 
-  /// The columns that the tables of `names` have for to-many relationships without inverse that lead to these entities.
+  /// Returns the columns of one table for to-many relationships without inverse. The destinations of these
+  /// relationships are among the entities `names`, whose rows are in the table.
   private static func ownerColumns(
     of names: [String], in model: ManagedObjectModel, _ numbering: EntityNumbering,
     _ namer: inout Namer
@@ -285,8 +288,8 @@ package struct TableLayout: Sendable, Equatable {
     }.reversed()
   }
 
-  /// The inverse of a relationship, looked up among the relationships that the destination entity declares or inherits.
-  /// Nil without an inverse.
+  /// Returns the inverse of a relationship, looked up among the relationships that the destination entity declares or
+  /// inherits. Nil when the relationship has no inverse, or when the lookup finds no such relationship.
   package static func inverse(
     of relationship: Relationship, in model: ManagedObjectModel
   ) -> Relationship? {
@@ -295,7 +298,8 @@ package struct TableLayout: Sendable, Equatable {
       .first { $0.name == name }
   }
 
-  /// The topmost of `entityName` and its ancestors that declares the relationship `property`; nil if no entity does.
+  /// Returns the topmost entity, among `entityName` and its ancestors, that declares the relationship `property`; nil
+  /// if neither `entityName` nor an ancestor declares it.
   package static func declaringEntity(
     of property: String, from entityName: String, in model: ManagedObjectModel
   ) -> String? {
@@ -318,9 +322,9 @@ package struct TableLayout: Sendable, Equatable {
 }
 
 extension ManagedObjectModel {
-  /// The root of the entity's inheritance tree, which the table is named after. This is the topmost ancestor that the
-  /// model has, or the entity itself when it has no parent. Nil when the model does not have the entity, or when the
-  /// entity's ancestors form a cycle.
+  /// Returns the root of the entity's inheritance tree; the table is named after this root. The root is the topmost
+  /// ancestor that the model has, or the entity itself when it has no parent. Nil when the model does not have the
+  /// entity, or when the entity's ancestors form a cycle.
   package func rootEntity(of entityName: String) -> Entity? {
     guard let entity = entities[entityName] else { return nil }
     let root = ancestors(of: entityName).last ?? entity

@@ -1,4 +1,4 @@
-/// The order in which version hashes sort names: by UTF-8 bytes, case-sensitive.
+/// The order of names in the computation of version hashes: by UTF-8 bytes, case-sensitive.
 ///
 /// Swift's own order compares normalised forms of strings. The two orders agree only for ASCII strings.
 package enum ByteOrder {

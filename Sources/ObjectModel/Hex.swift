@@ -10,7 +10,7 @@ package enum Hex {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The value of a hexadecimal digit; nil for any other byte.
+  /// Returns the value of a hexadecimal digit; nil for any other byte.
   package static func digit(_ byte: UInt8) -> UInt32? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
@@ -20,7 +20,8 @@ package enum Hex {
     }
   }
 
-  /// The bytes that an even number of hexadecimal digits stands for; nil for any other text.
+  /// Returns the bytes that a string of hexadecimal digits represents; nil for an odd number of digits, and for any
+  /// other string.
   package static func bytes(_ text: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     var high: UInt8?

@@ -10,8 +10,8 @@ package enum CSVText {
   /// semicolon, a tab or a line end is judged like a text of its own.
   ///
   /// `count` is the number of bytes, and `byte` returns the byte at an index below `count`. `separator` receives an
-  /// index and returns the index at which the search continues. To be fast, it may skip bytes that are not semicolons,
-  /// tabs or line ends.
+  /// index, and returns the index at which the search continues. To be fast, `separator` may skip bytes that are not
+  /// semicolons, tabs or line ends.
   ///
   /// A formula begins with a sign: =, +, - or @. Fullwidth forms of the signs and the minus sign U+2212 count too,
   /// because some programs accept them. Invisible characters before the sign are skipped: spaces of any kind, control
@@ -68,8 +68,8 @@ package enum CSVText {
     }
   }
 
-  /// The scalar that starts with the non-ASCII byte at `place`, and its length in bytes. If the bytes are not UTF-8,
-  /// nil and length 1.
+  /// Returns the scalar that starts with the non-ASCII byte at `place`, and its length in bytes. If the bytes are not
+  /// UTF-8, the scalar is nil and the length is 1.
   private static func scalar(at place: Int, count: Int, byte: (Int) -> UInt8) -> (
     scalar: Unicode.Scalar?, length: Int
   ) {

@@ -1,4 +1,4 @@
-/// Escapes text for HTML and XML, for DOT, and for Mermaid. Each Unicode scalar is judged alone.
+/// Escapes text for HTML and XML, for DOT, and for Mermaid, one Unicode scalar at a time.
 package enum MarkupText {
   /// Escapes text for element content, and for attribute values in either kind of quotation marks, in HTML and XML.
   package static func html(_ text: String) -> String {

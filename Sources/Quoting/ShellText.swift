@@ -2,8 +2,8 @@ import SafeText
 
 /// Quotes words for a POSIX shell, in commands that a person copies from the screen.
 package enum ShellText {
-  /// Quotes a text as one word of a shell. Quotes are found by bytes, because a `'` ends a quotation even if a
-  /// combining mark follows. If a terminal cannot show the text unchanged, the word has the form `$'…'` with escaped
+  /// Quotes `text` as one word of a shell. The quotes in it are found by bytes, because a `'` ends a quotation even if
+  /// a combining mark follows. If a terminal cannot show the text unchanged, the word has the form `$'…'` with escaped
   /// bytes, so that the user sees what is run.
   package static func quoted(_ text: String) -> String {
     if text.utf8.isEmpty { return "''" }
@@ -42,7 +42,7 @@ package enum ShellText {
     return result + "'"
   }
 
-  /// Quotes a text in the form `$'…'` (POSIX.1-2024, 2.2.4), which bash, zsh and ksh have long supported. Escaped bytes
+  /// Quotes `text` in the form `$'…'` (POSIX.1-2024, 2.2.4), which bash, zsh and ksh have long supported. Escaped bytes
   /// have three octal digits, because `\x` would take hexadecimal digits that follow as part of the escape.
   private static func escaped(
     _ text: String, _ isEscaped: (Unicode.Scalar) -> Bool

@@ -72,7 +72,7 @@ package struct TerminalText {
     return String(decoding: terminal.escaped(text.utf8, isEnd: true), as: UTF8.self)
   }
 
-  /// The number of bytes of a character with this first byte; 1 for a byte that cannot start a character.
+  /// Returns the number of bytes of a character with this first byte; 1 for a byte that cannot start a character.
   private static func length(_ first: UInt8) -> Int {
     switch first {
     case 0xc2...0xdf: 2

@@ -59,8 +59,8 @@ extension OutputBuffer {
 
 /// Finds the bytes of a text that matter in CSV, 32 bytes at a time.
 private enum CSVSpecialBytes {
-  /// A function that marks the wanted bytes of a block: it sets their top bits. In each word only the lowest mark is
-  /// certain. Bytes after the lowest mark may be marked by mistake.
+  /// A function that marks the bytes of a block that are searched for, by setting the top bit of each. In each word,
+  /// only the lowest mark is certain: the bytes after it may be marked by mistake.
   typealias Marks = (SIMD4<UInt64>) -> SIMD4<UInt64>
 
   /// Marks control characters and semicolons.
@@ -90,7 +90,7 @@ private enum CSVSpecialBytes {
   private static var ones: SIMD4<UInt64> { SIMD4(repeating: 0x0101_0101_0101_0101) }
   private static var tops: UInt64 { 0x8080_8080_8080_8080 }
 
-  /// The offset of the first marked byte at or after `start`; the length of the text when no byte is marked.
+  /// Returns the offset of the first marked byte at or after `start`; the length of the text when no byte is marked.
   @inline(__always)
   static func first(in bytes: RawSpan, from start: Int, _ marks: Marks) -> Int {
     var offset = start

@@ -150,7 +150,7 @@ public enum JSONForm: Sendable {
 
 /// JSON literals for texts that are rendered once, not for each row.
 package enum JSONLiteral {
-  /// The text as a JSON string in quotes, escaped as JSON requires.
+  /// Returns the text as a JSON string in quotes, escaped as JSON requires.
   package static func string(_ text: String) -> String {
     var literal = "\""
     for scalar in text.unicodeScalars {

@@ -183,8 +183,8 @@ extension OutputBuffer {
     return ((controlOrQuote | backslash) & ~block | block & ~SIMD4(repeating: passes)) & tops
   }
 
-  /// The JSON escape of an ASCII character, as a word with the first byte lowest, and the length of the escape in
-  /// bytes. A character that needs no escape is returned unchanged.
+  /// Returns the JSON escape of an ASCII character, as a word with the first byte lowest, and the length of the escape
+  /// in bytes. A character that needs no escape is returned unchanged.
   private static func escape(_ byte: UInt8) -> (text: UInt64, length: Int) {
     switch byte {
     case 0x22, 0x5c: return (UInt64(byte) << 8 | 0x5c, 2)

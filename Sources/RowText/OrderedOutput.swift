@@ -13,14 +13,14 @@ package final class BlockOutput: @unchecked Sendable {
 
 /// Distributes blocks of work to several threads, whose output is written in the order of the blocks.
 ///
-/// One block at a time has the turn: its output may be written. A thread that finishes a block before the block's turn
-/// leaves the output here and takes another block. The thread whose block has the turn writes its own block, and then
-/// the blocks that other threads have left. Blocks are taken in order, so the block that has the turn is always in
-/// progress, and no thread waits for a block that has not been started.
+/// Only the output of the current block may be written. A thread that finishes a later block stores the output of that
+/// block here, and takes another block. The thread that has written the current block makes the next block current. If
+/// the output of the next block is stored here, the same thread writes it too. Blocks are taken in order, so no thread
+/// waits for a block that has not been started.
 package final class OrderedOutput: @unchecked Sendable {
   private let gate = DispatchQueue(label: "blocks")
   private let blockCount: Int
-  /// The number of the block that is taken next. `current` is the number of the block that has the turn.
+  /// The number of the block that is taken next. `current` is the number of the block whose output may be written.
   private var next = 0
   private var current = 0
   private var hasStopped = false
@@ -28,15 +28,15 @@ package final class OrderedOutput: @unchecked Sendable {
   private var left: [Int: BlockOutput] = [:]
   private var sleepers: [Int: DispatchSemaphore] = [:]
 
-  /// Makes an object for `blockCount` blocks. `spares` are the buffers in which the output of finished blocks waits for
-  /// its turn: one buffer for each such block.
+  /// Creates the order of `blockCount` blocks. `spares`: the buffers that store the output of finished blocks until
+  /// these blocks are current, one block in each buffer.
   package init(blockCount: Int, spares: [BlockOutput]) {
     self.blockCount = blockCount
     self.spares = spares
   }
 
   /// Takes the next block and returns its number, from 0; nil when no block is left, or the work was stopped. The
-  /// thread that takes a block must later leave the output of the block here, or pass on the turn.
+  /// thread that takes a block must later call `leave` or `pass` with the number of the block.
   fileprivate func take() -> Int? {
     gate.sync {
       guard next < blockCount, !hasStopped else { return nil }
@@ -45,7 +45,7 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Waits until all blocks before `block` have passed on the turn.
+  /// Waits until `block` is the current block.
   fileprivate func wait(for block: Int) {
     let semaphore: DispatchSemaphore? = gate.sync {
       if block == current { return nil }
@@ -56,14 +56,14 @@ package final class OrderedOutput: @unchecked Sendable {
     semaphore?.wait()
   }
 
-  /// Takes a spare buffer, for the output of a block whose turn has not come. Returns nil when the block has the turn,
-  /// or when no buffer is free.
+  /// Takes a spare buffer, for the output of a block that is not current yet. Returns nil when `block` is the current
+  /// block, or when no buffer is free.
   fileprivate func spare(for block: Int) -> BlockOutput? {
     gate.sync { block == current ? nil : spares.popLast() }
   }
 
-  /// Leaves the output of a block to the thread whose block has the turn. Returns false when `block` itself has the
-  /// turn; then the caller must write the output.
+  /// Stores the output of a block until the block is current. If `block` is current already, stores nothing and returns
+  /// false; the caller must then write the output.
   fileprivate func leave(_ made: BlockOutput, _ block: Int) -> Bool {
     gate.sync {
       guard block != current else { return false }
@@ -72,9 +72,9 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Passes the turn from `block` to the next block. If a thread has left the output of the next block here, returns
-  /// that output, which the caller must write. `written` is a spare buffer whose output was written, so that the buffer
-  /// is free again; nil when there is no such buffer.
+  /// Ends `block` and makes the next block current. If the output of the next block is stored here, returns that
+  /// output, which the caller must write. `written`: a spare buffer whose output was written, so that the buffer is
+  /// free again; nil when no buffer becomes free.
   fileprivate func pass(_ block: Int, _ written: BlockOutput?) -> BlockOutput? {
     gate.sync {
       if let written { spares.append(written) }
@@ -84,7 +84,7 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Stops the work: no output is written after the block that has the turn, and no further block is taken.
+  /// Stops the work: no output is written after that of the current block, and no further block is taken.
   fileprivate func stop() { gate.sync { hasStopped = true } }
 
   fileprivate var isStopped: Bool { gate.sync { hasStopped } }
@@ -107,16 +107,17 @@ package final class OutputTurn: @unchecked Sendable {
     return next
   }
 
-  /// Waits until the block that this thread took last has the turn. Returns false when output is no longer wanted.
+  /// Waits until the block that this thread took last is the current block. Returns false when the work was stopped, so
+  /// that no output may be written.
   package func come() -> Bool {
     if !hasCome { turns.wait(for: block) }
     hasCome = true
     return !turns.isStopped
   }
 
-  /// Ends the block that this thread took last. If the block's turn has not come and a spare buffer is free, the output
-  /// is left for the thread that will pass the turn to the block. Otherwise this thread waits for the turn and writes
-  /// the output.
+  /// Ends the block that this thread took last. If the block is not current yet and a spare buffer is free, the output
+  /// is stored for the thread that will make the block current. Otherwise this thread waits until the block is current,
+  /// and writes the output.
   ///
   /// A failure of the block or of the output stops all work: nothing is written after the failed block.
   /// - Parameters:
@@ -150,7 +151,8 @@ package final class OutputTurn: @unchecked Sendable {
     }
   }
 
-  /// Writes a block that has the turn, and passes its findings and failure to `settle`. A failure stops all work.
+  /// Writes the output of the current block, and passes the block's findings and failure to `settle`. A failure stops
+  /// all work.
   private func write(
     _ output: inout OutputBuffer, _ findings: FindingList, _ failure: SQLiteFileError?,
     _ settle: (FindingList, SQLiteFileError?) -> Void
@@ -160,8 +162,8 @@ package final class OutputTurn: @unchecked Sendable {
     if failure != nil || output.isBroken { turns.stop() }
   }
 
-  /// Passes the turn to the next block. Returns the output of that block if another thread has left it; the caller must
-  /// write it and pass on the turn.
+  /// Makes the next block current. If another thread has stored the output of that block, returns the output; the
+  /// caller must write the output and then call this function again.
   private func pass(_ written: BlockOutput?) -> BlockOutput? {
     defer { block += 1 }
     return turns.pass(block, written)

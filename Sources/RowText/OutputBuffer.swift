@@ -6,7 +6,7 @@ import SafeText
 /// Gathers bytes and writes them to a file descriptor, 256 KiB at a time.
 ///
 /// No function throws when a write fails, so that the loop over rows needs no error handling. ``finish()`` throws the
-/// error of a failed write. ``isBroken`` tells a long loop to end early.
+/// error of a failed write. A long loop can check ``isBroken`` to end early.
 @usableFromInline @safe package struct OutputBuffer: ~Copyable {
   private let descriptor: Int32?
   /// The maximum number of bytes in the buffer.
@@ -16,7 +16,7 @@ import SafeText
   @usableFromInline var templateCount = 0
   @usableFromInline package private(set) var count = 0
   private var failure: Int32 = 0
-  /// The turn for which this buffer waits before it writes anything; nil for a buffer that need not wait.
+  /// The turn for which this buffer waits before it writes; nil for a buffer that writes at any time.
   private let turn: OutputTurn?
   /// Escapes the characters that a terminal must not receive; nil when the descriptor is not a terminal.
   private var terminal: TerminalText?
@@ -112,8 +112,8 @@ import SafeText
   // For many small pieces in a row, the position is kept in a local variable: `room` reserves space, `put` writes,
   // `advance` commits.
 
-  /// Makes room for `bytes` more bytes, and for eight bytes beyond these, because the last `put` may write up to eight
-  /// bytes more than its result has. Returns the position of the next byte.
+  /// Makes room for `bytes` more bytes, and for eight bytes after these, because `put` always writes whole words.
+  /// Returns the position of the next byte.
   @inlinable @inline(__always)
   package mutating func room(for bytes: Int) -> Int {
     reserve(bytes &+ 8)
@@ -246,8 +246,8 @@ import SafeText
     advance(to: put(integer: value, at: room(for: Self.longestInteger)))
   }
 
-  /// The room that ``put(integer:at:)`` needs, in bytes. Eight are for the last word, which may be longer than the
-  /// digits in it.
+  /// The room that ``put(integer:at:)`` needs, in bytes. Eight of them are for the last word, which is written as a
+  /// whole even if fewer digits remain.
   @inlinable package static var longestInteger: Int { 32 }
 
   /// Writes a decimal integer at `cursor`, where ``longestInteger`` bytes must be free. Returns the position after it.
@@ -337,15 +337,15 @@ import SafeText
     put(lastDigits: Self.digits(value), of: 8, Self.count(eight: value), at: cursor)
   }
 
-  /// The number of digits of a number below 10,000. It is computed from the number, not from its digits, so that the
-  /// next position is known early. It is a sum of the top bits of differences, because branches on the length would be
-  /// unpredictable.
+  /// Returns the number of digits of a number below 10,000. It is computed from the number, not from its digits, so
+  /// that the next position is known early. It is a sum of the top bits of differences, because branches on the length
+  /// would be unpredictable.
   @inlinable @inline(__always)
   static func count(four value: UInt64) -> Int {
     Int(truncatingIfNeeded: 1 &+ (9 &- value) >> 63 &+ (99 &- value) >> 63 &+ (999 &- value) >> 63)
   }
 
-  /// The number of digits of a number below 100,000,000.
+  /// Returns the number of digits of a number below 100,000,000.
   @inlinable @inline(__always)
   static func count(eight value: UInt64) -> Int {
     let more = (9_999 &- value) >> 63 &+ (99_999 &- value) >> 63
@@ -363,14 +363,14 @@ import SafeText
     return cursor &+ used
   }
 
-  /// The last `used` of `count` digits as ASCII, in a word. `digits` has one digit in each byte, the first digit in the
-  /// lowest byte.
+  /// Returns the last `used` of `count` digits as ASCII, in a word. `digits` has one digit in each byte, the first
+  /// digit in the lowest byte.
   @inlinable @inline(__always)
   static func last(_ used: Int, of count: Int, _ digits: UInt64) -> UInt64 {
     (digits | zeros) &>> UInt64(truncatingIfNeeded: (count &- used) &* 8)
   }
 
-  /// The four decimal digits of a number below 10,000, in the form of ``digits(_:)``.
+  /// Returns the four decimal digits of a number below 10,000, in the form of ``digits(_:)``.
   @inlinable @inline(__always)
   static func fourDigits(_ value: UInt64) -> UInt64 {
     let hundreds = (value &* 10_486) >> 20
@@ -379,9 +379,9 @@ import SafeText
     return (pairs &- tens &* 10) << 8 | tens
   }
 
-  /// The eight digits of a number below 100,000,000, one in each byte, the first digit in the lowest byte. The number
-  /// is split into halves by 10,000, then each half by 100, then each quarter by 10. Each step splits all parts at the
-  /// same time.
+  /// Returns the eight digits of a number below 100,000,000, one in each byte, the first digit in the lowest byte. The
+  /// number is split into halves by 10,000, then each half by 100, then each quarter by 10. Each step splits all parts
+  /// at the same time.
   @inlinable @inline(__always)
   static func digits(_ value: UInt64) -> UInt64 {
     let halves = value / 10_000 | (value % 10_000) << 32
@@ -411,7 +411,7 @@ import SafeText
     return cursor
   }
 
-  /// The 32 hexadecimal digits of 16 bytes. In `pairs`, a zero byte follows each of these bytes.
+  /// Returns the 32 hexadecimal digits of 16 bytes. In `pairs`, a zero byte follows each of these bytes.
   @inlinable @inline(__always)
   static func hexadecimal(_ pairs: SIMD4<UInt64>) -> SIMD4<UInt64> {
     // Each byte and the zero after it become its two nibbles.
@@ -423,7 +423,7 @@ import SafeText
     return nibbles &+ 0x3030_3030_3030_3030 &+ letters
   }
 
-  /// The two hexadecimal digits of a byte, the first in the lowest byte of the word.
+  /// Returns the two hexadecimal digits of a byte, the first in the lowest byte of the word.
   @inlinable @inline(__always)
   static func hexadecimal(_ byte: UInt8) -> UInt64 {
     // A nibble in each byte, then to a digit: 0-9 add 48, a-f add 39 more.

@@ -8,8 +8,8 @@ extension SQLiteDatabase {
   ///   - form: a JSON object on a line of its own for each row, or one JSON object with all rows under `rows`.
   ///   - limit: the maximum number of rows of all tables together; nil for all rows.
   ///   - descriptor: an open file descriptor; it is not closed.
-  ///   - watch: receives the receiver of the rows, and returns the receiver to use instead. That receiver may count the
-  ///     rows before it passes them on.
+  ///   - watch: returns the receiver that gets the rows in place of the given receiver, for example one that counts the
+  ///     rows and passes them on.
   /// - Returns: the number of rows written of each table, in the order of `tables`. Tables that come after the limit is
   ///   reached are left out.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
@@ -41,8 +41,8 @@ extension SQLiteDatabase {
   ///   - limit: the maximum number of rows; nil for all rows.
   ///   - form: the separator, the decimal sign, and whether text is made safe for spreadsheets.
   ///   - descriptor: an open file descriptor; it is not closed.
-  ///   - watch: receives the receiver of the rows, and returns the receiver to use instead. That receiver may count the
-  ///     rows before it passes them on.
+  ///   - watch: returns the receiver that gets the rows in place of the given receiver, for example one that counts the
+  ///     rows and passes them on.
   /// - Returns: the number of rows.
   /// - Throws: ``SQLiteFileError`` when the device fails or the output cannot be written.
   @discardableResult
@@ -68,7 +68,7 @@ protocol RawRowSink: RowSink, ~Copyable {
   var isBroken: Bool { get }
   /// Makes a sink for rows of the same table, which keeps its rows until ``take(from:)`` takes them.
   func another() -> Self
-  /// Appends the rows that `other` has kept, and empties it.
+  /// Appends the rows that `other` has kept, and empties `other`.
   mutating func take(from other: inout Self)
 }
 

@@ -125,7 +125,7 @@ extension OutputBuffer {
     return put(last: left, of: number, at: cursor)
   }
 
-  /// 10 to the power of `exponent`, which is 7 to 19.
+  /// Returns 10 to the power of `exponent`, which is 7 to 19.
   private static func powerOfTen(_ exponent: Int) -> UInt64 {
     switch exponent {
     case 7: 10_000_000

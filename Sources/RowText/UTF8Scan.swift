@@ -7,7 +7,7 @@ public import SQLiteFile
   @usableFromInline package static func isValid(_ bytes: RawSpan) -> Bool {
     let end = bytes.byteCount
     guard end >= 35 else { return isValidShort(bytes) }
-    // Blocks look three bytes back, so the first characters are taken one by one.
+    // Each block is checked together with the three bytes before it, so the first characters are checked one by one.
     var offset = 0
     while offset < 3 {
       guard let length = characterLength(bytes, at: offset) else { return false }
@@ -177,8 +177,8 @@ public import SQLiteFile
     return true
   }
 
-  /// The length of the well-formed sequence at `offset` in bytes, 2 to 4; 0 when there is no such sequence. The byte at
-  /// `offset` must be 0x80 or above.
+  /// Returns the length of the well-formed sequence at `offset` in bytes, 2 to 4; 0 when there is no such sequence. The
+  /// byte at `offset` must be 0x80 or above.
   @usableFromInline package static func sequenceLength(_ bytes: RawSpan, at offset: Int) -> Int {
     let left = bytes.byteCount &- offset
     let first = bytes.byte(at: offset)

@@ -2,7 +2,7 @@ import ObjectModel
 
 /// A key as SQLCipher's `PRAGMA key` takes it.
 package enum CipherKey: Sendable, Equatable, Codable {
-  /// The bytes of a passphrase, from which the key is derived together with the salt of the file.
+  /// The bytes of a passphrase. The key is derived from the passphrase and the salt of the file.
   case passphrase([UInt8])
   /// The 32 bytes of the key itself, and the 16 bytes of the salt if they are not in the file.
   case raw(key: [UInt8], salt: [UInt8]?)
@@ -11,7 +11,7 @@ package enum CipherKey: Sendable, Equatable, Codable {
   /// Anything else is a passphrase.
   ///
   /// - Throws: ``CipherError/Code/badKey`` for an empty key, and for `x'…'` that does not hold 64 or 96 hexadecimal
-  ///   digits. SQLCipher would take such a text for a passphrase; here it is refused, because it is most likely a
+  ///   digits. SQLCipher would take the latter for a passphrase; here it is refused, because it is most likely a
   ///   mistyped key.
   package init(_ text: [UInt8]) throws(CipherError) {
     guard !text.isEmpty else { throw CipherError(.badKey, "the key is empty") }

@@ -1,8 +1,8 @@
 package import SQLiteFile
 
 /// Decrypts write-ahead logs and rollback journals. Their pages are encrypted in the same way as those of the database.
-/// The headers of the two files, of frames and of records are not encrypted. Page 1 begins with the salt, as in the
-/// database.
+/// File headers, frame headers, and the page numbers and checksums of journal records are not encrypted. Page 1 begins
+/// with the salt, as in the database.
 extension PageCipher {
   /// Decrypts a write-ahead log (file format, section 4). A frame whose stored checksum is right gets a new checksum
   /// that is right for the decrypted page. A wrong checksum is kept, and is wrong after decryption too.
@@ -18,7 +18,8 @@ extension PageCipher {
     try write(Array(head))
     guard head.count == WriteAheadLog.headerLength else { return findings }
     let isBigEndian = head.rawSpan.uint32(at: 0) & 1 == 1
-    // The checksums that the next frame continues: those of the encrypted log, and those of the decrypted one.
+    // The running checksums that the next frame continues: `stored` in the encrypted log, `written` in the decrypted
+    // log.
     var stored = LogChecksum(
       isBigEndian: isBigEndian, first: head.rawSpan.uint32(at: 24),
       second: head.rawSpan.uint32(at: 28))
@@ -54,9 +55,9 @@ extension PageCipher {
     return findings
   }
 
-  /// Decrypts a rollback journal (file format, section 3). A record's checksum is a sum of some bytes of the page, so
-  /// it is adjusted by their change: if it was right before, it is right afterwards. Every part of the journal stays at
-  /// its offset, including the name of a super-journal at the end.
+  /// Decrypts a rollback journal (file format, section 3). A record's checksum is a sum of some bytes of the page. The
+  /// checksum is adjusted by the change of these bytes, so that a right checksum stays right. Every part of the journal
+  /// stays at its offset, including the name of a super-journal at the end.
   ///
   /// - Returns: a finding for each page that does not match its authentication code.
   /// - Throws: what `write` throws; `SQLiteFileError` when the file cannot be read.
@@ -97,10 +98,11 @@ extension PageCipher {
 
   /// Decrypts the records from `offset` on, up to the next header or to `end`, and moves `offset` behind them.
   ///
-  /// A header counts the records after it, and SQLite reads only those; a `count` of `UInt32.max` stands for all up to
-  /// the next header. Further records may follow: those of a segment that was not synced, whose header counts 0, or
-  /// those of an older and longer journal. They are decrypted too, because they hold older states. If bytes behind the
-  /// counted records do not match an authentication code, they are copied unchanged, because they may be no record.
+  /// A header contains the number of records after it, and SQLite reads only that many; a `count` of `UInt32.max` means
+  /// all records up to the next header. Further records may follow: those of a segment that was not synced, whose
+  /// header contains 0, or those of an older and longer journal. These records are decrypted too, because they contain
+  /// older versions of pages. If bytes behind the counted records do not match an authentication code, they are copied
+  /// unchanged, because they may be no record.
   private func decrypt(
     records count: UInt32, of file: ByteFile, at offset: inout Int64, end: Int64, sectorSize: Int64,
     _ findings: inout FindingList, _ write: ([UInt8]) throws -> Void
@@ -132,14 +134,15 @@ extension PageCipher {
     }
   }
 
-  /// The offset of the first sector that begins at or after `offset`. Journal headers are at the start of sectors.
+  /// Returns the offset of the first sector that begins at or after `offset`. Journal headers are at the start of
+  /// sectors.
   private static func sectorStart(after offset: Int64, _ sectorSize: Int64) -> Int64 {
     (offset + sectorSize - 1) / sectorSize * sectorSize
   }
 
-  /// The offset at which the records of a journal end: the end of the file or, if the journal ends with the name of a
-  /// super-journal, the start of that part. The part is not encrypted. It consists of a page number, the name, its
-  /// length, its checksum and the magic number.
+  /// Returns the offset at which the records of a journal end: the end of the file or, if the journal ends with the
+  /// name of a super-journal, the start of that part. The part is not encrypted. It consists of a page number, the
+  /// name, its length, its checksum and the magic number.
   private static func endOfRecords(of file: ByteFile) throws -> Int64 {
     let tail = ContiguousArray(try file.bytes(at: max(0, file.size - 16), count: 16))
     guard tail.count == 16, tail[8...].elementsEqual(RollbackJournal.magic) else {
@@ -149,15 +152,15 @@ extension PageCipher {
     return length > 0 && length <= 4096 ? max(0, file.size - 20 - length) : file.size
   }
 
-  /// The sum of the page's bytes from which the checksum of a journal record is made: every 200th byte, counted from
-  /// the end of the page. The page begins at `start` in `bytes`.
+  /// Returns the sum of the page's bytes from which the checksum of a journal record is made: every 200th byte, counted
+  /// from the end of the page. The page begins at `start` in `bytes`.
   private func counted(_ bytes: ContiguousArray<UInt8>, _ start: Int) -> UInt32 {
     stride(from: format.pageSize - 200, to: 0, by: -200).reduce(0) {
       $0 &+ UInt32(bytes[start + $1])
     }
   }
 
-  /// The four bytes of a number, in big-endian order.
+  /// Returns the four bytes of a number, in big-endian order.
   private static func bytes(of value: UInt32) -> [UInt8] {
     [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
   }

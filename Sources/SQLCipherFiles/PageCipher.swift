@@ -131,10 +131,10 @@ package struct PageCipher: Sendable {
     return false
   }
 
-  /// The bytes of a page before its reserved area.
+  /// The number of bytes of a page before its reserved area.
   private var usableLength: Int { format.pageSize - format.reservedLength }
 
-  /// The offset in a page at which its encrypted part begins.
+  /// Returns the offset in a page at which its encrypted part begins.
   private func start(of number: UInt32) -> Int { number == 1 ? format.clearLength : 0 }
 
   private func isAuthentic(_ page: ArraySlice<UInt8>, number: UInt32) -> Bool {

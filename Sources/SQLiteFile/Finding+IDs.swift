@@ -8,19 +8,19 @@ extension Finding.ID {
   /// More pages are in use than the database header counts. SQLite does not read the pages past that count.
   package static let headerBadCount = Self(rawValue: "header.badCount")
 
-  /// A page that a table leads to is not a b-tree page.
+  /// A page in the b-tree of a table does not have the type of a b-tree page.
   @usableFromInline package static let pageBadType = Self(rawValue: "page.badType")
   /// A page claims more cells than it can hold.
   @usableFromInline package static let pageBadCellCount = Self(rawValue: "page.badCellCount")
-  /// A table leads to a page that is not in the file.
+  /// A page number in the b-tree of a table is not the number of a page in the file.
   package static let pageMissing = Self(rawValue: "page.missing")
   /// An index page is in the b-tree of a table, or a table page is in the b-tree of an index.
   package static let pageWrongKind = Self(rawValue: "page.wrongKind")
-  /// A table leads to the same page twice; the page is read once.
+  /// Two pointers in the b-tree of a table have the same page number; the page is read once.
   package static let pageReferencedTwice = Self(rawValue: "page.referencedTwice")
   /// A page or an overflow chain belongs to another table, and is read for that table only.
   package static let pageOtherTable = Self(rawValue: "page.otherTable")
-  /// The first row of a page has values that SQLite never stores in the table that leads to the page.
+  /// The first row of a page has values that SQLite never stores in the table to whose b-tree the page belongs.
   package static let pageOtherRows = Self(rawValue: "page.otherRows")
   /// Values are zero because a sector of their page was lost.
   package static let pageZeroSector = Self(rawValue: "page.zeroSector")
@@ -77,7 +77,7 @@ extension Finding.ID {
   package static let walPageOutOfRange = Self(rawValue: "wal.pageOutOfRange")
   /// The main file was changed after the log's last commit.
   package static let walOlderThanMain = Self(rawValue: "wal.olderThanMain")
-  /// The write-ahead log belongs to a different state of the main file. The main file alone is consistent.
+  /// The pages of the write-ahead log contradict those of the main file, while the main file alone is consistent.
   package static let walOtherGeneration = Self(rawValue: "wal.otherGeneration")
 
   /// Note: a transaction was interrupted; its pages are read as they were before the transaction.

@@ -15,7 +15,8 @@ public struct Finding: Sendable, Hashable, Codable {
     /// The identifier as it is printed.
     public var description: String { rawValue }
 
-    /// Creates an identifier from its printed form. Any text is accepted: other versions have other identifiers.
+    /// Creates an identifier from its printed form. Any string is accepted, because other versions have other
+    /// identifiers.
     public init(rawValue: String) { self.rawValue = rawValue }
   }
 
@@ -72,8 +73,8 @@ public struct FindingList: Sendable, Equatable {
   public private(set) var count = 0
   /// The number of findings of severity ``Finding/Severity/damage`` that were added, stored or not.
   public private(set) var damageCount = 0
-  /// For each finding in ``kept``, the tables for which it was added, as UTF-8: Swift treats some names as equal
-  /// although their bytes differ.
+  /// The table names with which each finding in ``kept`` was added. They are compared as UTF-8, because Swift treats
+  /// some names as equal although their bytes differ.
   private var seen: [Finding: Set<[UInt8]>] = [:]
 
   package init() {}
@@ -91,7 +92,7 @@ public struct FindingList: Sendable, Equatable {
     if finding.severity == .damage { damageCount += 1 }
   }
 
-  /// Adds the findings that another list has stored, and counts those that it has not stored.
+  /// Adds the stored findings of another list, and counts the findings that the other list has counted but not stored.
   package mutating func add(_ other: FindingList) {
     for finding in other.kept { add(finding) }
     count += other.count - other.kept.count

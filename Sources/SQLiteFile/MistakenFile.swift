@@ -2,7 +2,7 @@ import SafeText
 
 /// Recognises a log or a journal whose path was given instead of the path of its database.
 package enum MistakenFile {
-  /// The error for a file that is a log or a journal; nil for any other file.
+  /// Returns the error for a file that is a log or a journal; nil for any other file.
   ///
   /// The first bytes of the file decide (file format, sections 3 and 4.1). If the header of a log is lost, the file
   /// counts as a log if its name ends in `-wal` and one of its frames matches its checksum.

@@ -61,7 +61,7 @@ public final class SQLiteDatabase {
 
     let header: DatabaseHeader
     do throws(SQLiteFileError) { header = try Self.header(of: main, journal, log) } catch {
-      // What another program has just written over is not what it was read as.
+      // The header may be unusable only because another program has changed the files while they were being read.
       var unused = FindingList()
       let logNow = try Self.log(beside: path, main.size, logView, &unused)?.value
       let journalNow = try Self.journal(beside: path, main.size, &unused)?.value
@@ -225,7 +225,7 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// All readable rows of a table, in key order. Damage that makes rows unreadable is reported in ``findings``.
+  /// Returns all readable rows of a table, in key order. Damage that makes rows unreadable is reported in ``findings``.
   public func rows(of table: Table) throws(SQLiteFileError) -> [StoredRow] {
     var rows: [StoredRow] = []
     try forEachRow(of: table) { row in
@@ -235,8 +235,8 @@ public final class SQLiteDatabase {
     return rows
   }
 
-  /// The number of readable rows of a table, and the highest row id among them. The row id is nil if there are no rows,
-  /// or if the table is WITHOUT ROWID.
+  /// Returns the number of readable rows of a table, and the highest row id among them. The row id is nil if there are
+  /// no rows, or if the table is WITHOUT ROWID.
   public func rowCount(of table: Table) throws(SQLiteFileError) -> (
     count: Int, highestRowID: Int64?
   ) {
@@ -283,7 +283,7 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// Reads the pages of a table one after the other, except pages that are known; see
+  /// Reads the pages of a table one after the other, except pages for which `isKnown` returns true; see
   /// ``BTreeScan/run(root:unless:layout:reader:sink:begin:)``.
   package func scan<Sink: RecordSink & ~Copyable>(
     _ table: Table, unless isKnown: (UInt32) -> Bool, _ sink: inout Sink,
@@ -334,7 +334,7 @@ public final class SQLiteDatabase {
     var scan = BTreeScan(
       of: table, isRowIDTable: isRowIDTable, encoding: header.textEncoding,
       mainPageCount: mainPageCount, claims: claims)
-    // Frames of an unfinished transaction may lead to pages past the last page as of the last commit.
+    // An unfinished transaction may use pages after the last page of the last commit.
     if logView != .all, votedLayout == nil { scan.lastPage = pageCount }
     return scan
   }
@@ -342,8 +342,8 @@ public final class SQLiteDatabase {
   /// Adds findings that were made elsewhere, for example by another reader of the same pages.
   package func add(_ other: FindingList) { findings.add(other) }
 
-  /// The layout of a table's rows, and whether the table has row ids. Without a readable CREATE statement, the root
-  /// page shows whether the table has row ids, and all fields are returned as stored.
+  /// Returns the layout of a table's rows, and whether the table has row ids. If the CREATE statement is not readable,
+  /// the layout passes on all fields as stored, and the type of the root page shows whether the table has row ids.
   package func layout(of table: Table) throws(SQLiteFileError) -> (RowLayout, isRowIDTable: Bool) {
     if let definition = table.definition {
       return (RowLayout(definition), !definition.isWithoutRowID)
@@ -387,8 +387,8 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// The database header on the newest page 1. The log's page 1 is ignored if it states another page size than the log
-  /// itself, because the log will then not be used. The same applies to the journal.
+  /// Returns the database header on the newest page 1. The log's page 1 is ignored if it states another page size than
+  /// the log itself, because the log will then not be used. The same applies to the journal.
   private static func header(
     of main: ByteFile, _ journal: (file: ByteFile, value: RollbackJournal)?,
     _ log: (file: ByteFile, value: WriteAheadLog)?
@@ -473,8 +473,8 @@ extension Finding {
       offset: 0)
   }
 
-  /// The finding about an overflow chain that continues after the end of the payload. `place`: the location of the
-  /// cell.
+  /// Returns the finding about an overflow chain that continues after the end of the payload. `place`: the location of
+  /// the cell.
   package static func chainTooLong(_ page: UInt32, _ place: PageReader.Place, _ table: String?)
     -> Finding
   {

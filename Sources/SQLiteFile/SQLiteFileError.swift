@@ -7,7 +7,7 @@ public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertib
     /// The identifier as it is printed, for example `file.missing`.
     public let rawValue: String
 
-    /// Creates a code from its printed identifier. Any text is accepted, because other versions have other codes.
+    /// Creates a code from its printed identifier. Any string is accepted, because other versions have other codes.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// There is nothing at the path.
@@ -46,7 +46,7 @@ public struct SQLiteFileError: Error, Sendable, Equatable, CustomStringConvertib
   public let path: String?
   /// The offset in the file at which the failure occurred, in bytes; nil when the failure concerns the whole file.
   public let offset: Int64?
-  /// The system's error number; nil when the system reported none.
+  /// The system's error number; nil when the system reported no error.
   public let systemError: Int32?
 
   package init(

@@ -93,14 +93,14 @@ import CSQLite
     return (0..<count).map { value(at: $0) }
   }
 
-  /// A value of the current row, in its own storage class. Text is returned as UTF-8. The result is `null` when there
-  /// is no such column or no row.
+  /// Returns a value of the current row, in its own storage class. Text is returned as UTF-8. The result is `null` when
+  /// there is no such column or no row.
   package func value(at column: Int) -> SQLiteValue {
     guard let (handle, index) = unsafe position(column) else { return .null }
     return unsafe Self.value(handle, index)
   }
 
-  /// A value of the current row of the statement with the given handle. The row must have the column.
+  /// Returns a value of the current row of the statement with the given handle. The row must have the column.
   static func value(_ handle: OpaquePointer, _ index: Int32) -> SQLiteValue {
     switch unsafe sqlite3_column_type(handle, index) {
     case SQLITE_INTEGER: .integer(unsafe sqlite3_column_int64(handle, index))
@@ -111,22 +111,22 @@ import CSQLite
     }
   }
 
-  /// A value of the current row, converted to an integer by SQLite's rules; 0 for NULL, and when there is no such
-  /// column.
+  /// Returns a value of the current row, converted to an integer by SQLite's rules; 0 for NULL, and when there is no
+  /// such column.
   package func integer(at column: Int) -> Int64 {
     guard let (handle, index) = unsafe position(column) else { return 0 }
     return unsafe sqlite3_column_int64(handle, index)
   }
 
-  /// A value of the current row, converted to a floating-point number by SQLite's rules; 0 for NULL, and when there is
-  /// no such column.
+  /// Returns a value of the current row, converted to a floating-point number by SQLite's rules; 0 for NULL, and when
+  /// there is no such column.
   package func real(at column: Int) -> Double {
     guard let (handle, index) = unsafe position(column) else { return 0 }
     return unsafe sqlite3_column_double(handle, index)
   }
 
-  /// A value of the current row, converted to UTF-8 text by SQLite's rules; empty for NULL, and when there is no such
-  /// column.
+  /// Returns a value of the current row, converted to UTF-8 text by SQLite's rules; empty for NULL, and when there is
+  /// no such column.
   package func text(at column: Int) -> [UInt8] {
     guard let (handle, index) = unsafe position(column) else { return [] }
     return unsafe Self.text(handle, index)
@@ -139,8 +139,8 @@ import CSQLite
     return unsafe [UInt8](UnsafeBufferPointer(start: text, count: count))
   }
 
-  /// The bytes of a value of the current row. For text, the bytes are in the encoding of the database. Empty for NULL,
-  /// and when there is no such column.
+  /// Returns the bytes of a value of the current row. For text, the bytes are in the encoding of the database. Returns
+  /// an empty array for NULL, and when there is no such column.
   package func blob(at column: Int) -> [UInt8] {
     guard let (handle, index) = unsafe position(column) else { return [] }
     return unsafe Self.blob(handle, index)
@@ -152,8 +152,8 @@ import CSQLite
     return unsafe [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
   }
 
-  /// The arguments of SQLite's column functions: the handle and the column index. Nil when there is no such column or
-  /// no row; SQLite would then report a misuse.
+  /// Returns the arguments of SQLite's column functions: the handle and the column index. Returns nil when there is no
+  /// such column or no row; SQLite would then report a misuse.
   private func position(_ column: Int) -> (OpaquePointer, Int32)? {
     guard let handle = unsafe handle, column >= 0,
       column < Int(unsafe sqlite3_data_count(handle))

@@ -9,8 +9,7 @@ import CSQLite
   private static let steps: Int32 = 1000
   private var end: UInt64 = .max
 
-  /// The CPU time of this thread in nanoseconds. Waiting for a disk does not count, because a definition does not cause
-  /// it.
+  /// The CPU time of this thread in nanoseconds. Unlike elapsed time, CPU time does not include waiting for the disk.
   private static var now: UInt64 {
     var time = timespec()
     guard unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else { return 0 }

@@ -1,7 +1,8 @@
 import CSQLite
 
 extension SQLiteWriter {
-  /// The lowest value of the limit for the length of a value, in bytes. It is high enough for every CREATE statement.
+  /// The minimum of ``Options/maxValueBytes`` in bytes. A lower value is raised to this one, which is high enough for
+  /// every CREATE statement.
   static let minValueBytes = 1 << 16
 
   static let functionList = "SELECT name, builtin, flags FROM pragma_function_list"
@@ -15,9 +16,9 @@ extension SQLiteWriter {
     "jsonb_insert", "jsonb_object", "jsonb_patch", "jsonb_remove", "jsonb_replace", "jsonb_set",
   ]
 
-  /// The names, in lower case, of the functions that a definition from a file may call: the built-in functions that
-  /// SQLite marks as innocuous (<https://sqlite.org/c3ref/c_deterministic.html>), and the JSON functions. If several
-  /// functions have the same name, all of them must be harmless.
+  /// Returns the names, in lower case, of the functions that a definition from a file may call: the built-in functions
+  /// that SQLite marks as innocuous (<https://sqlite.org/c3ref/c_deterministic.html>), and the JSON functions. If
+  /// several functions have the same name, all of them must be harmless.
   ///
   /// `list`: the rows of ``functionList``.
   static func harmlessFunctions(_ list: [[SQLiteValue]]) -> Set<String> {

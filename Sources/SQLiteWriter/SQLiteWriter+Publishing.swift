@@ -24,15 +24,15 @@ extension SQLiteWriter {
     try file.synchronize()
   }
 
-  /// A path with a random name that begins with a dot, in the folder of `path`. It is meant for a file that receives
-  /// the name of `path` when the file is finished (``publish(as:)``).
+  /// Returns a path in the folder of `path`, with a random name that begins with a dot. A new file can be written at
+  /// this path until ``publish(as:)`` gives the finished file the name of `path`.
   package static func privatePath(for path: String) -> String {
     let name = privateName(for: path)
     return PathText.lastComponent(of: path).utf8.count == path.utf8.count
       ? name : PathText.joined(PathText.folder(of: path), name)
   }
 
-  /// The name of ``privatePath(for:)``.
+  /// Returns a random file name: a dot, the beginning of the last component of `path`, a dot and a random number.
   package static func privateName(for path: String) -> String {
     let last = PathText.lastComponent(of: path)
     // A file name can have at most 255 bytes, including the suffixes that SQLite appends to it.

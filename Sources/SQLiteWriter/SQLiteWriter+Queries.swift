@@ -79,8 +79,8 @@ extension SQLiteWriter {
 
   /// The extent of SQLite's own check of a database.
   package enum CheckDepth: String, Sendable {
-    /// Everything is checked, except whether the entries of each index match the rows of the index's table
-    /// (<https://sqlite.org/pragma.html#pragma_quick_check>).
+    /// Everything is checked, except UNIQUE constraints and whether the entries of each index match the rows of the
+    /// index's table (<https://sqlite.org/pragma.html#pragma_quick_check>).
     case quick = "quick_check"
     /// Everything is checked (<https://sqlite.org/pragma.html#pragma_integrity_check>).
     case full = "integrity_check"
@@ -89,8 +89,8 @@ extension SQLiteWriter {
   /// The maximum size in bytes of a file for which a full check always runs, because the check is fast.
   private static let smallBytes: Int64 = 32 << 20
 
-  /// The extent of the check of a finished file before the file gets its final name: `integrity_check` for a small file
-  /// or if `verifies` is true, otherwise `quick_check`.
+  /// Returns the extent of the check of a finished file before the file gets its final name: `integrity_check` for a
+  /// small file or if `verifies` is true, otherwise `quick_check`.
   package func finalCheckDepth(verifies: Bool) throws(SQLiteWriterError) -> CheckDepth {
     guard !verifies, case .integer(let count)? = try rows("PRAGMA page_count").first?.first,
       count > Self.smallBytes / Int64(options.pageSize)
@@ -187,12 +187,11 @@ extension SQLiteWriter {
   }
 
   private func excerpt(_ sql: ArraySlice<UInt8>) -> String {
-    // Masking may shorten a long literal to one `?`. So the number of bytes that are masked is higher than the length
-    // of an excerpt.
+    // Masking may shorten a long literal to one `?`, so more bytes are masked than an excerpt can have.
     SQLExcerpt.masked(String(decoding: sql.prefix(4 * SQLExcerpt.maximumLength), as: UTF8.self))
   }
 
-  /// The error that SQLite has just reported on this connection.
+  /// Returns the error that SQLite has just reported on this connection.
   func failure(_ result: Int32, sql: String?) -> SQLiteWriterError {
     var message = ""
     var extended = result

@@ -44,7 +44,7 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
     package static let full = Code(rawValue: "writer.full")
     /// Reading or writing failed (SQLITE_IOERR). `systemError` is the system's error number, if SQLite has stored it.
     package static let inputOutput = Code(rawValue: "writer.io")
-    /// SQLite reports an error for which there is no code of its own here; see `resultCode`.
+    /// An SQLite error for which this type has no other code. `resultCode` is SQLite's own code.
     package static let sqlite = Code(rawValue: "writer.sqlite")
 
     init(result: Int32) {

@@ -1,5 +1,5 @@
 extension SQLiteWriter {
-  /// The options of a new database that must be set before its first table is created and cannot change afterwards.
+  /// The options of a new database. They are set before the first table is created, and cannot change afterwards.
   package struct Options: Sendable, Hashable {
     /// The journal that protects a transaction (<https://sqlite.org/pragma.html#pragma_journal_mode>).
     package enum JournalMode: String, Sendable, Hashable {

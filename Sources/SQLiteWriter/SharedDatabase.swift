@@ -45,7 +45,7 @@ import SafeText
     _ = unsafe sqlite3_busy_timeout(handle, Int32(clamping: patience * 1000))
     _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
     do throws(SQLiteWriterError) {
-      // Another program may have added a view or a generated column. It must not call functions with side effects.
+      // Another program may have added a view or a generated column. These must not call functions with side effects.
       for pragma in ["trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL"] {
         _ = try rows("PRAGMA \(pragma)")
       }
@@ -99,7 +99,7 @@ import SafeText
     }
   }
 
-  /// The names of the columns that a query returns, in order. The query is compiled but not run.
+  /// Returns the names of the columns that a query returns, in order. The query is compiled but not run.
   package func columns(of sql: String) throws(SQLiteWriterError) -> [String] {
     let statement = unsafe try compiled(sql)
     return unsafe (0..<sqlite3_column_count(statement)).map { index in

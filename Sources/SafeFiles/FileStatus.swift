@@ -31,13 +31,14 @@ package struct FileStatus: Sendable, Equatable, Codable {
   /// The permission bits, together with the set-user-id, set-group-id and sticky bits.
   package let mode: UInt32
 
-  /// The status of the file, folder or link at `path`; nil when nothing exists there. A link there is not followed.
+  /// Returns the status of the file, folder or link at `path`; nil when nothing exists there. A link there is not
+  /// followed.
   package static func of(_ path: String) throws(SystemCallError) -> FileStatus? {
     try of(path, in: AT_FDCWD, path: path)
   }
 
-  /// The status of the entry `name` in the open folder `folder`, without following a link; nil when there is no such
-  /// entry. `path` is used only in an error.
+  /// Returns the status of the entry `name` in the open folder `folder`, without following a link; nil when there is no
+  /// such entry. `path` is used only in an error.
   package static func of(
     _ name: String, in folder: Int32, path: String
   ) throws(SystemCallError) -> FileStatus? {
@@ -45,7 +46,7 @@ package struct FileStatus: Sendable, Equatable, Codable {
     return try absent(errno, path)
   }
 
-  /// The status of an open file. `path` is used only in an error.
+  /// Returns the status of an open file. `path` is used only in an error.
   package static func of(descriptor: Int32, path: String) throws(SystemCallError) -> FileStatus {
     guard let status = found(descriptor) else {
       throw SystemCallError(call: "fstat", path: path, errno: errno)
@@ -53,14 +54,14 @@ package struct FileStatus: Sendable, Equatable, Codable {
     return status
   }
 
-  /// The status of an open file; nil, with `errno` set, when `fstat` fails.
+  /// Returns the status of an open file; nil, with `errno` set, when `fstat` fails.
   package static func found(_ descriptor: Int32) -> FileStatus? {
     var raw = stat()
     return unsafe fstat(descriptor, &raw) == 0 ? FileStatus(raw) : nil
   }
 
-  /// The status of the entry `name` of the open folder `folder`; nil, with `errno` set, on failure. A link is not
-  /// followed.
+  /// Returns the status of the entry `name` of the open folder `folder`; nil, with `errno` set, on failure. A link is
+  /// not followed.
   package static func found(_ name: String, in folder: Int32 = AT_FDCWD) -> FileStatus? {
     var raw = stat()
     return unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW) == 0 ? FileStatus(raw) : nil
@@ -82,13 +83,13 @@ package struct FileStatus: Sendable, Equatable, Codable {
     throw SystemCallError(call: "fstatat", path: path, errno: code)
   }
 
-  /// The status of the file that `path` leads to, with symbolic links followed; nil when `stat` fails.
+  /// Returns the status of the file that `path` leads to, with symbolic links followed; nil when `stat` fails.
   package static func following(_ path: String) -> FileStatus? {
     var raw = stat()
     return unsafe stat(path, &raw) == 0 ? FileStatus(raw) : nil
   }
 
-  /// Whether two statuses are of the same file on disk, under whatever names they were taken.
+  /// Whether both statuses belong to the same file on disk, whatever the names at which they were taken.
   package func isSameFile(as other: FileStatus) -> Bool {
     device == other.device && inode == other.inode && kind == other.kind
   }

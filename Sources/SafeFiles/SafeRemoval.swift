@@ -59,7 +59,7 @@ package enum SafeRemoval {
     _ = unsafe unlinkat(folder, name, 0)
   }
 
-  /// The device and inode numbers of `file` in hexadecimal, each followed by `-`.
+  /// Returns the device and inode numbers of `file` in hexadecimal, each followed by `-`.
   private static func identity(_ file: FileStatus) -> String {
     [UInt64(bitPattern: file.device), file.inode].map { String($0, radix: 16) + "-" }.joined()
   }

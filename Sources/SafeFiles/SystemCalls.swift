@@ -1,7 +1,8 @@
 import CLibrary
 
-/// Wrappers of system calls that do their whole task or fail. Most return nil on success, and otherwise the `errno` of
-/// the failed call. Those that open a file return a descriptor, which the caller must close, or -1 with `errno` set.
+/// Wrappers of system calls. Each wrapper does its whole task or fails. Most return nil on success, and otherwise the
+/// `errno` of the failed call. The wrappers that open a file return a descriptor, which the caller must close, or -1
+/// with `errno` set.
 package enum SystemCalls {
   /// Calls `call` again as long as a signal interrupts it (`EINTR`), and returns the last result.
   package static func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {
@@ -58,7 +59,8 @@ package enum SystemCalls {
 
   /// Reads bytes from `offset` on, until the buffer `bytes` is full or the file ends.
   ///
-  /// - Returns: The number of bytes read, and the `errno` of the call that ended the reading early; nil if none did.
+  /// - Returns: The number of bytes read, and the `errno` of the call that ended the reading early; nil if no call
+  ///   failed.
   package static func read(
     _ descriptor: Int32, at offset: Int64, into bytes: UnsafeMutableRawBufferPointer
   ) -> (count: Int, error: Int32?) {
@@ -77,7 +79,7 @@ package enum SystemCalls {
 
   /// Reads `count` bytes from `offset` on, or fewer if the file ends earlier.
   ///
-  /// - Returns: The bytes read, and the `errno` of the call that ended the reading early; nil if none did.
+  /// - Returns: The bytes read, and the `errno` of the call that ended the reading early; nil if no call failed.
   package static func read(
     _ descriptor: Int32, at offset: Int64, count: Int
   ) -> (bytes: [UInt8], error: Int32?) {
@@ -131,9 +133,9 @@ package enum SystemCalls {
     return renameByLink(from, in: source, to: to, in: target)
   }
 
-  /// Does the work of ``rename(_:in:to:in:)`` on a volume without a rename call that fails for a taken name. The file
-  /// first gets the new name as a hard link, and then loses the old name. If hard links are not possible, as for a
-  /// folder, the function checks that the new name is free and then renames.
+  /// Does the work of ``rename(_:in:to:in:)`` on a volume that has no exclusive rename. The file first gets the new
+  /// name as a hard link, and then loses the old name. If hard links are not possible, as for a folder, the function
+  /// checks that the new name is free and then renames.
   ///
   /// `between` is for tests: it is called between the link and the removal of the old name.
   static func renameByLink(

@@ -1,4 +1,4 @@
-/// A number followed by the noun that it counts, for example `1 page` or `2 pages`.
+/// Returns a number followed by the noun that it counts, for example `1 page` or `2 pages`.
 ///
 /// - Parameters:
 ///   - count: the number.

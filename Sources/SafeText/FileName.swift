@@ -1,6 +1,7 @@
 /// A file name that is compared and hashed by its bytes.
 ///
-/// As `String`, names that differ only in how their accents are composed are equal, although they may name two files.
+/// `String` treats two names as equal if they differ only in the composition of their accents, although the names may
+/// belong to two files.
 package struct FileName: Hashable, Comparable, Sendable {
   package let text: String
 

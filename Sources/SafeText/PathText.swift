@@ -5,20 +5,20 @@
 package enum PathText {
   private static let slash = UInt8(ascii: "/")
 
-  /// The parts of `path` between its slashes, empty parts included: `/a//b` has `""`, `a`, `""` and `b`.
+  /// Returns the parts of `path` between its slashes, empty parts included: `/a//b` has `""`, `a`, `""` and `b`.
   package static func components(of path: String) -> [String] {
     path.utf8.split(separator: slash, omittingEmptySubsequences: false).map {
       String(Substring($0))
     }
   }
 
-  /// The folder part of `path`: "." when `path` has no slash, "/" for an entry of the root folder.
+  /// Returns the folder part of `path`: "." when `path` has no slash, "/" for an entry of the root folder.
   package static func folder(of path: String) -> String {
     guard let place = lastSlash(of: path) else { return "." }
     return place == path.startIndex ? "/" : String(path[..<place])
   }
 
-  /// The part of `path` after its last slash; empty when `path` ends with a slash.
+  /// Returns the part of `path` after its last slash; empty when `path` ends with a slash.
   package static func lastComponent(of path: String) -> String {
     guard let place = lastSlash(of: path) else { return path }
     return String(path[path.utf8.index(after: place)...])
@@ -31,7 +31,7 @@ package enum PathText {
     return String(Substring(bytes))
   }
 
-  /// The path of `name` in `folder`, with exactly one slash between the two.
+  /// Returns the path of `name` in `folder`, with exactly one slash between the two.
   package static func joined(_ folder: String, _ name: String) -> String {
     folder.utf8.last == slash ? folder + name : folder + "/" + name
   }
@@ -49,14 +49,15 @@ package enum PathText {
       && !bytes.contains(slash) && !bytes.contains(0)
   }
 
-  /// The extension of a file's name, without its dot; empty for a name without a dot. A dot at the start of the name
-  /// starts no extension.
+  /// Returns the extension of a file's name, without its dot; empty for a name without a dot. A dot at the start of the
+  /// name starts no extension.
   package static func ending(of name: String) -> String {
     guard let dot = lastDot(of: name) else { return "" }
     return String(name[name.utf8.index(after: dot)...])
   }
 
-  /// A file name without its extension and the dot before the extension; the whole name when it has no extension.
+  /// Returns a file name without its extension and the dot before the extension; the whole name when it has no
+  /// extension.
   package static func stem(of name: String) -> String {
     guard let dot = lastDot(of: name) else { return name }
     return String(name[..<dot])
@@ -97,8 +98,9 @@ package enum PathText {
     return dot
   }
 
-  /// The index of the last slash in `path`; nil without a slash. The string's contiguous bytes are searched where
-  /// possible, because the string's own views are ten times slower and each launch of an app calls this several times.
+  /// Returns the index of the last slash in `path`; nil without a slash. The string's contiguous bytes are searched
+  /// where possible, because the string's own views are ten times slower and each launch of an app calls this several
+  /// times.
   private static func lastSlash(of path: String) -> String.Index? {
     let bytes = path.utf8
     let offset = unsafe bytes.withContiguousStorageIfAvailable { unsafe $0.lastIndex(of: slash) }

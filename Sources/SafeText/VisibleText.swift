@@ -25,7 +25,8 @@ package enum VisibleText {
     return result
   }
 
-  /// The first `limit` Unicode scalars of `text`, made safe by ``visible(_:)``. If `text` is longer, `…` follows.
+  /// Returns the first `limit` Unicode scalars of `text`, made safe by ``visible(_:)``. If `text` is longer, `…`
+  /// follows.
   package static func visible(_ text: String, limit: Int) -> String {
     let cut = text.unicodeScalars.prefix(limit)
     let isWhole = cut.endIndex == text.unicodeScalars.endIndex

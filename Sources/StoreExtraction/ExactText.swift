@@ -1,4 +1,4 @@
-/// A text that is compared, ordered and hashed by its UTF-8 bytes, as SQLite does. Swift's own `==` treats texts as
+/// A string that is compared, ordered and hashed by its UTF-8 bytes, as SQLite does. Swift's own `==` treats strings as
 /// equal if they differ only in the composition of letters.
 package struct ExactText: Hashable, Comparable, Sendable {
   package let text: String
@@ -22,9 +22,9 @@ package struct ExactText: Hashable, Comparable, Sendable {
     one == other && one.utf8.elementsEqual(other.utf8)
   }
 
-  /// Returns the index of the element whose name has the same bytes as `name`. Otherwise returns the index of
-  /// the first element whose name Swift treats as equal to `name`; the user's keyboard may compose letters differently.
-  /// Returns nil if there is no such element either.
+  /// Returns the index of the element whose name has the same bytes as `name`. If no name has these bytes, returns the
+  /// index of the first element whose name Swift treats as equal to `name`, because the user's keyboard may compose
+  /// letters differently. Returns nil if no name is equal to `name` in either way.
   package static func place<Element>(
     of name: String, in elements: [Element], _ nameOf: (Element) -> String
   ) -> Int? {
@@ -46,7 +46,7 @@ package struct ExactText: Hashable, Comparable, Sendable {
   }
 }
 
-/// A set of texts in which two texts are the same element only if all their bytes are equal.
+/// A set of strings in which two strings are the same element only if all their bytes are equal.
 struct ExactTexts {
   private var texts: Set<ExactText> = []
 

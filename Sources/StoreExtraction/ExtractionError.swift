@@ -4,7 +4,7 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The identifier as it is printed, such as `output.exists`.
     public let rawValue: String
-    /// Creates a code from its identifier, which may be unknown.
+    /// Creates a code from its identifier. Any string is accepted, because other versions have other codes.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// Something already exists at the path of the output.
     public static let outputExists = Code(rawValue: "output.exists")
@@ -18,7 +18,7 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
     public static let unknownName = Code(rawValue: "input.unknownName")
     /// Several versions of a model are possible, and the user must choose one.
     public static let whichVersion = Code(rawValue: "usage.whichVersion")
-    /// The path after `--like` leads to neither a store nor a model.
+    /// There is neither a store nor a model at the path after `--like`.
     public static let noExample = Code(rawValue: "input.noExample")
     /// The text to search for is empty, or is not a valid regular expression.
     package static let badPattern = Code(rawValue: "usage.badPattern")

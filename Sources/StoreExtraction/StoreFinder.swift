@@ -37,8 +37,8 @@ package enum StoreFinder {
     /// result and not searched. Nil if no folder is wanted.
     let folderWith: [UInt8]?
 
-    /// The number of bytes at the start of a file that are read for ``file``. They are enough for what
-    /// the targets above recognize; an armored age file may begin with more than a thousand blank bytes.
+    /// The number of bytes at the start of a file that are passed to ``file``. They suffice for every format that a
+    /// caller recognizes: an armored age file may begin with more than a thousand blank bytes.
     package static let leadBytes = 2_048
 
     /// Describes wanted files and folders. `file` returns whether a file with the given first bytes is wanted.

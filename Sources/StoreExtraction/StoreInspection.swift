@@ -109,20 +109,20 @@ public struct StoreInspection: Sendable, Codable {
 
   /// The content of Z_METADATA.
   package struct Metadata: Sendable, Codable {
-    /// The store's UUID; nil when none is recorded.
+    /// The store's UUID; nil when no UUID is recorded.
     package let uuid: String?
-    /// The version number of the Core Data framework that wrote the store; nil when none is recorded.
+    /// The version number of the Core Data framework that wrote the store; nil when no version number is recorded.
     package let frameworkVersion: Int64?
     /// The versions of the operating system that include this version of the framework; nil if they are not known.
     package let system: String?
     package let versionIdentifiers: [String]
     /// The version hash of each entity in hex, by entity name.
     package let versionHashes: [String: String]
-    /// The recorded digest of the version hashes in base64; nil if none is recorded.
+    /// The recorded digest of the version hashes in base64; nil if no digest is recorded.
     package let digest: String?
     /// Whether the recorded digest matches the recorded version hashes; nil if no digest is recorded.
     package let digestHolds: Bool?
-    /// The recorded checksum of the model version in base64; nil if none is recorded.
+    /// The recorded checksum of the model version in base64; nil if no checksum is recorded.
     package let checksum: String?
     /// Whether the recorded checksum matches the recorded version hashes; nil if no checksum is recorded.
     package let checksumHolds: Bool?
@@ -189,8 +189,8 @@ public struct StoreInspection: Sendable, Codable {
       takesHashes: takesHashes, showsValues: showsValues)
   }
 
-  /// Inspects the store at `path`, and returns it with its inspection. So the store is opened only once, because
-  /// opening a store with a damaged schema takes long.
+  /// Inspects the store at `path`. Returns the open store together with its inspection, so that the caller need not
+  /// open the store again, which takes long if the schema is damaged.
   package static func withStore(
     path: String, logView: SQLiteDatabase.LogView
   ) throws -> (inspection: StoreInspection, store: CoreDataStore) {

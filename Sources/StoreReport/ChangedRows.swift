@@ -26,10 +26,10 @@ struct ChangedRows {
     var image: String?
   }
 
-  /// An older version of a row, in the form in which the page shows it.
+  /// An older version of a row, as the text and images that the page shows.
   struct Row {
     let name: String
-    /// The present state of the row: `changed`, `deleted` or `unknown`.
+    /// What became of the row: `changed`, `deleted` or `unknown`.
     let fate: String
     /// Where the older version was found, in words: the file, the page, and how certain it is.
     let place: String
@@ -38,8 +38,8 @@ struct ChangedRows {
 
   /// The values that a row had at one time, either earlier or at present.
   private struct Version {
-    /// The row that the values belong to: the name of its entity or, if no entity uses its table, of its table, and its
-    /// number.
+    /// Identifies the row that has the values: by the name of the row's entity, or of the row's table if no entity uses
+    /// the table, and by the row's number.
     let key: Key
     let values: [(name: String, value: PropertyValue)]
     /// The values of which only a part is left or certain, keyed by the name of the attribute or column.
@@ -53,7 +53,7 @@ struct ChangedRows {
     let name: ExactText
     /// Whether `name` is the name of a table. An entity may have the same name.
     let isOfTable: Bool
-    /// The primary key or row id of the row; nil for an older version that has lost it.
+    /// The primary key or row id of the row; nil for an older version whose key is lost.
     let number: Int64?
   }
 
@@ -127,7 +127,7 @@ struct ChangedRows {
 
   // MARK: - Versions
 
-  /// The present versions of the rows with the keys `wanted`. A row that no longer exists has no entry.
+  /// Returns the present versions of the rows with the keys `wanted`. A row that no longer exists has no entry.
   private func present(_ wanted: Set<Key>, _ sound: CoreDataStore?) throws -> [Key: Version] {
     var present: [Key: Version] = [:]
     func take(_ version: Version?) -> Bool {
@@ -149,7 +149,7 @@ struct ChangedRows {
   }
 
   /// Makes a version from a row of an entity; nil when the row's entity is unknown. `number` is the row's primary key;
-  /// nil when the row has lost it.
+  /// nil when the key is lost.
   private func version(_ row: ManagedRow, number: Int64?) -> Version? {
     guard let name = row.entityName else { return nil }
     return Version(
@@ -203,8 +203,8 @@ struct ChangedRows {
 
   // MARK: - Lines
 
-  /// The attributes whose values differ between the older version `version` and the present version `now`. If there is
-  /// no present version, the attributes that have a value in the older version.
+  /// Returns the attributes whose values differ between the older version `version` and the present version `now`. If
+  /// `now` is nil, returns the attributes that have a value in the older version.
   private mutating func lines(
     of version: Version, _ now: Version?
   ) -> [(attribute: String, before: Cell, after: Cell?)] {

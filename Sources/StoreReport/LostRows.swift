@@ -35,8 +35,8 @@ struct LostRows {
     let tables = store.database.tables.map { SQLName($0.name) }
     let names = Set(rows.map(\.table))
     let wanted = store.database.tables.map(\.name).filter { names.contains(SQLName($0)) }
-    // Removes the rows that can be read: an index entry may refer to such a row although its values differ from the
-    // row's.
+    // Removes the rows that can be read: an index entry may refer to such a row although the values in the entry differ
+    // from those in the row.
     try store.database.forEachBufferedRow(.live, of: wanted, readsAhead: false) { row in
       if let number = row.rowID, let table = row.origin.table {
         rows.remove(Row(table: tables[table], number: number))

@@ -158,7 +158,7 @@ enum PageFrame {
     ["name": text(fact.name), "value": text(fact.value, limit: 1_000)]
   }
 
-  /// The values for ``findingTable``. The first `limit` findings are listed.
+  /// Returns the values for ``findingTable``. The first `limit` findings are listed.
   ///
   /// `count` is the number of all findings. If some are not listed, a note gives this number.
   static func findings(_ findings: [Finding], of count: Int, at limit: Int) -> [String: Any] {
@@ -174,7 +174,7 @@ enum PageFrame {
     return ["note": note, "hasLines": !lines.isEmpty, "lines": lines]
   }
 
-  /// A sentence that says how many of `count` lines are shown; empty when all lines are shown.
+  /// Returns a sentence that says how many of `count` lines are shown; empty when all lines are shown.
   static func cut(_ count: Int, at limit: Int) -> [String] {
     count > limit ? ["\(Quantity.count(limit)) of \(Quantity.count(count)) are shown."] : []
   }

@@ -47,8 +47,8 @@ package struct StoreReport {
 
   private static let maxLines = 2_000
 
-  /// Reads a store, and keeps what the page says about it. `expected` is the app's present model; nil when it is not
-  /// known. `made` is the time that the page shows.
+  /// Reads a store, and keeps the facts that the page shows. `expected` is the app's present model; nil when the model
+  /// is not known. `made` is the time that the page shows.
   ///
   /// - Throws: `SQLiteFileError` when the file cannot be opened, or none of its pages is a database page.
   package init(
@@ -76,8 +76,8 @@ package struct StoreReport {
       case .listed(let list): try ChangedRows(damaged, sound, showing: list)
       }
     pages = try PageStrip(database, inspection.findings)
-    // A timeline needs the layout in the file's header and, like SQLite, reads the write-ahead log up to the last
-    // commit.
+    // A timeline is made only if the database header gives the layout of the file. Like SQLite, a timeline reads the
+    // write-ahead log up to the last commit, so it does not fit another log view.
     times =
       logView == .committed && database.votedLayout == nil
       ? try DateHistogram(StoreTimeline(store, includesDates: true)) : nil
@@ -333,7 +333,7 @@ package struct StoreReport {
     return facts
   }
 
-  /// The total size in bytes. The sum is clamped, because a bundle may record any sizes.
+  /// Returns the total size in bytes. The sum is clamped, because a bundle may record any sizes.
   private static func size(of files: [StoreInspection.Member]) -> UInt64 {
     files.reduce(0) { $0.addingClamped(UInt64(clamping: $1.sizeBytes)) }
   }
@@ -390,7 +390,7 @@ package struct StoreReport {
     ]
   }
 
-  /// The number of deleted and replaced rows of each entity; nil for a plain SQLite database.
+  /// Returns the number of deleted and replaced rows of each entity; nil for a plain SQLite database.
   private static func deletedCounts(_ store: DamagedStore) throws -> [ExactText: Int]? {
     guard store.kind != .sqlite else { return nil }
     var counts: [ExactText: Int] = [:]

@@ -6,7 +6,7 @@ package enum DisplayText {
     guard columns > 0 else { return "" }
     var used = 0
     var result = ""
-    // The part of the text that leaves a column for the `…`.
+    // The longest prefix of `text` that leaves a column free for the `…`.
     var fitting = ""
     for character in text {  // characters: each has its columns
       used += DisplayWidth.columns(of: character)
@@ -43,7 +43,7 @@ package enum DisplayText {
     var lines: [String] = []
     var line = ""
     var used = 0
-    // Split by bytes: a space that a combining mark follows is still a space.
+    // Splits by bytes, because a space that a combining mark follows must count as a space too.
     for part in text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false) {
       let word = Substring(part)
       let width = DisplayWidth.columns(of: word)

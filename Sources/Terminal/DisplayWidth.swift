@@ -3,8 +3,8 @@
 /// Terminals do not always agree on the width; the result is what most terminals use. Wide characters, emoji and joined
 /// emoji sequences take two columns. Combining marks take none, and all other characters take one.
 package enum DisplayWidth {
-  /// The number of columns that text takes. Control characters count as 0 columns, so the caller must escape them
-  /// first.
+  /// Returns the number of columns that text takes. Control characters count as 0 columns, so the caller must escape
+  /// them first.
   package static func columns(of text: some StringProtocol) -> Int {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text.utf8.count }
     var sum = 0
@@ -12,7 +12,7 @@ package enum DisplayWidth {
     return sum
   }
 
-  /// The number of columns that one character takes with all of its scalars.
+  /// Returns the number of columns that one character takes with all of its scalars.
   package static func columns(of character: Character) -> Int {
     var sum = 0
     var isFirst = true
@@ -32,7 +32,7 @@ package enum DisplayWidth {
     case .nonspacingMark, .enclosingMark, .format, .control: return 0
     default: break
     }
-    // Hangul vowels and final consonants join the leading one.
+    // Hangul vowels and final consonants join the leading consonant.
     if (0x1160...0x11FF).contains(scalar.value) { return 0 }
     return isWide(scalar.value) ? 2 : 1
   }
@@ -52,8 +52,9 @@ package enum DisplayWidth {
     return low < wideRanges.count && wideRanges[low].contains(value)
   }
 
-  /// East Asian Width W and F (EastAsianWidth.txt of Unicode 16), without the emoji, which have a property of their
-  /// own. Unassigned code points within the blocks of wide characters count as wide, as Annex 11 asks.
+  /// The code points of East Asian Width W and F (EastAsianWidth.txt of Unicode 16). Emoji are not listed, because
+  /// `columns(of:)` finds them by their property `isEmojiPresentation`. Unassigned code points within the blocks of
+  /// wide characters count as wide, as Annex 11 asks.
   private static let wideRanges: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x2329...0x232A, 0x2630...0x2637, 0x268A...0x268F, 0x2E80...0x303E,
     0x3041...0x3247, 0x3250...0xA4CF, 0xA960...0xA97C, 0xAC00...0xD7A3, 0xF900...0xFAFF,

@@ -53,8 +53,8 @@ package struct KeyValueBlock: Sendable, Equatable {
     rows.append(Row(label: VisibleText.visible(label), value: .suggestions(suggestions)))
   }
 
-  /// The lines of the block, without line feeds; empty for a block without facts. `width` is the maximum number of
-  /// columns of a line; nil for no limit, as in a file.
+  /// Returns the lines of the block, without line feeds; empty for a block without facts. `width` is the maximum number
+  /// of columns of a line; nil for no limit, as in a file.
   package func lines(width: Int?, style: Style = .plain) -> [String] {
     let labelWidths = rows.map { DisplayWidth.columns(of: $0.label) }
     let labelWidth = labelWidths.filter { $0 <= Self.maxLabelWidth }.max() ?? Self.maxLabelWidth
@@ -76,7 +76,7 @@ package struct KeyValueBlock: Sendable, Equatable {
     return lines
   }
 
-  /// The lines of ``lines(width:style:)`` as one text, each with a line feed.
+  /// Returns the lines of ``lines(width:style:)`` as one string, with a line feed after each line.
   package func text(width: Int?, style: Style = .plain) -> String {
     lines(width: width, style: style).map { $0 + "\n" }.joined()
   }

@@ -4,15 +4,15 @@
 /// except as JSON. If standard error accepts no bytes, the work goes on without progress. The meter may be used from
 /// several tasks.
 package final class ProgressMeter: @unchecked Sendable {
-  // Unchecked because of `report` and `isSilent`, which are only touched with the lock held.
+  // `@unchecked Sendable` because of `report` and `isSilent`, which are accessed only with the lock held.
   private let lock = Lock()
   private var report: ProgressReport
   private var isSilent = false
   private let clock: @Sendable () -> UInt64
   private let print: @Sendable (String) -> Bool
 
-  /// Creates a meter. The work is assumed to start now. `operation` says in one or two words what is being done:
-  /// `Reading`. `total` is counted in `unit`; nil when unknown.
+  /// Creates a meter for work that starts now. `operation` names the work in one or two words, such as `Reading`.
+  /// `total` is the amount of work, counted in `unit`; nil when the amount is unknown.
   package convenience init(
     operation: String, total: UInt64?, unit: ProgressUnit = .bytes, mode: ProgressMode = .auto
   ) {

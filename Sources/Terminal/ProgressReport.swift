@@ -30,7 +30,7 @@ package struct ProgressUnit: RawRepresentable, Sendable, Hashable {
     self == .bytes ? Quantity.bytes(count) : Quantity.count(count) + " " + rawValue
   }
 
-  /// The count without the noun, for the first number of "3 of 5 rows".
+  /// Returns the count without the noun, for the first number of "3 of 5 rows".
   func shortText(_ count: UInt64) -> String {
     self == .bytes ? Quantity.bytes(count) : Quantity.count(count)
   }
@@ -54,7 +54,7 @@ struct ProgressReport: Sendable {
     var current: UInt64
   }
 
-  /// Earlier values of the progress, taken in the last few seconds. The rate is computed from them.
+  /// Earlier values of `current` with their times, at most 12. The rate is computed from the oldest of them.
   private var samples: [Sample]
   private var lastPrint: UInt64?
   private var isFinished = false
@@ -177,8 +177,9 @@ struct ProgressReport: Sendable {
     return min(Int(Double(current) / Double(total) * 100), current == total ? 100 : 99)
   }
 
-  /// The rate and then the time left, as texts. Empty when the rate is unknown or below one unit per second. The time
-  /// is left out when the total is unknown or reached, or when 100 hours or more are left.
+  /// Returns the rate and then the remaining time, as strings. The result is empty when the rate is unknown or below
+  /// one unit per second. The remaining time is omitted when the total is unknown or reached, or when 100 hours or more
+  /// remain.
   private func pace(_ now: UInt64) -> [String] {
     guard let oldest = samples.first, now > oldest.time, current > oldest.current else { return [] }
     let seconds = Double(now - oldest.time) / Double(Self.second)

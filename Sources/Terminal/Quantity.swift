@@ -1,7 +1,7 @@
 /// Formats numbers for people. The forms do not depend on the user's language, so that a report reads the same
 /// everywhere.
 package enum Quantity {
-  /// A count with a comma between groups of three digits: `1,012`.
+  /// Returns a count with a comma between groups of three digits: `1,012`.
   package static func count(_ value: some BinaryInteger) -> String {
     let digits = Array(String(value.magnitude))
     var result = value < 0 ? "-" : ""
@@ -12,15 +12,15 @@ package enum Quantity {
     return result
   }
 
-  /// A count with its noun: `1 page`, `1,012 pages`. If `many` is nil, the plural is `one` with an `s`.
+  /// Returns a count with its noun: `1 page`, `1,012 pages`. If `many` is nil, the plural is `one` with an `s`.
   package static func count(
     _ value: some BinaryInteger, _ one: String, _ many: String? = nil
   ) -> String {
     count(value) + " " + (value == 1 ? one : many ?? one + "s")
   }
 
-  /// A number of bytes in decimal units, rounded half up to one digit after the point: `999 bytes`, `1.0 kB`, `48.2
-  /// MB`.
+  /// Returns a number of bytes in decimal units, rounded half up to one digit after the point: `999 bytes`, `1.0 kB`,
+  /// `48.2 MB`.
   package static func bytes(_ value: UInt64) -> String {
     if value == 1 { return "1 byte" }
     if value < 1000 { return "\(value) bytes" }
@@ -36,7 +36,7 @@ package enum Quantity {
     return "\(value) bytes"
   }
 
-  /// A span of time, as `0:12`, `12:34` or `1:02:03`.
+  /// Returns a span of time, as `0:12`, `12:34` or `1:02:03`.
   package static func duration(seconds: UInt64) -> String {
     let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60)
     let tail = (rest < 10 ? "0" : "") + "\(rest)"

@@ -39,7 +39,7 @@ package struct StreamError: Error, Sendable, Equatable, CustomStringConvertible 
 /// `stream.closed` instead.
 ///
 /// When the stream object is released, it writes the bytes that are left in the buffer, but cannot report an error. To
-/// be told of an error, call ``flush()`` first. Only one task at a time may use the object.
+/// get such an error, call ``flush()`` first. Only one task at a time may use the object.
 package final class StandardStream {
   /// The file descriptor, which stays open when this object is released.
   package let descriptor: Int32
@@ -50,7 +50,7 @@ package final class StandardStream {
   private var failure: StreamError?
 
   /// Makes a stream over an open descriptor: 1 for standard output, 2 for standard error. At most `capacity` bytes wait
-  /// in the buffer. If it is 0, each call writes at once.
+  /// in the buffer. If `capacity` is 0, each call writes at once.
   package convenience init(descriptor: Int32, capacity: Int = 64 * 1024) {
     self.init(descriptor: descriptor, capacity: capacity, calls: StreamCalls())
   }

@@ -36,9 +36,9 @@ package struct Style: Sendable, Equatable {
       noColor: System.environment("NO_COLOR"), term: System.environment("TERM"))
   }
 
-  /// The style that follows from the user's choice and the environment. `noColor` is the variable `NO_COLOR`. If it is
-  /// nil or empty, colour is allowed. `term` is the variable `TERM`. If it is nil or `dumb`, the terminal has no
-  /// colour.
+  /// The style that follows from the user's choice and the environment. `noColor` is the value of the variable
+  /// `NO_COLOR`; colour is allowed only if `noColor` is nil or empty. `term` is the value of the variable `TERM`; a
+  /// terminal is assumed to have no colour if `term` is nil or `dumb`.
   package init(_ choice: ColorChoice, isTerminal: Bool, noColor: String?, term: String?) {
     switch choice {
     case .always: isColored = true

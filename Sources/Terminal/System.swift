@@ -1,6 +1,6 @@
 import CLibrary
 
-/// The functions of the C library that this target uses, except `write(2)`.
+/// Functions of the C library that several types of this target call.
 enum System {
   static func environment(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }
@@ -11,8 +11,8 @@ enum System {
     isatty(descriptor) == 1
   }
 
-  /// The columns of the terminal's window; nil when the descriptor is not a terminal, or the terminal does not report
-  /// them.
+  /// Returns the columns of the terminal's window; nil when the descriptor is not a terminal, or the terminal does not
+  /// report them.
   static func windowColumns(_ descriptor: Int32) -> Int? {
     var window = winsize()
     guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0 else {
@@ -21,7 +21,8 @@ enum System {
     return Int(window.ws_col)
   }
 
-  /// The time in nanoseconds since an unspecified moment, by a clock that never goes back; 0 when the clock fails.
+  /// Returns the time in nanoseconds since an unspecified moment, by a clock that never goes back; 0 when the clock
+  /// fails.
   static func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
     guard unsafe clock_gettime(CLOCK_MONOTONIC, &time) == 0 else { return 0 }

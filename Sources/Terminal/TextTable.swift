@@ -19,7 +19,7 @@ package struct TextTable: Sendable, Equatable {
     /// stands on a line of its own, before the other cells of its row.
     package var isWhole: Bool
 
-    /// Makes a column. Use trailing alignment for numbers, a flexible column for texts of unknown length, and a whole
+    /// Makes a column. Use trailing alignment for numbers, a flexible column for strings of unknown length, and a whole
     /// column for what people copy, such as paths.
     package init(
       _ title: String, _ alignment: Alignment = .leading, isFlexible: Bool = false,
@@ -80,8 +80,8 @@ package struct TextTable: Sendable, Equatable {
     add(texts.map { Cell($0) })
   }
 
-  /// The lines of the table without line feeds: the header, a horizontal rule and the rows. Empty for a table without
-  /// columns. `width` is the maximum number of columns of a line; nil for no limit, as in a file. Lines are longer only
+  /// Returns the lines of the table without line feeds: the header, a horizontal rule and the rows. Empty for a table
+  /// without columns. `width` is the maximum number of columns of a line; nil for no limit, as in a file. Lines are longer only
   /// if the columns cannot be made narrow enough, and for the cells of whole columns.
   package func lines(width: Int?, style: Style = .plain) -> [String] {
     guard !columns.isEmpty else { return [] }
@@ -92,7 +92,7 @@ package struct TextTable: Sendable, Equatable {
       + rows.flatMap { rowLines($0, widths: widths, style: style) }
   }
 
-  /// The lines of ``lines(width:style:)`` as one text, each with a line feed.
+  /// Returns the lines of ``lines(width:style:)`` as one string, with a line feed after each line.
   package func text(width: Int?, style: Style = .plain) -> String {
     lines(width: width, style: style).map { $0 + "\n" }.joined()
   }

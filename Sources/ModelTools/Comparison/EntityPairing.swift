@@ -31,21 +31,24 @@ final class EntityPairing {
     oldNames = Dictionary(pairing.pairs.map { ($0.new.name, $0.old.name) }) { first, _ in first }
   }
 
-  /// The name that an entity of the old model has in the new model; nil if the new model does not have the entity.
+  /// Returns the name that an entity of the old model has in the new model; nil if the new model does not have the
+  /// entity.
   func newName(ofOld name: String) -> String? { newNames[name] }
 
-  /// The name that an entity of the new model has in the old model; nil if the old model does not have the entity.
+  /// Returns the name that an entity of the new model has in the old model; nil if the old model does not have the
+  /// entity.
   func oldName(ofNew name: String) -> String? { oldNames[name] }
 
-  /// The name of an entity that has a common ancestor with the entity `name` in the new model, but had none in the old
-  /// model; nil if there is no such entity. Both names are those in the new model.
+  /// Returns the name of an entity that has a common ancestor with the entity `name` in the new model, but had none in
+  /// the old model; nil if there is no such entity. Both names are those in the new model.
   func entity(mergedWith name: String) -> String? {
     guard let root = hierarchies.oldRoots[name] else { return nil }
     return hierarchies.firstByNewRoot[Self.root(of: name, in: new)]?
       .first { hierarchies.oldRoots[$0] != root }
   }
 
-  /// The name that a relationship of an old entity has in the new model; nil if the entity or the relationship is gone.
+  /// Returns the name that a relationship of an old entity has in the new model; nil if the entity or the relationship
+  /// is gone.
   func newName(ofRelationship name: String, of entity: String) -> String? {
     if let known = relationshipNames[entity] { return known[name] }
     var names: [String: String] = [:]

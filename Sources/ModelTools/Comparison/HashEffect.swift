@@ -38,8 +38,8 @@ package struct HashEffect: Sendable, Hashable {
     }
   }
 
-  /// The effects that the given changes have on the changed entities and on all of their descendants, sorted by entity
-  /// name.
+  /// Returns the effects that the given changes have on the changed entities and on all of their descendants, sorted by
+  /// entity name.
   static func effects(of changes: [ModelChange], _ entities: EntityPairing) -> [HashEffect] {
     let unknown = entities.oldIndex.hashes.unknown
       .merging(entities.newIndex.hashes.unknown) { _, new in new }

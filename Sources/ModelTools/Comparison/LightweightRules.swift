@@ -2,7 +2,7 @@ import ObjectModel
 
 /// The rules for what Core Data's inferred (lightweight) migration can do.
 ///
-/// Sources, in the order in which they count:
+/// The sources, the most authoritative first. The comments of this type cite them by letter:
 /// - [M] Apple, "Migrating your data model automatically" (the former "Using lightweight migration" and "Lightweight
 ///   Migration" of the Core Data Model Versioning and Data Migration Programming Guide): add or remove an attribute;
 ///   non-optional becoming optional; optional becoming non-optional with a default value; rename an entity or property;
@@ -23,23 +23,24 @@ struct LightweightRules {
 
   // MARK: Entities
 
-  /// The verdict on a changed parent, by source [M]. A new parent is allowed, and so is leaving a hierarchy. Two
-  /// hierarchies are not merged.
+  /// Returns the verdict on a changed parent. Apple's migration guide [M] allows a new parent, and an entity that
+  /// leaves its hierarchy. It does not allow two hierarchies to be merged.
   func parentChange(of entity: Entity) -> LightweightVerdict {
     guard let other = entities.entity(mergedWith: entity.name) else { return .handled }
     return .notHandled(
       reason: "`\(entity.name)` and `\(other)` had no common parent before and have one now")
   }
 
-  /// The verdict on a changed abstract flag, which Apple's documentation does not mention. An abstract entity can
-  /// become concrete. A concrete entity can become abstract only if it has no objects of its own.
+  /// Returns the verdict on a changed abstract flag, which Apple's documentation does not mention. An abstract entity
+  /// can become concrete. A concrete entity can become abstract only if it has no objects of its own.
   func abstractChange(of entity: Entity) -> LightweightVerdict {
     guard entity.isAbstract else { return .handled }
     return .handledIfDataAllows(
       reason: "there are objects of `\(entity.name)` itself, not of a subentity")
   }
 
-  /// The verdict on a new uniqueness constraint, by source [E]. It is handled unless the stored objects violate it.
+  /// Returns the verdict on a new uniqueness constraint. Lightweight migration can add the constraint unless stored
+  /// objects violate the constraint (Core Data's error 134111 [E]).
   func constraintAdded(_ names: String, to entity: Entity) -> LightweightVerdict {
     .handledIfDataAllows(
       reason: "two objects of `\(entity.name)` already have the same \(names)")
@@ -47,7 +48,7 @@ struct LightweightRules {
 
   // MARK: Attributes
 
-  /// For each number type, the number types to which every value of it can be converted without loss.
+  /// For each number type, the number types into which all of its values can be converted without loss.
   private static let exactConversions: [AttributeType: Set<AttributeType>] = [
     .integer16: [.integer32, .integer64, .decimal, .double, .float],
     .integer32: [.integer64, .decimal, .double],
@@ -55,8 +56,9 @@ struct LightweightRules {
     .float: [.double],
   ]
 
-  /// The verdict on a new attribute, by sources [M] and [E]. It is handled if it is optional, is derived or has a
-  /// default value. Any other new attribute is handled only if the entity has no objects.
+  /// Returns the verdict on a new attribute. Lightweight migration can add an attribute that is optional, is derived or
+  /// has a default value (Apple's migration guide [M]). It can add any other attribute only if the entity has no
+  /// objects (Core Data's error 134110 [E]).
   func added(_ attribute: Attribute, to entity: Entity) -> LightweightVerdict {
     if attribute.isDerived || attribute.isOptional || attribute.defaultValue != nil {
       return .handled
@@ -67,8 +69,9 @@ struct LightweightRules {
         + "has no default")
   }
 
-  /// The verdict on a changed optional flag, by sources [M] and [E]. An attribute may become optional. It may become
-  /// mandatory if it has a default value, or if no object lacks a value for it.
+  /// Returns the verdict on a changed optional flag of an attribute. An attribute may become optional. An attribute may
+  /// become mandatory if it has a default value (Apple's migration guide [M]), or if no object lacks a value for it
+  /// (Core Data's error 134110 [E]).
   func optionalChange(of attribute: Attribute, in entity: Entity) -> LightweightVerdict {
     if attribute.isOptional || attribute.isDerived || attribute.defaultValue != nil {
       return .handled
@@ -78,8 +81,9 @@ struct LightweightRules {
         "an object of `\(entity.name)` has no value for `\(attribute.name)`, which has no default")
   }
 
-  /// The verdict on a changed type, by source [E] and, for numbers, [W]. Values are converted between number types. The
-  /// verdict on a change to or from Boolean or a composite type is unknown. All other changes of type are not handled.
+  /// Returns the verdict on a changed type. Values are converted between number types (WWDC 2010 [W]). Apple does not
+  /// document conversions between Boolean and number types, or conversions of composites; the verdict on these changes
+  /// is unknown. Lightweight migration cannot do any other change of type (Core Data's error 134190 [E]).
   func typeChange(from old: Attribute, to new: Attribute) -> LightweightVerdict {
     if Self.exactConversions[old.type]?.contains(new.type) == true { return .handled }
     let numbers: Set<AttributeType> = [
@@ -101,8 +105,8 @@ struct LightweightRules {
       reason: "values of the old type are not converted into values of the new type")
   }
 
-  /// The verdict on a changed external storage option. It is unknown, and one report says that such a change lost
-  /// values (nickkuh.com, 2012).
+  /// Returns the verdict on a changed external storage option. The verdict is unknown, because Apple's documentation
+  /// does not mention such a change. One report says that such a change lost values (nickkuh.com, 2012).
   func externalStorageChange() -> LightweightVerdict {
     .unknown(
       reason: "Apple's documentation does not mention a change of external storage, and "
@@ -120,15 +124,17 @@ struct LightweightRules {
     .unknown(reason: "Apple's documentation does not mention changes within a composite attribute")
   }
 
-  /// The verdict on a changed read-only flag. Apple's documentation does not mention it, and Xcode cannot set the flag.
+  /// Returns the verdict on a changed read-only flag. Apple's documentation does not mention it, and Xcode cannot set
+  /// the flag.
   func readOnlyChange() -> LightweightVerdict {
     .unknown(reason: "Apple's documentation does not mention the read-only flag")
   }
 
   // MARK: Relationships
 
-  /// The verdict on a new relationship, by sources [M] and [E]. It is handled if it may be empty. Any other new
-  /// relationship is handled only if the entity has no objects.
+  /// Returns the verdict on a new relationship. Lightweight migration can add a relationship that may be empty (Apple's
+  /// migration guide [M]). It can add any other relationship only if the entity has no objects (Core Data's error
+  /// messages [E]).
   func added(_ relationship: Relationship, to entity: Entity) -> LightweightVerdict {
     if Self.mayBeEmpty(relationship) { return .handled }
     return .handledIfDataAllows(
@@ -136,8 +142,9 @@ struct LightweightRules {
         + "empty")
   }
 
-  /// The verdict on a changed optional flag, by sources [M] and [E]. A relationship may become optional. It may become
-  /// mandatory if it is not empty in any object.
+  /// Returns the verdict on a changed optional flag of a relationship. A relationship may become optional (Apple's
+  /// migration guide [M]). A relationship may become mandatory if it is not empty in any object (Core Data's error
+  /// messages [E]).
   func optionalChange(of relationship: Relationship, in entity: Entity) -> LightweightVerdict {
     if Self.mayBeEmpty(relationship) { return .handled }
     return .handledIfDataAllows(
@@ -149,8 +156,9 @@ struct LightweightRules {
     relationship.isOptional || (relationship.isToMany && relationship.minCount <= 0)
   }
 
-  /// The verdict on another destination entity. It is handled if the entity was only renamed (source [M]). Apple's
-  /// documentation mentions no other change of the destination, but the apps of [A] infer steps with such changes.
+  /// Returns the verdict on another destination entity. Lightweight migration can follow a destination entity that was
+  /// only renamed (Apple's migration guide [M]). The verdict on any other change is unknown: Apple's documentation does
+  /// not mention such a change, but public apps infer steps with such changes [A].
   func destinationChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if entities.newName(ofOld: old.destinationEntityName) == new.destinationEntityName {
       return .handled
@@ -159,8 +167,8 @@ struct LightweightRules {
       reason: "Apple's documentation does not mention a relationship whose destination changes")
   }
 
-  /// The verdict on a changed inverse, which affects both relationships. Nothing has to be inferred if the inverse was
-  /// only renamed, or if one of the two models has no inverse.
+  /// Returns the verdict on a changed inverse, which affects both relationships. Nothing has to be inferred if the
+  /// inverse was only renamed, or if one of the two models has no inverse.
   func inverseChange(
     from old: Relationship, to new: Relationship, renamedTo: String?
   ) -> LightweightVerdict {
@@ -170,7 +178,8 @@ struct LightweightRules {
       reason: "Apple's documentation does not mention a relationship whose inverse changes")
   }
 
-  /// The verdict on a changed maximum count. Source [M] lists to-one becoming to-many and is silent on the reverse.
+  /// Returns the verdict on a changed maximum count. Apple's migration guide [M] allows a to-one relationship to become
+  /// to-many, and does not mention the reverse.
   func maxCountChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if old.isToMany, !new.isToMany {
       return .unknown(
@@ -184,8 +193,8 @@ struct LightweightRules {
       reason: "an object has more than \(new.maxCount) related objects in `\(new.name)`")
   }
 
-  /// The verdict on a changed minimum count. Core Data checks the number of related objects when it validates an
-  /// object.
+  /// Returns the verdict on a changed minimum count. Core Data checks the number of related objects when it validates
+  /// an object.
   func minCountChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if new.minCount <= old.minCount { return .handled }
     if new.minCount <= 1, !new.isToMany {

@@ -79,11 +79,11 @@ public struct ModelChange: Sendable, Hashable {
   public let name: String?
   /// The trait that changed; nil if the part was added, removed or renamed.
   package let trait: ModelTrait?
-  /// The state before the change, as text: the trait's value, the old name, or a description of what is gone. Nil if
-  /// the change has no such text.
+  /// What was there before the change, as text: the old value of the trait, the old name, or a description of the
+  /// removed part. Nil if the change has no such text.
   public let oldValue: String?
-  /// The state after the change, as text: the trait's value, the new name, or a description of what is new. Nil if the
-  /// change has no such text.
+  /// What is there after the change, as text: the new value of the trait, the new name, or a description of the added
+  /// part. Nil if the change has no such text.
   public let newValue: String?
   /// Whether the change alters the version hash of the entity, so that a store of the old version needs a migration.
   /// ``ModelDifference/hashEffects`` lists the other entities whose hashes change as a result.

@@ -43,8 +43,8 @@ extension ModelComparison {
     }
   }
 
-  /// Whether the hash of the attribute does not include the attribute's name. This is so for derived and composite
-  /// attributes.
+  /// Whether the hash of the attribute leaves out the attribute's name, as the hashes of derived and composite
+  /// attributes do.
   private static func isNameless(_ attribute: Attribute) -> Bool {
     attribute.isDerived || attribute.type == .composite
   }
@@ -65,16 +65,17 @@ extension ModelComparison {
     return place(before.name, old.name, entities.old) != place(after.name, new.name, entities.new)
   }
 
-  /// The name of the ancestor or descendant that declares a removed attribute in the new model; nil if none does.
+  /// Returns the name of the ancestor or descendant that declares a removed attribute in the new model; nil if neither
+  /// an ancestor nor a descendant declares it.
   private func newHome(of attribute: Attribute, from entity: Entity) -> String? {
     let names = [attribute.renamingIdentifier ?? attribute.name, attribute.name]
     let found = names.compactMap { entities.newIndex.newAttributes.find($0, from: entity.name) }
     return (found.first { $0.isAbove } ?? found.first)?.declaration.entity
   }
 
-  /// The old declaration of an attribute that is new in `entity`, if an ancestor or a descendant of `entity` declared
-  /// the attribute in the old model. Returns that ancestor or descendant, the declaration, and whether `entity`
-  /// inherited the attribute. Nil if none declared it.
+  /// Finds the old declaration of an attribute that is new in `entity`, in an ancestor or a descendant of `entity`.
+  /// Returns the name of that ancestor or descendant, the attribute as it was declared there, and whether `entity`
+  /// inherited the attribute. Nil if neither an ancestor nor a descendant declared the attribute.
   private func oldHome(
     of attribute: Attribute, from entity: Entity
   ) -> (entity: String, attribute: Attribute, isInherited: Bool)? {

@@ -70,9 +70,9 @@ extension ModelComparison {
     }
   }
 
-  /// The indexes of `entity`, without those that only repeat an indexed flag of a property of `other`, the same entity
-  /// in the other model. Xcode's compiler turns `indexed="YES"` into an index with the property's name (the real
-  /// cached models that were examined have 168 such indexes).
+  /// Returns the fetch indexes of `entity` for a comparison with `other`, the same entity in the other model. An index
+  /// that only repeats the `indexed` flag of a property of `other` is left out. Xcode's compiler turns `indexed="YES"`
+  /// into such an index, with the property's name (the real cached models that were examined have 168 of them).
   private static func indexes(
     of entity: Entity, besides other: Entity, _ scope: ComparisonScope
   ) -> [FetchIndex] {
@@ -87,8 +87,8 @@ extension ModelComparison {
     }
   }
 
-  /// Compares two user info dictionaries. `owner` is the name of the property to which they belong, or empty for the
-  /// user info of the entity itself.
+  /// Compares two user info dictionaries. `owner` is the name of the property to which the dictionaries belong, or
+  /// empty for the user info of the entity itself.
   mutating func compareUserInfo(
     _ old: [String: ArchivedValue], _ new: [String: ArchivedValue], entity: String, owner: String
   ) {
@@ -173,7 +173,7 @@ extension ModelComparison {
 
   // MARK: Texts
 
-  /// The settings of a fetch request, without its entity and predicate, as text. Nil if all settings have their
+  /// Returns the settings of a fetch request, without its entity and predicate, as text. Nil if all settings have their
   /// default values.
   private static func rest(_ request: FetchRequest) -> String? {
     var parts: [String] = []

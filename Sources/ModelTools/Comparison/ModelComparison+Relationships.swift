@@ -64,7 +64,7 @@ extension ModelComparison {
     traits.compare(
       .maxCount, Self.limit(old.maxCount), Self.limit(new.maxCount), affects: isStored,
       verdict: isCarried ? rules.maxCountChange(from: old, to: new) : .handled)
-    // Source [M] lists the changes from unordered to ordered and from ordered to unordered.
+    // Apple's migration guide allows both changes: from unordered to ordered, and from ordered to unordered.
     traits.compare(.isOrdered, old.isOrdered, new.isOrdered, affects: isStored)
     traits.compare(
       .isOptional, old.isOptional, new.isOptional, affects: isStored,
@@ -85,13 +85,14 @@ extension ModelComparison {
     compareUserInfo(old.userInfo, new.userInfo, entity: entity.name, owner: new.name)
   }
 
-  /// The new name of the relationship's inverse; nil if the inverse is gone or now belongs to another entity.
+  /// Returns the new name of the relationship's inverse; nil if the inverse is gone or now belongs to another entity.
   private func newName(ofInverse relationship: Relationship) -> String? {
     let holder = relationship.inverseEntityName ?? relationship.destinationEntityName
     return relationship.inverseName.flatMap { entities.newName(ofRelationship: $0, of: holder) }
   }
 
-  /// A maximum count in words. The numbers 0 and -1 both mean that there is no limit, but they give different hashes.
+  /// Returns a maximum count in words. The numbers 0 and -1 both mean that there is no limit, but they give different
+  /// hashes.
   private static func limit(_ count: Int32) -> String {
     count <= 0 ? "unbounded (\(count))" : String(count)
   }

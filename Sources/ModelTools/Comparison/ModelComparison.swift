@@ -109,8 +109,8 @@ struct ModelComparison {
     }
   }
 
-  /// The texts that occur more often in `old` than in `new`, and those that occur more often in `new`, both sorted. If
-  /// `old` has a text three times and `new` has it once, then `removed` has the text twice.
+  /// Returns the strings that occur more often in `old` than in `new`, and the strings that occur more often in `new`,
+  /// both sorted. For example, if `old` has a string three times and `new` has it once, `removed` has the string twice.
   static func difference(_ old: [String], _ new: [String]) -> (removed: [String], added: [String]) {
     var counts: [String: Int] = [:]
     for text in new { counts[text, default: 0] += 1 }

@@ -32,7 +32,7 @@ extension ModelDifference {
     return rest > 0 ? "\(shown) (and \(counted(rest, "more reason")))" : shown
   }
 
-  /// The number of changes, of entities and of version hashes, as one sentence.
+  /// A sentence with the numbers of changes, of changed entities and of changed version hashes.
   package var countText: String {
     let hashed = changes.count(where: \.affectsVersionHash)
     let entities = Set(changes.compactMap(\.entityName)).count

@@ -37,7 +37,7 @@ public struct ModelDifference: Sendable, Hashable {
   /// Whether the version hash of any entity changed, so that a store of the old version needs a migration.
   public var affectsVersionHashes: Bool { !hashEffects.isEmpty }
 
-  /// The overall verdict: the worst verdict among the changes, with the reasons of all changes that have it.
+  /// The overall verdict: the worst verdict among the changes, with the reasons of all changes that have this verdict.
   public var verdict: LightweightVerdict {
     let (worst, reasons) = worstVerdict
     switch worst {
@@ -61,14 +61,15 @@ public struct ModelDifference: Sendable, Hashable {
     return (worst, reasons)
   }
 
-  /// The hash changes of entities that did not change themselves. Each is a descendant of a changed entity.
+  /// The hash changes of entities that did not change themselves. Each of these entities is a descendant of a changed
+  /// entity.
   package var indirectEffects: [HashEffect] {
     let named = Set(changes.compactMap(\.entityName))
     return hashEffects.filter { !named.contains($0.entityName) }
   }
 
-  /// The changes of one entity. `entityName` is the entity's name in the new model, or in the old model if the entity
-  /// is gone.
+  /// Returns the changes of one entity. `entityName` is the entity's name in the new model, or in the old model if the
+  /// entity is gone.
   public func changes(of entityName: String) -> [ModelChange] {
     changes.filter { $0.entityName == entityName }
   }

@@ -1,7 +1,7 @@
 package import ObjectModel
 
-/// A changeable trait of an entity, a property or the model. Its name is stable; later versions of this library may
-/// add traits.
+/// A changeable trait of an entity, a property or the model. The name of a trait is stable. Later versions of this
+/// library may add traits.
 package struct ModelTrait: RawRepresentable, Sendable, Hashable {
   /// The stable name of the trait, in words: `external storage`.
   package let rawValue: String
@@ -83,8 +83,8 @@ package struct ModelTrait: RawRepresentable, Sendable, Hashable {
     .isUsedWithCloudKit, .isUsedWithSwiftData,
   ]
 
-  /// A value of the trait, as it is written in a sentence: numbers and fixed words without quotation, names and texts
-  /// in backticks.
+  /// Returns a value of the trait for use in a sentence: numbers and fixed words as they are, names and texts in
+  /// backticks.
   func quoted(_ value: String) -> String { Self.inWords.contains(self) ? value : "`\(value)`" }
 
   private static let inWords: Set<ModelTrait> = [

@@ -21,8 +21,8 @@ struct Pairing<Element: Hashable> {
     var byName: [String: [Int]] = [:]
     for (index, element) in old.enumerated() {
       let key = identifier(element) ?? name(element)
-      // If several old elements have the same canonical name, the first one whose own name equals the canonical name
-      // is found under it. If no own name does, the first of the elements is found.
+      // Several old elements may have the same canonical name. The one that is found by this name is the first element
+      // whose own name equals the canonical name or, without such an element, the first of them.
       let isNamedSo = name(element) == key && byName[key] == nil
       if byCanonicalName[key] == nil || isNamedSo { byCanonicalName[key] = index }
       byName[name(element), default: []].append(index)

@@ -19,7 +19,7 @@ struct TraitComparison {
     self.fixed = fixed
   }
 
-  /// Adds a change if the old and the new text of a trait differ. A text of nil means that the trait has no value.
+  /// Adds a change if the old and the new value of a trait differ. Nil means that the trait has no value.
   mutating func compare(
     _ trait: ModelTrait, _ old: String?, _ new: String?, affects: Bool = false,
     verdict: @autoclosure () -> LightweightVerdict = .handled, remark: String? = nil

@@ -1,6 +1,6 @@
 package import ObjectModel
 
-/// Reads and writes derivation expressions in the form in which a developer types them into an `.xcdatamodel`.
+/// Reads and writes derivation expressions as a developer types them into an `.xcdatamodel`.
 enum DerivationText {
   /// The collection operators of key paths, each with the function into which Core Data turns the operator. If a
   /// function has several operators, the first one listed is written.
@@ -23,8 +23,8 @@ enum DerivationText {
     return .call(function, .path(parts.joined(separator: ".")))
   }
 
-  /// The text of an expression in an `.xcdatamodel`. A collection operator is written after the first key of the path,
-  /// which names the relationship.
+  /// Returns the text of an expression in an `.xcdatamodel`. A collection operator is written after the first key of
+  /// the path, which names the relationship.
   static func source(_ expression: ModelExpression) -> String {
     guard case .function(target: nil, let selector, let arguments) = expression,
       arguments.count == 1, let path = arguments.first?.plainKeyPath,
@@ -45,6 +45,6 @@ extension Derivation {
       filterPredicate: filter.map { ModelPredicate(text: $0) })
   }
 
-  /// The expression in the form that an `.xcdatamodel` has: `pages.@count` for `count:(pages)`.
+  /// The expression as an `.xcdatamodel` contains it: `pages.@count` for `count:(pages)`.
   package var sourceText: String { DerivationText.source(expression) }
 }

@@ -1,4 +1,4 @@
-/// The error that is thrown if a text is not an expression or predicate in Apple's predicate format.
+/// The error that is thrown if a string is not an expression or predicate in Apple's predicate format.
 package struct PredicateFormatError: Error, Sendable, Hashable {
   /// What went wrong, as a stable string such as `predicate.syntax`. Later versions of this library may add codes.
   package struct Code: RawRepresentable, Sendable, Hashable {

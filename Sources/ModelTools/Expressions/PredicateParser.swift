@@ -107,8 +107,8 @@ struct PredicateParser {
     }
   }
 
-  /// Whether the token at index `place`, which follows a closing bracket, shows that the brackets enclose an operand.
-  /// Any other token shows that they enclose a predicate.
+  /// Whether the token at index `place` starts an operator, a key path or a subscript. The token follows a part in
+  /// brackets or an opaque part. If the result is true, that part is an operand, otherwise a predicate.
   private func startsOperator(at place: Int) -> Bool {
     guard place < tokens.count else { return false }
     if comparisonOperator(at: place) != nil { return true }
@@ -343,8 +343,8 @@ struct PredicateParser {
 
   private var kind: PredicateTokens.Kind { tokens[place].kind }
 
-  /// The class name, if the next tokens are `<opaque "Name">`. This notation stands for an archived object that was
-  /// not read. Nil for any other tokens.
+  /// Returns the class name, if the next tokens are `<opaque "Name">`. This notation stands for an archived object that
+  /// was not read. Nil for any other tokens.
   private func opaqueName() -> String? {
     guard place + 3 < tokens.count, kind == .sign("<"),
       tokens[place + 1].kind == .name("opaque", isEscaped: false),
@@ -412,7 +412,7 @@ extension ModelExpression {
     self = try parser.wholeExpression()
   }
 
-  /// Parses an expression in Apple's predicate format. A text that cannot be parsed becomes ``unparsed(_:)``.
+  /// Parses an expression in Apple's predicate format. A string that cannot be parsed becomes ``unparsed(_:)``.
   package init(text: String) {
     do {
       self = try ModelExpression(parsing: text)
@@ -429,7 +429,7 @@ extension ModelPredicate {
     self = try parser.wholePredicate()
   }
 
-  /// Parses a predicate in Apple's predicate format. A text that cannot be parsed becomes ``unparsed(_:)``.
+  /// Parses a predicate in Apple's predicate format. A string that cannot be parsed becomes ``unparsed(_:)``.
   package init(text: String) {
     do {
       self = try ModelPredicate(parsing: text)

@@ -3,8 +3,8 @@ import ObjectModel
 /// The tokens of a text in Apple's predicate format.
 struct PredicateTokens {
   enum Kind: Equatable {
-    /// A name, or a selector if it contains colons. An escaped name was written with a `#` or in quotation marks, so
-    /// it is never a reserved word.
+    /// A name, or a selector if it contains colons. An escaped name was written after a `#` or begins with `@`, so it
+    /// is never a reserved word.
     case name(String, isEscaped: Bool)
     case variable(String)
     case string(String)
@@ -26,7 +26,7 @@ struct PredicateTokens {
   /// The maximum length in bytes of a text to tokenise.
   static let maximumLength = 1 << 16
 
-  /// The signs of one or two characters. The key is the bytes of the sign as a big-endian number.
+  /// The signs of one or two characters, keyed by the bytes of the sign as a big-endian number.
   private static let signs: [UInt16: String] = {
     let texts = [
       "**", "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "=", "<", ">", "!", "(", ")",

@@ -30,9 +30,10 @@ package struct ModelAgreement: Sendable, Hashable {
   /// The names of the entities that only the model has, sorted.
   package let onlyInModel: [String]
 
-  /// Compares the store's record with each set of hashes that Core Data may have for the version: the recorded hashes,
-  /// the computed ones, the ones computed with tombstone entries and, if the store was written by a framework up to
-  /// about 2011, the old-style ones. The result is that of the set that agrees best.
+  /// Compares the hashes that the store records with each set of hashes that Core Data may have for the version, and
+  /// keeps the result of the set that agrees best. The sets are the recorded hashes, the computed hashes, the hashes
+  /// computed with tombstone entries and, if a framework up to about 2011 wrote the store, the old-style hashes. The
+  /// hashes of an optimised model are used if the version has neither a model nor recorded hashes.
   package init(_ record: StoreModelRecord, _ version: ModelCollection.Version) {
     let derived = version.hashes?.entitiesWithDerivedAttributes ?? []
     var best: ModelAgreement?
@@ -65,7 +66,7 @@ package struct ModelAgreement: Sendable, Hashable {
     self = best ?? ModelAgreement(record, hashes: [:], unknown: [:], derived: [])
   }
 
-  /// Compares the store's record with one set of hashes. Entities in `unknown` need not be in the set.
+  /// Compares the hashes that the store records with one set of hashes. An entity in `unknown` need not be in the set.
   private init(
     _ record: StoreModelRecord, hashes: [String: VersionHash], unknown: [String: String],
     derived: Set<String>
@@ -124,8 +125,8 @@ package struct ModelAgreement: Sendable, Hashable {
 }
 
 extension StoreModelRecord {
-  /// Why a hash that differs from this recorded hash proves nothing, as a clause; nil if it proves that the entities
-  /// differ.
+  /// Returns why a hash that differs from this recorded hash proves nothing, as a clause; nil if a different hash
+  /// proves that the entities differ.
   fileprivate func doubt(_ hash: VersionHash) -> String? {
     guard let version = hashesVersion, version != Self.confirmedHashesVersion else { return nil }
     return version < Self.confirmedHashesVersion

@@ -10,7 +10,7 @@ package struct ModelIdentification: Sendable {
     package let sharesIdentifier: Bool
   }
 
-  /// Whether the store is of the app's current version, of an older one or of a newer one.
+  /// The age of the store, compared with the app's current version.
   package enum Age: Sendable, Hashable {
     /// The store fits the current version.
     case current
@@ -32,17 +32,17 @@ package struct ModelIdentification: Sendable {
   /// to the store comes first.
   package let possible: [Candidate]
   /// The versions that do not fit but have at least one entity whose hash agrees or cannot be judged. The version
-  /// nearest to the store comes first. The nearest version is the one with the most equal hashes. Between versions
-  /// with equally many, it is the one with the fewest entities that differ or that the store lacks, and then the later
-  /// one in `collections`.
+  /// nearest to the store comes first. The nearest version is the one with the most equal hashes. Among versions with
+  /// equally many, it is the one with the fewest entities that differ or that the store lacks; among these, it is the
+  /// later one in `collections`.
   package let others: [Candidate]
   /// The versions of which nothing is known, because they could not be read. Any of them may have written the store.
   /// ``ModelCollection/Version/problem`` says why a version could not be read.
   package let unread: [ModelCollection.Version]
   package let age: Age
 
-  /// The version that is nearest to the store, if none certainly fits. Nil if a version certainly fits, or if no
-  /// version has an equal hash.
+  /// The version that is nearest to the store, if no version certainly fits the store. Nil if a version certainly fits,
+  /// or if no version has an equal hash.
   package var nearest: Candidate? {
     matches.isEmpty ? (possible + others).first { !$0.agreement.agreeing.isEmpty } : nil
   }
@@ -145,8 +145,8 @@ package struct ModelIdentification: Sendable {
         "framework \(latest) wrote the store, and the app runs on framework \(frameworkVersion)")
   }
 
-  /// The reason why the age is unknown if no version fits, as a clause. It lists entities that the store has and no
-  /// version has, because such entities suggest a newer store.
+  /// Returns the reason why the age is unknown if no version fits, as a clause. The clause lists the entities that the
+  /// store has and no version has, because such entities suggest a newer store.
   private static func noMatchReason(
     _ record: StoreModelRecord, _ collections: [ModelCollection]
   ) -> String {

@@ -45,8 +45,9 @@ package struct ModelVersionOrder: Sendable {
 
   // MARK: Numbers
 
-  /// Why the names are not numbered in the same way, as a clause; nil if they are. They are if each name consists of
-  /// the same stem and a number, for example `Notes 1.2`. The first name may be the stem alone.
+  /// Returns why the names are not numbered in the same way, as a clause; nil if they are numbered in the same way. In
+  /// that case, each name consists of the same stem and a number, for example `Notes 1.2`. The first name may be the
+  /// stem alone.
   private static func numberDoubt(_ names: [String]) -> String? {
     guard let first = names.first else { return nil }
     // In natural order, the name without a number comes first, so the first name may be the stem.
@@ -69,8 +70,8 @@ package struct ModelVersionOrder: Sendable {
     "`\(one)` and `\(other)` are not numbered in the same way"
   }
 
-  /// The first name for which `number` returns nil, or the same number as for an earlier name. Nil if there is no such
-  /// name.
+  /// Returns the first name for which `number` returns nil, or the same number as for an earlier name. Nil if there is
+  /// no such name.
   private static func firstOdd(
     _ names: ArraySlice<String>, number: ([UInt8]) -> [[UInt8]]?
   ) -> String? {
@@ -114,8 +115,9 @@ package struct ModelVersionOrder: Sendable {
 
   // MARK: Similarity
 
-  /// Why the hashes contradict the order, as a clause; nil if they do not. They do if, among three successive
-  /// versions, the first and the last share more hashes with each other than either shares with the middle one.
+  /// Returns why the hashes contradict the order, as a clause; nil if no hashes contradict it. The order is
+  /// contradicted if, among three successive versions, the first and the last share more hashes with each other than
+  /// either shares with the middle one.
   private static func similarityDoubt(_ versions: [ModelCollection.Version]) -> String? {
     let hashes = versions.map(\.knownHashes)
     for middle in hashes.indices.dropFirst().dropLast() {
@@ -135,9 +137,9 @@ package struct ModelVersionOrder: Sendable {
 }
 
 extension ModelCollection {
-  /// The bundles in the collection, each with its own order and marker of the current version. The versions of a
-  /// folder are one bundle if one of them is marked as current. If no version is marked, then the whole collection is
-  /// one bundle.
+  /// The bundles in the collection, each with its own order and marker of the current version. The versions of a folder
+  /// are a bundle if one of them is marked as current; other folders are left out. If no version is marked, then the
+  /// whole collection is one bundle.
   var bundles: [ModelCollection] {
     var folders: [String] = []
     var members: [String: [Version]] = [:]

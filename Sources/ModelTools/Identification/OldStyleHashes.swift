@@ -1,8 +1,8 @@
 package import ObjectModel
 
 extension ManagedObjectModel {
-  /// The entities' hashes in the old style, by entity name. Core Data frameworks up to version 386 (about 2011) try
-  /// these hashes if the ordinary ones do not fit.
+  /// Returns the entities' hashes in the old style, by entity name. Core Data frameworks up to version 386 (about 2011)
+  /// try these hashes if the ordinary ones do not fit.
   ///
   /// The styles differ for an entity that inherits a relationship that is its own inverse: only the old-style hash
   /// includes the inverse's name. No recorded hash confirms either style for such an entity. Its hash therefore counts

@@ -1,7 +1,8 @@
 import Foundation
 package import ObjectModel
 
-/// A version hash from a text that somebody pasted: either the whole hash, or a hash whose middle is left out.
+/// A version hash that was read from pasted text: either a whole hash, or a shortened hash, which lacks digits in the
+/// middle or at the end.
 package struct PastedHash: Sendable, Equatable {
   /// The lowercase hexadecimal digits at the start of the hash: 64 digits for a whole hash.
   package let first: String
@@ -14,8 +15,8 @@ package struct PastedHash: Sendable, Equatable {
       && digits.suffix(last.utf8.count).elementsEqual(last.utf8)
   }
 
-  /// A whole hash as it is, or a shortened hash with zeros in place of the unknown digits, which no model has. Nil if
-  /// there are too many digits, or if they are not hexadecimal.
+  /// The hash with zeros in place of the digits that a shortened hash lacks, so that no model has this hash. A whole
+  /// hash is unchanged. Nil if there are too many digits, or if they are not hexadecimal.
   var padded: VersionHash? {
     let missing = 2 * VersionHash.byteCount - first.utf8.count - last.utf8.count
     guard missing >= 0 else { return nil }
@@ -30,14 +31,14 @@ package enum PastedHashes {
   /// The maximum size in bytes of a file that is read: 1 MiB. Larger files are treated as files without hashes.
   package static let maximumByteCount = 1 << 20
 
-  /// The names of the entities for which `bytes` contains hashes, sorted; nil if `bytes` contains no hashes.
+  /// Returns the names of the entities for which `bytes` contains hashes, sorted; nil if `bytes` contains no hashes.
   package static func entityNames(in bytes: [UInt8]) -> [String]? {
     let names = hashes(in: bytes).keys
     return names.isEmpty ? nil : ByteOrder.sorted(names)
   }
 
-  /// The hashes in `bytes`, by entity name; empty without any. A text may show the hashes of both a store and a
-  /// model; an entity then has several hashes.
+  /// Returns the hashes in `bytes`, by entity name; empty if `bytes` contains no hashes. Text may show the hashes of
+  /// both a store and a model, so an entity may have several hashes.
   ///
   /// In a text, a hash counts only if a name precedes it on the same line, and only in a form that Core Data's errors,
   /// a debugger, JSON, base64 or Lifeboat's tables use. Lifeboat's tables shorten hashes.
@@ -55,9 +56,9 @@ package enum PastedHashes {
     return scan.hashes()
   }
 
-  /// Completes shortened hashes with hashes of models. If exactly one of an entity's hashes in the models has the
-  /// digits of the shortened hash, that one is the result. Otherwise zeros replace the missing digits, and no model
-  /// matches.
+  /// Completes shortened hashes with hashes of models. A shortened hash becomes the hash that has the same first and
+  /// last digits, if the models have exactly one such hash for the entity. Otherwise zeros replace the missing digits,
+  /// so that no model matches.
   package static func completed(
     _ hashes: [String: PastedHash], by collections: [ModelCollection]
   ) -> [String: VersionHash] {
@@ -89,7 +90,7 @@ package enum PastedHashes {
   }
 }
 
-/// Scans a text once for hashes. Where it finds a hash, it looks backwards for the name that precedes the hash.
+/// Scans text once for hashes. Where it finds a hash, it looks backwards for the name that precedes the hash.
 private struct TextScan {
   let bytes: [UInt8]
   private var place = 0
@@ -98,7 +99,7 @@ private struct TextScan {
 
   /// The start of the description of `Data` since 2019. This description leaves out the middle of the bytes.
   private static let described = Array("{length = 32, bytes = 0x".utf8)
-  /// The texts that stand for the omitted digits of a shortened hash.
+  /// The strings that stand for the omitted digits of a shortened hash.
   private static let ellipses = [Array("…".utf8), Array("...".utf8)]
   private static let minimumDigits = 12
   /// The bytes that may separate a name from its hash.
@@ -123,8 +124,8 @@ private struct TextScan {
     return hashes
   }
 
-  /// The hash that begins at the current position; nil if no hash does. Moves the position past the word that was
-  /// examined.
+  /// Returns the hash that begins at the current position; nil if no hash begins there. Moves the position past the
+  /// word that was examined.
   private mutating func hash() -> PastedHash? {
     let rest = bytes[place...]
     if rest.starts(with: Self.described) {

@@ -126,8 +126,8 @@ struct CompiledMappingReader {
 
   // MARK: Values
 
-  /// What `read` makes of the value of a field; nil if the field is absent. Throws if the value is of another type,
-  /// because a default in its place would change the mapping.
+  /// Returns the value of a field, converted by `read`; nil if the field is absent. Throws if `read` cannot convert the
+  /// value, because a default in its place would change the mapping.
   private func checked<Value>(
     _ read: (PropertyList?) -> Value?, _ key: String, of object: PropertyList
   ) throws(ModelError) -> Value? {
@@ -191,7 +191,8 @@ struct CompiledMappingReader {
     return found
   }
 
-  /// The entries of the dictionary in a field, without those whose key is not a text; empty if the field is absent.
+  /// Returns those entries of the dictionary in the field `key` that have a string as their key; empty if the field is
+  /// absent.
   private mutating func named(
     _ key: String, of value: PropertyList
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {

@@ -69,7 +69,7 @@ package struct EntityMapping: Sendable, Hashable {
   /// The name of the migration policy class (`entityMigrationPolicyClassName`), spelled as in the file; nil if Core
   /// Data's own class is used.
   package var migrationPolicyClassName: String?
-  /// The entries of the user info (`userInfo`), without those whose key is not a text.
+  /// The entries of the user info dictionary (`userInfo`) whose keys are strings.
   package var userInfo: [String: ArchivedValue]
   /// The fields of the file for which this type has no property, by their names in the file.
   package var others: [String: ArchivedValue]

@@ -2,14 +2,14 @@ package import ObjectModel
 import SafeText
 
 extension MappingModel {
-  /// The mapping that Core Data infers between two versions of a model (lightweight migration).
+  /// Returns the mapping that Core Data infers between two versions of a model (lightweight migration).
   ///
   /// The rules are those of ``LightweightVerdict``. A change does not prevent a mapping if its verdict depends on the
   /// data, or if Apple does not document the change. Renames are followed if a renaming identifier records them;
   /// guessed renames are not.
   ///
-  /// Each entity of the destination gets one mapping: `IEM_Add_…` for a new entity, `IEM_Copy_…` if the version hash
-  /// is the same, `IEM_Transform_…` otherwise. Each entity that is gone gets `IEM_Remove_…`. Each mapping records the
+  /// Each entity of the destination gets one mapping: `IEM_Add_…` for a new entity, `IEM_Copy_…` if the version hash is
+  /// the same, `IEM_Transform_…` otherwise. Each entity that is gone gets `IEM_Remove_…`. Each mapping records the
   /// version hashes of its entities. A hash is nil if the rule for computing it is not confirmed.
   ///
   /// No archive of a mapping that Core Data inferred was found for comparison. The expressions are those that Xcode's
@@ -84,7 +84,7 @@ final class MappingInference {
       entityMappings: mappings, sourceModel: entities.old, destinationModel: entities.new)
   }
 
-  /// The losses of ``mappingModel()``, found without making the mapping. See ``MappingModel/losses(of:)``.
+  /// Returns the losses of ``mappingModel()``, found without making the mapping. See ``MappingModel/losses(of:)``.
   func losses() -> [MappingLoss] {
     var losses: [String: [MappingLoss]] = [:]
     for entity in entities.removed where !entity.isAbstract {

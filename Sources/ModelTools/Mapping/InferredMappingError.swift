@@ -2,8 +2,9 @@ import ObjectModel
 
 /// The error that is thrown if no mapping can be inferred between two versions of a model.
 package struct InferredMappingError: Error, Sendable, Hashable {
-  /// The stable code of this error. If lightweight migration cannot do a change, then Core Data itself reports error
-  /// 134190, or error 134140 without an underlying error.
+  /// The stable code of this error. For a change that lightweight migration cannot do, Core Data itself reports
+  /// `NSInferredMappingModelError` (134190), or `NSMigrationMissingMappingModelError` (134140) without an underlying
+  /// error.
   package static let code = "mapping.notInferable"
 
   /// Every change that prevents the mapping. The reason is in the ``ModelChange/verdict`` of the change.

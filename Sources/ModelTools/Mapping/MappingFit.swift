@@ -1,8 +1,8 @@
 import ObjectModel
 
 /// Whether a mapping model fits the two models of a migration step. The rule is that of
-/// `NSMappingModel(from:forSourceModel:destinationModel:)`: each source or destination entity that the mapping model
-/// names must have, in its model, the hash that the mapping model records.
+/// `NSMappingModel(from:forSourceModel:destinationModel:)`: each source entity that the mapping model names must have
+/// the recorded hash in the source model, and each destination entity in the destination model.
 package enum MappingFit {
   /// The source or the destination model of a migration step.
   package enum Side: String, Sendable, Hashable {
@@ -21,17 +21,17 @@ package enum MappingFit {
   }
 }
 
-/// What is known of a model's hashes: those computed from the model, recorded ones, or both.
+/// The known hashes of a model: the recorded hashes or, without recorded hashes, the hashes computed from the model.
 struct HashedModel: Sendable {
   /// For each entity name, the hashes that the entity may have. If hashes are recorded, then an entity has only the
-  /// recorded hash. Otherwise it may have each of the computed ones: with or without tombstone entries, by a confirmed
-  /// or an unconfirmed rule.
+  /// recorded hash. Otherwise the entity may have each of the computed hashes: with or without tombstone entries, by a
+  /// confirmed or an unconfirmed rule.
   let candidates: [String: Set<VersionHash>]
   /// The names of the entities for which a different hash does not prove a different entity.
   let doubtful: Set<String>
 
-  /// Takes the hashes from a model, from its recorded hashes, or from both. `computed` are the hashes computed from the
-  /// model without tombstone entries, if they are already known.
+  /// Takes the hashes from `recorded` or, if it is nil, from `model`. `computed` are the hashes computed from the model
+  /// without tombstone entries, if they are already known.
   init(
     model: ManagedObjectModel?, recorded: [String: VersionHash]?, computed: ModelHashes? = nil
   ) {
@@ -82,8 +82,8 @@ struct HashedModel: Sendable {
 }
 
 extension MappingModel {
-  /// The entities that the mapping names on one side of the step, each with the hash that it must have. The hash is
-  /// nil if the mapping records none.
+  /// Returns the entities that the mapping names on one side of the step, each with the hash that the entity must have.
+  /// The hash is nil if the mapping does not record it.
   func demands(on side: MappingFit.Side) -> [(name: String, hash: VersionHash?)] {
     entityMappings.compactMap { mapping in
       switch side {

@@ -8,7 +8,7 @@ package struct MappingLoss: Sendable, Hashable {
 }
 
 extension MappingModel {
-  /// The entities and properties of the source model that this mapping does not carry over: entities without a
+  /// Returns the entities and properties of the source model that this mapping does not carry over: entities without a
   /// mapping, and persistent properties that no value expression reads. Entities with a migration policy class are not
   /// listed, because it is not known what the class does.
   package func losses(of source: ManagedObjectModel) -> [MappingLoss] {

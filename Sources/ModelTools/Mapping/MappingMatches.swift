@@ -7,8 +7,8 @@ struct MappingMatches {
   struct Side {
     /// The indexes of the places with the right hash for every entity that the mapping model names on this side.
     var places: Set<Int> = []
-    /// The index of the place with the largest number of right hashes, or of the first such place. Nil if no place has
-    /// a right hash.
+    /// The index of the place with the largest number of right hashes. If several places have this number, the first of
+    /// them. Nil if no place has a right hash.
     var nearest: Int?
   }
 

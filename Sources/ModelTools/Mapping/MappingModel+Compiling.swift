@@ -2,8 +2,8 @@ package import ObjectModel
 import SafeText
 
 extension EntityMapping {
-  /// The name that Xcode gives an entity mapping: `CarToCar`, or only the entity's name if one of the two entities is
-  /// missing.
+  /// Returns the name that Xcode gives an entity mapping: `CarToCar`, or only the entity's name if one of the two
+  /// entities is missing.
   static func standardName(_ source: String?, _ destination: String?) -> String {
     guard let source, let destination else { return source ?? destination ?? "" }
     return "\(source)To\(destination)"
@@ -28,10 +28,10 @@ enum GeneratedExpression {
   static let manager = ModelExpression.variable("manager")
   static let source = ModelExpression.variable("source")
 
-  /// The value at a key path of the source object: `$source.key.path`.
+  /// Returns the value at a key path of the source object: `$source.key.path`.
   static func sourceValue(_ keyPath: String) -> ModelExpression { .keyPath(keyPath, of: source) }
 
-  /// The expression for all objects of a source entity: `FETCH(FUNCTION($manager,
+  /// Returns the expression for all objects of a source entity: `FETCH(FUNCTION($manager,
   /// "fetchRequestForSourceEntityNamed:predicateString:", "Car", "TRUEPREDICATE"), $manager.sourceContext, NO)`.
   static func allObjects(of entityName: String) -> ModelExpression {
     .fetch(
@@ -41,16 +41,16 @@ enum GeneratedExpression {
       context: .keyPath("sourceContext", of: manager), countOnly: false)
   }
 
-  /// The expression for the destination objects that the mapping `mappingName` made from the source objects at a key
-  /// path. If `keyPath` is nil, then the source object itself takes the place of these source objects.
+  /// Returns the expression for the destination objects that the mapping `mappingName` made from the source objects at
+  /// a key path. If `keyPath` is nil, then the source object itself takes the place of these source objects.
   static func destinations(mappingName: String, keyPath: String?) -> ModelExpression {
     .function(
       target: manager, selector: "destinationInstancesForEntityMappingNamed:sourceInstances:",
       arguments: [.constant(.string(mappingName)), keyPath.map(sourceValue) ?? source])
   }
 
-  /// The expression for the destination objects that any mapping made from the objects in a relationship of the source
-  /// object.
+  /// Returns the expression for the destination objects that any mapping made from the objects in a relationship of the
+  /// source object.
   static func destinations(relationshipName: String) -> ModelExpression {
     .function(
       target: manager, selector: "destinationInstancesForSourceRelationshipNamed:sourceInstances:",
@@ -67,18 +67,18 @@ extension MappingModel {
     }
   }
 
-  /// The mapping as Xcode's compiler would write it for two models: with their hashes, with kinds and with generated
-  /// expressions.
+  /// Returns the mapping as Xcode's compiler would write it for two models: with version hashes, with kinds and
+  /// with generated expressions.
   ///
   /// Values that are already set do not change. If an argument is nil, the model that the mapping itself contains is
   /// used; if it contains no model, the hashes stay nil. An entity gets no hash if no confirmed rule computes it.
   ///
   /// The rules are those by which `V2toV3.xcmappingmodel` became `V2toV3.cdm`, the only known pair of such files. A
-  /// mapping with a policy class is custom, one without a source entity adds, one without a destination entity
-  /// removes. Any other mapping is a copy, even if the hashes differ. An attribute takes `$source.name`. A
-  /// relationship takes the destination objects made from the source relationship with the same name, if the source
-  /// entity has one. They are found by the mapping's name or, if the relationship's destination entity has
-  /// subentities, by the relationship's name.
+  /// mapping with a policy class becomes a custom mapping, one without a source entity an add mapping, and one without
+  /// a destination entity a remove mapping. Any other mapping becomes a copy mapping, even if the hashes differ. An
+  /// attribute takes `$source.name`. A relationship takes the destination objects made from the source relationship
+  /// with the same name, if the source entity has such a relationship. The destination objects are found by the
+  /// mapping's name or, if the relationship's destination entity has subentities, by the relationship's name.
   package func compiled(
     from source: ManagedObjectModel? = nil, to destination: ManagedObjectModel? = nil
   ) -> MappingModel {

@@ -77,9 +77,9 @@ package struct MappingModelSet: Sendable {
       notEntered: names.count > most ? [.tooMany(folder)] : [])
   }
 
-  /// Reads the mapping models at the paths in `mappings`. Adds those inside each folder in `models`, and those in the
-  /// same folder as each path in `models`. A path in `models` may also be a mapping model. Each mapping model is
-  /// listed once.
+  /// Reads the mapping models at the paths in `mappings`, then those inside each folder in `models` and those in the
+  /// same folder as each path in `models`. A path in `models` may also be a mapping model. Each mapping model is listed
+  /// once.
   ///
   /// - Throws: ``ModelError`` if a mapping model that one of the two lists names cannot be read.
   package init(named mappings: [String], withModelsAt models: [String]) throws(ModelError) {
@@ -117,7 +117,7 @@ package struct MappingModelSet: Sendable {
     return item
   }
 
-  /// Reads one mapping model. Its content decides in which format it is read.
+  /// Reads one mapping model, in the format that the content of the file shows.
   private static func item(_ path: String) -> Item {
     let isBundle = ModelFile.kind(at: path) == .folder
     let file = isBundle ? path + "/xcmapping.xml" : path

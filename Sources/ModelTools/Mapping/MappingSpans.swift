@@ -37,7 +37,7 @@ struct MappingSpans {
     }
   }
 
-  /// The number of mapping models that a step from one place to another skips.
+  /// Returns the number of mapping models that a step from one place to another skips.
   func passed(_ from: Int, _ to: Int) -> Int {
     let last = (ends.first?.count ?? 1) - 1
     let low = goesBack ? last - positions[from] : positions[from]

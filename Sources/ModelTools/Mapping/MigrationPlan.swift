@@ -14,7 +14,7 @@ package struct MigrationPlan: Sendable {
     let hashed: HashedModel
     /// The hashes computed from the model; nil if they are not known yet.
     let computed: ModelHashes?
-    /// The position of the model in the order of versions. A model that only the store has gets the position of the
+    /// The position of the model in the order of versions. If only the store has the model, this is the position of the
     /// nearest version.
     let position: Int
 
@@ -24,9 +24,9 @@ package struct MigrationPlan: Sendable {
 
   /// How a step is done: by mapping models of the developer, or by an inferred mapping.
   package enum Way: Sendable {
-    /// Mapping models of the developer do the step: one, or several that divide the entities among them. Each of
-    /// several is run over the whole store. No file says in which order the app runs them. In this list, mapping models
-    /// that need no class of the app come first, so that the others find the objects that these first ones make.
+    /// One or more mapping models of the developer do the step. Several mapping models divide the entities among them,
+    /// and each is run over the whole store. No file says in which order the app runs them. In this list, mapping
+    /// models that need no class of the app come first, so that the others find the objects that the first ones make.
     case mappings([MappingModelSet.Item])
     /// An inferred mapping does the step. The reasons say what in the data may prevent the step; each completes
     /// "unless …".
@@ -57,8 +57,8 @@ package struct MigrationPlan: Sendable {
   /// Which steps a mapping model of the set fits, and which versions are nearest to its source and destination.
   package struct Standing: Sendable {
     package let item: MappingModelSet.Item
-    /// The steps that the mapping model fits, as names of versions. There are several if several versions have equal
-    /// hashes.
+    /// The steps that the mapping model fits, as names of versions. There are several steps if several versions have
+    /// equal hashes.
     package let fits: [(from: String, to: String)]
     /// The version nearest to the source of the mapping model; nil if no version has an entity with the right hash.
     package let nearestSource: Nearest?
@@ -102,7 +102,7 @@ package struct MigrationPlan: Sendable {
   /// Whether the target is certainly older than the version of the store.
   package let goesBack: Bool
   /// Why it is uncertain that the target is older than the store's version, although the version names say so, as a
-  /// clause. Nil if it is certain, and if the names say that the target is newer.
+  /// clause. Nil if the names say that the target is newer, or if it is certain that the target is older.
   package let orderDoubt: String?
   /// The number of pairs of models that were compared to find the steps.
   let comparisonCount: Int

@@ -10,8 +10,8 @@ struct PlanSearch {
   /// steps to its neighbours, to the target, to places where a mapping model begins, and steps by mapping models are
   /// tried.
   static let maximumComplete = 20
-  /// The maximum number of pairs of models that are compared without restriction. After that many, a place is compared
-  /// only with its neighbours and with the target.
+  /// The maximum number of pairs of models that are compared without restriction. After this number of comparisons, a
+  /// place is compared only with its neighbours and with the target.
   static let maximumComparisons = 400
 
   /// The cost of a step or of a sequence of steps. Each property outweighs all properties declared after it.
@@ -87,8 +87,8 @@ struct PlanSearch {
       orderDoubt: map.namesGoBack ? map.doubt : nil, comparisonCount: finder.comparisonCount)
   }
 
-  /// Whether `steps` are worse than the single step `direct`. They are if there are several of them, the plan leads
-  /// back or may lead back to an older version, and at least one of them loses something.
+  /// Whether `steps` are worse than the single step `direct`: the version names say that the plan leads back to an
+  /// older version, there is more than one step, and at least one step loses something.
   private func isWorse(_ steps: [MigrationPlan.Step], than direct: MigrationPlan.Step) -> Bool {
     map.namesGoBack && steps.count > 1 && steps.contains { !$0.losses.isEmpty }
   }
@@ -181,19 +181,21 @@ struct PlanSearch {
     return isMapped || places.count <= Self.maximumComplete || isNear(from, to)
   }
 
-  /// Whether a step from one place to another leads away from the start, towards the target, and ends before it.
+  /// Whether a step from one place to another leads away from the start, towards the target, and ends before the
+  /// target.
   private func isForward(_ from: Int, _ to: Int) -> Bool {
     let (low, high) = (places[from].position, places[to].position)
     let last = places[target].position
     if map.namesGoBack { return high < low && high > last }
-    // A model that only the store has may be older than the version nearest to it, whose position it has.
+    // A model that only the store has is placed at the position of the nearest version, but may be older than that
+    // version.
     let isOwn = from == start && !map.isStartAmongVersions
     return (isOwn ? high >= low : high > low) && high < last
   }
 
   // MARK: Costs
 
-  /// The minimum cost of a step. It can be computed without comparing the two models.
+  /// Returns the minimum cost of a step. It can be computed without comparing the two models.
   private func minimumCost(_ from: Int, _ to: Int) -> Cost {
     if finder.hasMapping(from, to) { return Cost(steps: 1) }
     return Cost(passedOver: spans.passed(from, to), steps: 1, inferred: 1)
@@ -220,7 +222,7 @@ struct PlanSearch {
     return cost
   }
 
-  /// The failed attempt to get to the target from the nearest place that can be reached.
+  /// Returns the failed attempt to get to the target from the nearest place that can be reached.
   private mutating func nearestFailure(_ reached: Set<Int>) -> Attempt {
     let last = places[target].position
     let nearest = reached.sorted().min {

@@ -4,8 +4,8 @@ package import ObjectModel
 package struct PropertyMapping: Sendable, Hashable {
   /// The name of the destination property (`name`).
   package var name: String
-  /// The expression for the value (`valueExpression`). If it is nil, then an attribute keeps its default value, or the
-  /// migration policy class sets the value.
+  /// The expression for the value (`valueExpression`). Nil if an attribute keeps its default value, or if the migration
+  /// policy class sets the value.
   package var valueExpression: ModelExpression?
   /// The source relationship from whose objects the value is made (`sourcekeypath`). Nil unless the mapping was read
   /// from an `.xcmappingmodel`.
@@ -13,7 +13,7 @@ package struct PropertyMapping: Sendable, Hashable {
   /// The name of the entity mapping whose resulting objects are the value (`sourcemappingname`). Nil unless the
   /// mapping was read from an `.xcmappingmodel`.
   package var sourceMappingName: String?
-  /// The entries of the user info (`userInfo`), without those whose key is not a text.
+  /// The entries of the user info dictionary (`userInfo`) whose keys are strings.
   package var userInfo: [String: ArchivedValue]
   /// The steps that Core Data lists for an inferred mapping (`NSPropertyTransforms`); empty for a mapping without such
   /// a list.

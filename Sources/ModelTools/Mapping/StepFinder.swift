@@ -35,7 +35,7 @@ struct StepFinder {
 
   func hasMapping(_ from: Int, _ to: Int) -> Bool { mapped[key(from, to)] }
 
-  /// Whether a step can be judged without comparing models, because it was judged before or a mapping model does it.
+  /// Whether a step can be judged without comparing models: it was judged before, or a mapping model does the step.
   func isCheap(_ from: Int, _ to: Int) -> Bool {
     attempts[key(from, to)] != nil || hasMapping(from, to)
   }
@@ -48,8 +48,8 @@ struct StepFinder {
 
   // MARK: Steps
 
-  /// The result of looking for one step. If the step is inferred, it has no mapping yet; ``whole(_:_:_:)`` adds the
-  /// mapping.
+  /// Returns the result of looking for one step. If the step is inferred, it has no mapping yet; ``whole(_:_:_:)`` adds
+  /// the mapping.
   mutating func attempt(_ from: Int, _ to: Int) -> Attempt {
     if let known = attempts[key(from, to)] { return known }
     let made = makeAttempt(from, to)
@@ -139,10 +139,10 @@ struct StepFinder {
 
   // MARK: Mapping models
 
-  /// The mapping models that do a step; empty if none fits. If some of them contain exactly the two models of the
-  /// step, then only these are considered. The first one chosen is the one that names the most entities of the two
-  /// models. Each further one is chosen if it names no entity that a chosen one names, because several mapping models
-  /// may do one step together.
+  /// Returns the mapping models that do a step together; empty if no mapping model fits the step. If some of the
+  /// fitting mapping models contain exactly the two models of the step, then only these are considered. The mapping
+  /// model that names the most entities of the two models is chosen first. A further mapping model is chosen if it
+  /// names no entity that a chosen mapping model names.
   private mutating func chosenMappings(_ from: Int, _ to: Int) -> [MappingModelSet.Item] {
     let fitting = mappings.items.indices.filter { fits($0, from, to) }
     guard let first = fitting.first else { return [] }

@@ -127,7 +127,8 @@ struct XMLMappingReader {
     return mapping
   }
 
-  /// The objects to which a relationship refers. Throws if an object is of another entity, or belongs to two owners.
+  /// Returns the objects to which a relationship refers. Throws if an object is of another entity, or belongs to two
+  /// owners.
   private mutating func members(
     _ name: String, _ entityName: String, of owner: XMLStore.Object
   ) throws(ModelError) -> [XMLStore.Object] {

@@ -145,7 +145,7 @@ struct XMLStore {
       }
     }
 
-    /// Converts the current text to the attribute type that the file states. A value of an unknown type stays a text.
+    /// Converts the current text to the attribute type that the file states. A value of an unknown type stays a string.
     private func value(
       _ attribute: (name: String, type: String, line: Int)
     ) throws(ModelError) -> ArchivedValue {

@@ -98,7 +98,7 @@ extension ModelDiagram {
     return box.isAbstract ? title + ", abstract" : title
   }
 
-  /// A text with the number of properties that the box does not list; nil if the box lists all properties.
+  /// Returns the number of properties that the box does not list, in words; nil if the box lists all properties.
   func rest(_ box: Box) -> String? {
     guard box.unchangedCount > 0 else { return nil }
     let isKept = box.status == .same || box.status == .changed
@@ -113,8 +113,8 @@ extension ModelDiagram {
 }
 
 extension ModelDiagram {
-  /// The rows of a schema box for the properties of an entity. The row of an attribute shows the name and type, the
-  /// row of a relationship the name and destination.
+  /// Returns the rows of a schema box for the properties of an entity. The row of an attribute shows the name and type,
+  /// the row of a relationship the name and destination.
   static func properties(of entity: Entity) -> [Row] {
     func row(_ name: String, _ what: String, _ isOptional: Bool) -> Row {
       // A box is not wide enough for longer names.
@@ -130,7 +130,7 @@ extension ModelDiagram {
       }
   }
 
-  /// The diagram as an SVG file. `title` says what the picture shows, for readers who cannot see the picture.
+  /// Returns the diagram as an SVG file. `title` says what the picture shows, for readers who cannot see the picture.
   package func svgFile(title: String) -> String {
     let drawing = DiagramSVG(self)
     return SVGFile.text(

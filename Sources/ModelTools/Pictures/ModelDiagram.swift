@@ -65,14 +65,14 @@ package struct ModelDiagram: Sendable {
   /// The boxes of the entities, including removed ones.
   package let boxes: [Box]
   package let lines: [Line]
-  /// The number of entities that are left out because the picture would be too large. A comparison leaves out
-  /// unchanged entities that are not linked to a changed entity before any others.
+  /// The number of entities that are left out because the picture would be too large. A comparison first leaves out the
+  /// unchanged entities that are not linked to a changed entity.
   package let leftOutCount: Int
   /// Whether the picture compares two versions. If false, the picture shows a single model.
   private(set) var isComparison = true
 
-  /// The maximum number of entities for which a comparison draws every entity. If there are more, it draws only the
-  /// changed entities and their neighbours.
+  /// The maximum number of entities for which a comparison draws all entities. A comparison of more entities draws only
+  /// the changed entities and their neighbours.
   static let roomyCount = 40
   static let maximumBoxCount = 300
   static let maximumRowCount = 60
@@ -309,9 +309,9 @@ private struct ModelSketch {
 
   // MARK: Choosing
 
-  /// The names of the entities to draw. A picture of one model shows the entities in ``subject`` and their neighbours.
-  /// A comparison shows all entities if there are few enough, otherwise the changed entities and their neighbours.
-  /// Entities that lines connect follow one another in the list.
+  /// Returns the names of the entities to draw. A picture of one model shows the entities in ``subject`` and their
+  /// neighbours. A comparison shows all entities if there are few enough, otherwise the changed entities and their
+  /// neighbours. Entities that lines connect follow one another in the list.
   func chosenNames() -> [String] {
     let names = ByteOrder.sorted(boxes.keys)
     var wanted = Set(names)

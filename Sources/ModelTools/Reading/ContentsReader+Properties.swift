@@ -51,7 +51,7 @@ extension ContentsReader {
     return read
   }
 
-  /// The validation rules of an attribute, as far as an `.xcdatamodel` can express them, in the order minimum,
+  /// Returns the validation rules of an attribute, as far as an `.xcdatamodel` can express them, in the order minimum,
   /// maximum, pattern.
   private func validations(
     _ attributes: Attributes, _ type: AttributeType
@@ -85,7 +85,7 @@ extension ContentsReader {
     return forms.map(\.validation)
   }
 
-  /// Reads the text of a limit as a value of the attribute's type. A text that does not fit the type stays a text.
+  /// Reads a limit as a value of the attribute's type. A limit that does not fit the type stays a string.
   private func limit(_ text: String, _ type: AttributeType) -> ExpressionConstant {
     switch type {
     case .decimal: DecimalText.canonical(text).map { .decimal($0) } ?? .string(text)
@@ -244,7 +244,7 @@ extension ContentsReader {
     return value
   }
 
-  /// The renaming identifier (`elementID`); nil if it is missing, and if the identifier equals the name and so has no
+  /// Returns the renaming identifier (`elementID`); nil if the identifier is missing, or equals the name and so has no
   /// effect.
   func renaming(_ attributes: Attributes, _ name: String) -> String? {
     let identifier = nonEmpty(attributes["elementID"])

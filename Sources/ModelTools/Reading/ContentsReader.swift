@@ -99,7 +99,7 @@ struct ContentsReader {
 
   // MARK: Known entities
 
-  /// The amounts read before an element. They are compared with the amounts after the element.
+  /// The counts at one moment of reading. The counts before an element are compared with those after the element.
   struct State {
     let entityCount: Int
     let unreadCount: Int
@@ -110,8 +110,8 @@ struct ContentsReader {
     State(entityCount: entities.count, unreadCount: unread.count, cost: cost)
   }
 
-  /// The entity that was read since `before`, in the form in which ``KnownEntities`` keeps it. Nil if some of the
-  /// entity's values could not be read, because these values must be reported each time.
+  /// Returns the entity that was read since `before`, as an element for ``KnownEntities``. Nil if some of the entity's
+  /// values could not be read, because these values must be reported each time.
   func element(
     since before: State, at place: XMLScanner.Place, of bytes: [UInt8]
   ) -> KnownEntities.Element? {
@@ -133,7 +133,7 @@ struct ContentsReader {
     "predicateString", "derivationExpression", "derivationFilterPredicate", "expression",
     "partialIndexPredicate", "coreSpotlightDisplayNameExpression", "regularExpressionString",
   ]
-  /// The XML attributes whose values are limits of validation rules.
+  /// The XML attributes that give an attribute a validation rule.
   private static let limitKeys = [
     "minValueString", "maxValueString", "minDateTimeInterval", "maxDateTimeInterval",
     "regularExpressionString",
@@ -144,8 +144,8 @@ struct ContentsReader {
     "isAbstract", "optional", "transient", "derived", "ordered", "toMany",
     "allowsExternalBinaryDataStorage", "preserveAfterDeletion",
   ]
-  /// The YES/NO attributes that affect neither a version hash nor a table, by element name. No attribute of a fetched
-  /// property's element affects either.
+  /// The YES/NO attributes that affect neither a version hash nor a table, by element name. For a fetched property,
+  /// these are all of its YES/NO attributes.
   private static let quietSwitches: [String: Set<String>] = [
     "model": ["usedWithCloudKit", "usedWithSwiftData"], "configuration": ["usedWithCloudKit"],
     "entity": [],

@@ -1,6 +1,6 @@
 package import ObjectModel
 
-/// Reads attributes, relationships and fetched properties in the form in which Xcode's editor archives them.
+/// Reads attributes, relationships and fetched properties from the archive of Xcode's editor.
 extension EditorModelReader {
   /// The tagged values of an entity that are not reported as unread. All of them are read except
   /// `XD_PSK_classMapping`, which only names the editor's own generic class.
@@ -103,8 +103,8 @@ extension EditorModelReader {
       predicate: predicate.map { ModelPredicate(text: $0) })
   }
 
-  /// Reads the validation rules of an attribute. The limits are the texts that the editor shows. For a text attribute,
-  /// they limit the length.
+  /// Reads the validation rules of an attribute. The limits are strings, as the editor shows them. For a String
+  /// attribute, they limit the length.
   private mutating func validations(
     _ type: AttributeType, _ tags: [String: PropertyList]
   ) throws(ModelError) -> [AttributeValidation] {

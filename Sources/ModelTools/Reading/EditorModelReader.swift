@@ -83,8 +83,8 @@ package struct EditorModelReader {
       configurations: try configurations(root), fetchRequestTemplates: templates)
   }
 
-  /// The entities of the root package and of all packages inside it. The entities of one package are in the order of
-  /// the archive.
+  /// Returns the entities of the root package and of all packages inside it. The entities of one package are in the
+  /// order of the archive.
   private mutating func storedEntities(_ root: PropertyList) throws(ModelError) -> [PropertyList] {
     guard let package = archive.field("_xd_rootPackage", of: root),
       archive.resolve(package) != nil
@@ -178,8 +178,8 @@ package struct EditorModelReader {
 
   // MARK: UML
 
-  /// The tagged values of an element, from all of its stereotypes, by tag name. Each tag name starts with a prefix for
-  /// its stereotype, so no name occurs twice.
+  /// Returns the tagged values of an element, from all of its stereotypes, by tag name. Each tag name starts with a
+  /// prefix for its stereotype, so no name occurs twice.
   private mutating func tags(
     of element: PropertyList
   ) throws(ModelError) -> [String: PropertyList] {
@@ -193,7 +193,7 @@ package struct EditorModelReader {
     return tags
   }
 
-  /// The members of a bucket, which is the editor's dictionary or list of UML elements.
+  /// Returns the members of a bucket, which is the editor's dictionary or list of UML elements.
   private mutating func members(
     _ bucket: String, of owner: PropertyList
   ) throws(ModelError) -> [PropertyList] {
@@ -241,7 +241,7 @@ package struct EditorModelReader {
     }
   }
 
-  /// The text of a value; nil if the value is absent or the text is empty.
+  /// Returns the text of a value; nil if the value is absent or the text is empty.
   package mutating func text(_ value: PropertyList?) throws(ModelError) -> String? {
     guard let text = try known(archive.string(value), value, "text"), !text.isEmpty else {
       return nil

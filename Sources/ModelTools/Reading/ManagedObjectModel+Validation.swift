@@ -1,8 +1,9 @@
 package import ObjectModel
 
 extension ManagedObjectModel {
-  /// The problems of the model: what Core Data would refuse, and signs of damage. The problems of entities come first,
-  /// in the order of the entity names; the problems of configurations follow. The list is empty for a sound model.
+  /// Returns the problems of the model: what Core Data would refuse, and signs of damage. The problems of entities come
+  /// first, in the order of the entity names; the problems of configurations follow. The list is empty for a sound
+  /// model.
   package func validate() -> [ModelProblem] {
     var validation = ModelValidation(model: self)
     for name in entityNames {

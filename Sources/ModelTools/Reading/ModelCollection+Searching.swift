@@ -135,8 +135,8 @@ private struct ModelSearch {
     return true
   }
 
-  /// The file name of the current version, according to the marker in a `.xcdatamodeld`. Nil if there is no marker, or
-  /// if the marker cannot be read; an unreadable marker is added to ``notEntered``.
+  /// Returns the file name of the current version, according to the marker in a `.xcdatamodeld`. Nil if there is no
+  /// marker, or if the marker cannot be read; an unreadable marker is added to ``notEntered``.
   private mutating func markedName(in bundle: String) -> String? {
     let path = bundle + "/.xccurrentversion"
     guard ModelFile.kind(at: path) != nil else { return nil }
@@ -224,7 +224,8 @@ private struct ModelSearch {
 
   // MARK: Adding versions
 
-  /// Adds the version in an `.xcdatamodel` folder, which is in its file `contents` or in the older file `elements`.
+  /// Adds the version in an `.xcdatamodel` folder. The version is in the file `contents` or in the older file
+  /// `elements`.
   private mutating func add(source path: String, isMarked: Bool) {
     let name = ModelFile.baseName(path)
     let fileName = ModelFile.lastComponent(path)
@@ -336,8 +337,8 @@ extension ModelCollection.Version {
     problem != nil && model == nil && recorded == nil && optimised == nil
   }
 
-  /// The version hashes by entity name: the recorded hashes or, if none are recorded, the computed ones. Entities whose
-  /// hash is unknown are left out.
+  /// The version hashes by entity name: the recorded hashes or, if no hashes are recorded, the computed ones. Entities
+  /// whose hash is unknown are left out.
   package var knownHashes: [String: VersionHash] {
     recorded?.hashes ?? hashes?.hashes ?? [:]
   }

@@ -28,8 +28,9 @@ extension OptimisedModel {
       problems: problems)
   }
 
-  /// The version identifiers in the data items, sorted; empty if no item holds any. In all known files they are a keyed
-  /// archive of a single text. An archive of up to 16 texts is read too.
+  /// Returns the version identifiers in the data items, sorted; empty if no item contains version identifiers. In all
+  /// known files, the item is a keyed archive of a single string. If the item is an archive of a list, the strings
+  /// among the first 16 elements are read.
   private static func identifiers(in items: [ArraySlice<UInt8>]) -> [String] {
     guard let item = items.first(where: { $0.starts(with: Array("bplist00".utf8)) }),
       let archive = try? KeyedArchive(bytes: Array(item))
@@ -50,7 +51,7 @@ private struct OptimisedReader {
     /// The bytes of a sentinel. Two sentinels in a row separate two sections.
     static let sentinel: [UInt8] = [0xEF, 0xBE, 0xAD, 0xDE]
     /// The possible lengths of a header in words, by generation of the compiler. A header of 20 words lacks the last
-    /// two words of a header of 22. A header of 23 words has one more in the middle.
+    /// two words of a header of 22. A header of 23 words has one more word than that, in the middle.
     static let headerCounts = [20, 22, 23]
     /// The maximum number of entities, properties, strings and data items that are read.
     static let maximumCount = 200_000
@@ -99,8 +100,8 @@ private struct OptimisedReader {
       strings: section(shift + 6))
   }
 
-  /// The number of items in a section, as given in the header. Throws if the section itself does not start with the
-  /// same number.
+  /// Returns the number of items in a section, as given in the header. Throws if the section itself does not start with
+  /// the same number.
   func count(_ section: Section, _ what: String) throws(ModelError) -> Int {
     guard word(section.offset) == section.count,
       section.count <= Layout.maximumCount
@@ -114,8 +115,8 @@ private struct OptimisedReader {
     return section.count
   }
 
-  /// The total number of properties, as given in the header. Throws if their section does not start with the number of
-  /// attributes that the header gives.
+  /// Returns the total number of properties, as given in the header. Throws if the section of the properties does not
+  /// start with the number of attributes that the header gives.
   func properties(_ header: Header) throws(ModelError) -> Int {
     let section = header.properties
     guard header.attributeCount <= section.count,
@@ -196,8 +197,8 @@ private struct OptimisedReader {
     )
   }
 
-  /// The offset after the count at the start of a section. The count is at the section's offset, rounded up to a
-  /// multiple of 4. If the count differs from the count in the header, the result is nil and a description of the
+  /// Returns the offset after the count at the start of a section. The count is at the section's offset, rounded up to
+  /// a multiple of 4. If the count differs from the count in the header, the result is nil and a description of the
   /// problem.
   private func start(_ section: Section, _ what: String) -> (place: Int?, problem: String?) {
     // Offsets are 32-bit numbers, so rounding up cannot overflow.
@@ -208,8 +209,8 @@ private struct OptimisedReader {
     return (place + 4, nil)
   }
 
-  /// The offset of the end of a section that continues at `place`: the offset of the next two sentinels in a row,
-  /// which need not be a multiple of 4, or the end of the file.
+  /// Returns the offset of the end of a section that continues at `place`: the offset of the next two sentinels in a
+  /// row, which need not be a multiple of 4, or the end of the file.
   private func end(from place: Int) -> Int {
     var place = place
     while place <= bytes.count - 8 {
@@ -223,7 +224,7 @@ private struct OptimisedReader {
 
   private func aligned(_ place: Int) -> Int { (place + 3) & ~3 }
 
-  /// The big-endian 32-bit number at an offset; nil if the number would extend beyond the end of the file.
+  /// Returns the big-endian 32-bit number at an offset; nil if the number would extend beyond the end of the file.
   private func word(_ place: Int) -> Int? {
     guard place >= 0, place <= bytes.count - 4 else { return nil }
     return bytes[place..<place + 4].reduce(0) { $0 << 8 | Int($1) }
@@ -236,8 +237,8 @@ private struct OptimisedReader {
 }
 
 extension OptimisedModel {
-  /// The hashes of the model's entities by name, as far as a store's hashes reveal them. If the model contains the
-  /// hash that the store has for an entity, then the entity has this hash. If the model contains only the entity's
+  /// Returns the hashes of the model's entities by name, as far as a store's hashes reveal them. If the model contains
+  /// the hash that the store has for an entity, then the entity has this hash. If the model contains only the entity's
   /// name, then the entity gets a hash of zeros, which differs from every real hash. The entry `(unnamed entities)`
   /// stands for all entities of the model for which the store has no hash.
   package func hashes(beside stored: [String: VersionHash]) -> [String: VersionHash] {

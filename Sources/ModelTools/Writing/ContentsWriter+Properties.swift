@@ -78,7 +78,8 @@ extension ContentsWriter {
     }
   }
 
-  /// The text of the attribute's default value. Records a loss if reading the text would not give the same value.
+  /// Returns the text of the attribute's default value. Records a loss if reading the text would not give the same
+  /// value.
   private mutating func defaultText(_ attribute: Attribute, of entity: String?) -> String? {
     guard let value = attribute.defaultValue else { return nil }
     let text: String
@@ -105,7 +106,7 @@ extension ContentsWriter {
     return text
   }
 
-  /// A number of seconds as Xcode writes it: a whole number has no decimal point.
+  /// Returns a number of seconds as Xcode writes it: a whole number has no decimal point.
   private static func text(_ seconds: Double) -> String {
     Int64(exactly: seconds).map { String($0) } ?? seconds.description
   }

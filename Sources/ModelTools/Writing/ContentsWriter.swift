@@ -177,8 +177,8 @@ struct ContentsWriter {
     losses.append(ModelLoss(entityName: entity, propertyName: property, sentence: sentence))
   }
 
-  /// The text of an expression in the form in which a developer types it into an `.xcdatamodel`. Nil if there is no
-  /// expression, or if the expression has no text form, which is recorded as a loss.
+  /// Returns the text of an expression as a developer types it into an `.xcdatamodel`. Nil if `expression` is nil, or
+  /// if the expression has no text form, which is recorded as a loss.
   mutating func text(
     _ expression: ModelExpression?, of entity: String?, _ property: String?
   ) -> String? {
@@ -191,8 +191,8 @@ struct ContentsWriter {
     return expression.text
   }
 
-  /// The text of a predicate in the form in which a developer types it into an `.xcdatamodel`. Nil if there is no
-  /// predicate, or if the predicate has no text form, which is recorded as a loss.
+  /// Returns the text of a predicate as a developer types it into an `.xcdatamodel`. Nil if `predicate` is nil, or if
+  /// the predicate has no text form, which is recorded as a loss.
   mutating func text(_ predicate: ModelPredicate?, of entity: String?, _ property: String?)
     -> String?
   {
@@ -212,8 +212,8 @@ struct CompositeNames {
   private var taken: Set<String> = []
   private var pending: [(name: String, elements: [Attribute])] = []
 
-  /// The name of the composite with these elements. A new composite is named `suggestion`, followed by a number if
-  /// another composite has that name already.
+  /// Returns the name of the composite with these elements. A new composite is named `suggestion`, followed by a number
+  /// if another composite has that name already.
   mutating func name(for elements: [Attribute], suggestion: String) -> String {
     if let known = names[elements] { return known }
     var name = suggestion

@@ -70,7 +70,7 @@ struct KeyedArchiveBuilder {
     add(["NSDate", "NSObject"], ["NS.time": .real(seconds)])
   }
 
-  /// Adds a UUID. A text that is not a UUID is added as text.
+  /// Adds a UUID. A string that is not a UUID is added as a string.
   mutating func uuid(_ text: String) -> PropertyList {
     guard let bytes = Hex.bytes(text.filter { $0 != "-" }), bytes.count == 16 else {
       return string(text)
@@ -82,7 +82,7 @@ struct KeyedArchiveBuilder {
     add(["NSURL", "NSObject"], ["NS.base": Self.null, "NS.relative": string(text)])
   }
 
-  /// Adds a decimal number. A text that is not a decimal number is added as text.
+  /// Adds a decimal number. A string that is not a decimal number is added as a string.
   mutating func decimal(_ text: String) -> PropertyList {
     guard let parts = DecimalText.parts(text) else { return string(text) }
     let used = parts.mantissa.lastIndex { $0 != 0 } ?? -1

@@ -10,16 +10,16 @@ package enum ModelArchiveForm: Sendable, Hashable, CaseIterable {
 }
 
 extension ManagedObjectModel {
-  /// The model as a keyed archive, in the form that Core Data itself writes.
+  /// Returns the model as a keyed archive, in the form that Core Data itself writes.
   ///
   /// Reading the bytes gives an equal model with the same hashes, apart from the losses that ``archive(form:)`` lists.
   package func archiveBytes(form: ModelArchiveForm = .modelCache) -> [UInt8] {
     archive(form: form).bytes
   }
 
-  /// The model as a keyed archive, and the losses. The losses are the parts that the archive cannot hold: traits that
-  /// only an `.xcdatamodel` has, fetch request templates in a cache, and predicates that were not understood. Parts
-  /// that are written in a form seen in no real archive are listed as losses too.
+  /// Returns the model as a keyed archive, and the losses. The losses are the parts that the archive cannot hold:
+  /// traits that only an `.xcdatamodel` has, fetch request templates in a cache, and predicates that were not
+  /// understood. Parts that are written in a form seen in no real archive are listed as losses too.
   package func archive(form: ModelArchiveForm) -> (bytes: [UInt8], losses: [ModelLoss]) {
     let reduction = ModelArchiveReduction(self, form: form)
     var writer = ModelArchiveWriter(model: reduction.model, form: form)
@@ -51,7 +51,8 @@ extension ManagedObjectModel {
     return (bytes, reduction.losses)
   }
 
-  /// The model that reading its archive would give, without the parts that the form of the archive cannot hold.
+  /// Returns the model without the parts that the form of archive cannot hold. Reading an archive of this model gives
+  /// the returned model.
   package func reduced(to form: ModelArchiveForm) -> ManagedObjectModel {
     ModelArchiveReduction(self, form: form).model
   }

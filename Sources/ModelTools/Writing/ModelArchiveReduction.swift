@@ -250,8 +250,8 @@ struct ModelArchiveReduction {
     }
   }
 
-  /// The name of the entity that the archive gives as the owner of the inverse: the topmost ancestor that declares the
-  /// inverse. Nil if the relationship has no inverse.
+  /// Returns the name of the entity that the archive gives as the owner of the inverse: the topmost entity that
+  /// declares the inverse, among the inverse's entity and its ancestors. Nil if the relationship has no inverse.
   private func archivedInverseEntity(of relationship: Relationship) -> String? {
     guard let inverse = relationship.inverseName else { return nil }
     let holder = relationship.inverseEntityName ?? relationship.destinationEntityName

@@ -9,8 +9,8 @@ package struct ModelBundle: Sendable {
     package let name: String
     package let model: ManagedObjectModel
     package let settings: SourceSettings
-    /// The hashes recorded for the version; nil if none were recorded. They serve for entities whose hash cannot be
-    /// computed.
+    /// The hashes recorded for the version; nil if no hashes were recorded. They are used for entities whose hash
+    /// cannot be computed.
     package let recorded: RecordedHashes?
 
     package init(
@@ -60,7 +60,7 @@ package struct ModelBundle: Sendable {
   /// checksums and the name of the current version.
   ///
   /// `VersionInfo.plist` omits an entity whose hash cannot be computed and is not recorded. If any hash cannot be
-  /// computed, the file has the recorded checksum, or none.
+  /// computed, the file has the recorded checksum, or no checksum.
   ///
   /// - Throws: ``ModelError`` if two versions have the same name, a name cannot be a file name, or a model is too
   ///   large to be read again.
@@ -95,7 +95,7 @@ package struct ModelBundle: Sendable {
     self.losses = losses
   }
 
-  /// The property list that names the current version, in the form that Xcode writes.
+  /// Returns the property list that names the current version, in the form that Xcode writes.
   private static func marker(_ name: String) -> [UInt8] {
     let escaped = MarkupText.html(name + ".xcdatamodel")
     let text = """

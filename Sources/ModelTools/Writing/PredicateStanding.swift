@@ -1,6 +1,7 @@
 package import ObjectModel
 
-/// Whether the archived form of an expression or predicate is known from real files.
+/// Says whether an expression or predicate can be archived, and which of its parts would have a form that no real file
+/// confirms.
 package struct PredicateStanding {
   /// Whether every part of the expression or predicate has an archived form.
   package private(set) var isWritable = true

@@ -3,17 +3,17 @@ package import ObjectModel
 /// The settings that a `contents` file holds in addition to the managed object model: the tools that saved the file,
 /// and XML attributes that have no meaning for Core Data.
 package struct SourceSettings: Sendable, Hashable {
-  /// The XML attributes of `<model>` by name, without the version identifier.
+  /// The XML attributes of `<model>` that are settings, by name.
   package var model: [String: String]
   /// Whether an entity that is not in ``entities`` is written as syncable, as Xcode does for new entities.
   package var newEntitiesAreSyncable = true
-  /// The XML attributes of each entity that are settings, by entity name.
+  /// For each entity name, the XML attributes of the entity that are settings.
   package var entities: [String: [String: String]]
-  /// The XML attributes of each property that are settings. The outer key is the entity name, the inner key the
+  /// The XML attributes that are settings of properties, by name. The outer key is the entity name, the inner key the
   /// property name.
   package var properties: [String: [String: [String: String]]]
 
-  /// Makes the settings that Xcode 15.4 writes for a new model. There are none for entities and properties.
+  /// Makes the settings that Xcode 15.4 writes for a new model. Entities and properties have no settings.
   ///
   /// A `contents` file names the tools that saved it, but Xcode opens files with any tool names.
   package init() {

@@ -1,8 +1,8 @@
 package import ObjectModel
 
 extension VersionInfo {
-  /// The bytes of the file: a binary property list with the keys found in real files. No real file has a digest, so
-  /// none is written.
+  /// Returns the bytes of the file: a binary property list with the keys found in real files. No real file has a
+  /// digest, so no digest is written.
   package func binaryBytes() -> [UInt8] {
     var list: [String: PropertyList] = [
       Key.hashes: .dictionary(

@@ -64,8 +64,8 @@ struct XMLOutput {
     isUnfinished = false
   }
 
-  /// The value of an attribute as XML text. White space other than the space character becomes character references,
-  /// because a reader would replace the characters themselves by spaces (clause 3.3.3).
+  /// Returns the value of an attribute as XML text. White space other than the space character becomes character
+  /// references, because a reader would replace the characters themselves by spaces (clause 3.3.3).
   private mutating func escaped(_ value: String) -> String {
     // Nearly all values are plain: no control characters, none of `"`, `&`, `<`, `>`, and no byte that may belong to
     // U+FFFE or U+FFFF.

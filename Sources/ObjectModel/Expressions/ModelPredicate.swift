@@ -53,7 +53,8 @@ package indirect enum ModelPredicate: Sendable, Hashable {
     case endsWith
     /// `IN`: the left side is in the right side.
     case `in`
-    /// A method of the left side, called with the right side. The value is its selector, for example `isNear:`.
+    /// A method of the left side, called with the right side as its argument. The associated value is the method's
+    /// selector, for example `isNear:`.
     case selector(String)
     /// `CONTAINS`: the right side is in the left side.
     case contains
@@ -82,9 +83,9 @@ package indirect enum ModelPredicate: Sendable, Hashable {
     package static let caseInsensitive = Options(rawValue: 1)
     /// `[d]`: accents and other diacritics are ignored.
     package static let diacriticInsensitive = Options(rawValue: 2)
-    /// `[n]`: texts are compared byte by byte, without Unicode normalisation.
+    /// `[n]`: strings are compared byte by byte, without Unicode normalisation.
     package static let normalized = Options(rawValue: 4)
-    /// `[l]`: texts are compared by the rules of the current locale.
+    /// `[l]`: strings are compared by the rules of the current locale.
     package static let localeSensitive = Options(rawValue: 8)
   }
 }

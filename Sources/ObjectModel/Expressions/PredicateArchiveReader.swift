@@ -249,7 +249,7 @@ package struct PredicateArchiveReader {
       left, found, right, modifier: modifier, options: ModelPredicate.Options(rawValue: bits))
   }
 
-  /// The integer in a field; 0 if the field is absent, nil if the value of the field is not an integer.
+  /// Returns the integer in a field; 0 if the field is absent, nil if the value of the field is not an integer.
   private func number(_ key: String, _ value: PropertyList?) -> Int64? {
     guard let field = archive.field(key, of: value) else { return 0 }
     return archive.integer(field)

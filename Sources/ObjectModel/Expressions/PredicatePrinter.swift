@@ -145,7 +145,7 @@ struct PredicatePrinter {
 
   private mutating func write(_ path: String, of object: ModelExpression) {
     if case .keyPath = object {
-      // `a.b` is a single key path. A key path from another key path is different: the inner one gets brackets.
+      // `a.b` is a single key path. If the object of a key path is itself a key path, the inner key path gets brackets.
       text += "("
       write(object)
       text += ")."
@@ -154,7 +154,8 @@ struct PredicatePrinter {
       text += "."
     }
     guard PredicateSyntax.isKeyPath(path) else {
-      // A key path with a key that is not a name cannot be in an `.xcdatamodel`. Apple prints it unchanged.
+      // A key path with a key that is not a name cannot be in an `.xcdatamodel`. Apple prints such a key path
+      // unchanged.
       if style == .apple {
         text += path
       } else {
@@ -291,7 +292,8 @@ struct PredicatePrinter {
     }
   }
 
-  /// The number with six decimal places, as `%f` prints it. A number of 9.2e12 or more is printed as Swift prints it.
+  /// Returns the number with six decimal places, as `%f` prints it. A number of 9.2e12 or more is printed as Swift
+  /// prints it.
   private static func sixDigits(_ value: Double) -> String {
     let millionths = (abs(value) * 1_000_000).rounded()
     guard let scaled = Int64(exactly: millionths) else { return value.description }

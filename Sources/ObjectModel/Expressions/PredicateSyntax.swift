@@ -50,13 +50,13 @@ package enum PredicateSyntax {
     isNameStart(byte) || (48...57).contains(byte)
   }
 
-  /// Whether a text has the form of a name. A reserved word has this form too.
+  /// Whether a string has the form of a name. A reserved word has this form too.
   package static func isName(_ text: String) -> Bool {
     guard let first = text.utf8.first, isNameStart(first) else { return false }
     return text.utf8.allSatisfy(isNamePart)
   }
 
-  /// Whether a text has the form of a selector: a single name, or a sequence of names that each end with a colon.
+  /// Whether a string has the form of a selector: a single name, or a sequence of names that each end with a colon.
   package static func isSelector(_ text: String) -> Bool {
     var parts = text.utf8.split(separator: colon, omittingEmptySubsequences: false)
     if parts.count > 1, parts.popLast()?.isEmpty == false { return false }
@@ -65,13 +65,13 @@ package enum PredicateSyntax {
 
   package static func takesArgument(_ name: String) -> Bool { name.utf8.last == colon }
 
-  /// The keys of a key path, in order, including empty keys. The path is split at every byte that is a dot.
+  /// Returns the keys of a key path, in order, including empty keys. The path is split at every byte that is a dot.
   package static func keys(of path: String) -> [String] {
     path.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
   }
 
-  /// Whether a text is a valid key path: names separated by dots. A name may start with `@`.
+  /// Whether a string is a valid key path: names separated by dots. A name may start with `@`.
   package static func isKeyPath(_ text: String) -> Bool {
     keys(of: text).allSatisfy { key in
       isName(key.utf8.first == UInt8(ascii: "@") ? String(Substring(key.utf8.dropFirst())) : key)
@@ -80,7 +80,7 @@ package enum PredicateSyntax {
 
   private static let colon = UInt8(ascii: ":")
 
-  /// The constant that `CAST(value, type)` stands for if `value` is a literal; nil for any other cast.
+  /// Returns the constant that `CAST(value, type)` stands for if `value` is a literal; nil for any other cast.
   package static func constant(_ value: ModelExpression, castTo type: ModelExpression)
     -> ExpressionConstant?
   {

@@ -5,7 +5,7 @@ extension Entity {
       && (relationship.inverseEntityName ?? name) == name
   }
 
-  /// Why no recorded hash confirms the hash of this entity, as a text; nil if recorded hashes confirm it. Inherited
+  /// Why no recorded hash confirms the hash rule for this entity; nil if recorded hashes confirm the rule. Inherited
   /// declarations are not checked.
   var hashDoubt: String? {
     if !ByteOrder.isASCII(name) { return "its name is not ASCII" }
@@ -33,7 +33,8 @@ extension Entity {
     return nil
   }
 
-  /// The name of a persistent relationship of this entity that is its own inverse; nil if no relationship is.
+  /// The name of a persistent relationship of this entity that is its own inverse; nil if the entity has no such
+  /// relationship.
   ///
   /// The hash of the declaring entity does not include the inverse's name. Two entities in a store of framework
   /// version 851 (`AircraftEntity`, `FlightRecord`) confirm this rule. There is no recorded hash of an entity that

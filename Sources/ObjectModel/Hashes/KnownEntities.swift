@@ -46,7 +46,8 @@ package struct KnownEntities {
 
   package init() {}
 
-  /// The remembered element that `bytes` contains at `index`; nil if `bytes` contains no remembered element there.
+  /// Returns the remembered element that `bytes` contains at `index`; nil if `bytes` contains no remembered element
+  /// there.
   package func element(at index: Int, of bytes: [UInt8]) -> Element? {
     guard let element = elements[Self.key(bytes[index...])],
       bytes[index...].starts(with: element.bytes)
@@ -68,7 +69,7 @@ package struct KnownEntities {
 
   package mutating func count(known: Int) { knownCount += known }
 
-  /// The lookup key of an element: its start tag without the `>`, cut to ``maximumKeyLength`` bytes.
+  /// Returns the lookup key of an element: its start tag without the `>`, cut to ``maximumKeyLength`` bytes.
   private static func key(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     bytes.prefix(maximumKeyLength).prefix { $0 != UInt8(ascii: ">") }
   }

@@ -6,8 +6,8 @@ extension ManagedObjectModel {
   /// Computes the version hash of every entity.
   ///
   /// A user info entry `NSPersistentHistoryTombstoneAttributes` lists attributes. If `honouringTombstones` is true,
-  /// these are hashed as if their option to preserve values in history on deletion were set. Core Data tries both
-  /// ways; a store whose hashes match either result is compatible.
+  /// these attributes are hashed as if their option to preserve values in history on deletion were set. Core Data tries
+  /// both ways; a store whose hashes match either result is compatible.
   public func versionHashes(honouringTombstones: Bool = false) -> ModelHashes {
     var computation = HashComputation(
       model: self, tombstones: honouringTombstones ? tombstoneAttributes() : [:])
@@ -20,7 +20,8 @@ extension ManagedObjectModel {
     entities.values.contains { $0.userInfo[Self.tombstoneKey] != nil }
   }
 
-  /// The names of the attributes that tombstone entries list, keyed by the topmost entity that declares each attribute.
+  /// Returns the names of the attributes that tombstone entries list, keyed by the topmost entity that declares each
+  /// attribute.
   private func tombstoneAttributes() -> [String: Set<String>] {
     guard hasTombstoneEntries else { return [:] }
     let names = entities.mapValues { Set($0.attributes.map(\.name)) }
@@ -50,12 +51,13 @@ private struct HashComputation {
     var hash: VersionHash?
     /// Why the hash is unconfirmed; nil if recorded hashes confirm every rule by which it was computed.
     var doubt: String?
-    /// Why the hashes of all descendants are unconfirmed, as one text that they share; nil if ``doubt`` is nil.
+    /// Why the hashes of all descendants are unconfirmed. All descendants share this string. Nil if ``doubt`` is nil.
     var doubtBelow: String?
     /// The hashes of the persistent properties, including inherited ones, sorted by property name.
     var properties: [VersionHashing.PropertyHash]
     var hasDerived: Bool
-    /// The name of a relationship, own or inherited, that is its own inverse; nil if no relationship is.
+    /// The name of a relationship, own or inherited, that is its own inverse; nil if the entity has no such
+    /// relationship.
     var selfInverseName: String?
     var depth: Int
   }
@@ -160,7 +162,7 @@ private struct HashComputation {
       depth: (parent?.depth ?? -1) + 1)
   }
 
-  /// The hashes of the persistent properties that the entity declares, sorted by name.
+  /// Returns the hashes of the persistent properties that the entity declares, sorted by name.
   private func ownHashes(_ entity: Entity) -> [VersionHashing.PropertyHash] {
     var own: [VersionHashing.PropertyHash] = []
     own.reserveCapacity(entity.attributes.count + entity.relationships.count)

@@ -7,7 +7,8 @@ public struct RecordedHashes: Sendable, Hashable {
   /// The recorded model digest in base64; nil if not recorded.
   package let digest: String?
 
-  /// Makes a record from entity hashes and, if there are any, the model's checksum and digest in base64.
+  /// Makes recorded hashes from entity hashes, and from the model's checksum and digest in base64; nil for a checksum
+  /// or digest that is not recorded.
   public init(hashes: [String: VersionHash], checksum: String? = nil, digest: String? = nil) {
     self.hashes = hashes
     self.checksum = checksum

@@ -12,7 +12,7 @@ public struct VersionHash: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// Makes a hash from 64 hexadecimal digits in upper or lower case; nil for any other text.
+  /// Makes a hash from a string of 64 hexadecimal digits in upper or lower case; nil for any other string.
   public init?(hex: String) {
     guard let bytes = Hex.bytes(hex) else { return nil }
     self.init(bytes: bytes)
@@ -31,9 +31,9 @@ extension VersionHash: CustomStringConvertible {
 }
 
 extension VersionHash: Codable {
-  /// Decodes a hash from a text of 64 hexadecimal digits.
+  /// Decodes a hash from a string of 64 hexadecimal digits.
   ///
-  /// - Throws: `DecodingError.dataCorrupted` when the text is not 64 hexadecimal digits.
+  /// - Throws: `DecodingError.dataCorrupted` when the string is not 64 hexadecimal digits.
   public init(from decoder: any Decoder) throws {
     let text = try decoder.singleValueContainer().decode(String.self)
     guard let hash = VersionHash(hex: text) else {
@@ -46,7 +46,7 @@ extension VersionHash: Codable {
     self = hash
   }
 
-  /// Encodes the hash as a text of 64 lowercase hexadecimal digits.
+  /// Encodes the hash as a string of 64 lowercase hexadecimal digits.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(hex)

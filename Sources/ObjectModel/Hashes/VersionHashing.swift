@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// Computes version hashes, byte by byte, with one function for each kind of element.
+/// Computes the same version hashes as Core Data. Each kind of element has a function of its own.
 ///
 /// Strings are hashed as UTF-8 without a length or terminator, integers as little-endian. Nil adds no bytes. Several
 /// thousand recorded hashes confirm this recipe. If no recorded hash confirms the rule for a part of an entity, then
@@ -51,7 +51,8 @@ package enum VersionHashing {
     return sha256(bytes)
   }
 
-  /// The persistent elements of a composite and of the composites inside it, without the inner composites themselves.
+  /// Returns the persistent elements of a composite and of the composites inside it, without the inner composites
+  /// themselves.
   private static func leaves(of composite: Attribute) -> [Attribute] {
     var found: [Attribute] = []
     var pending = composite.elements
@@ -68,7 +69,7 @@ package enum VersionHashing {
 
   /// Returns SHA-256( base || destination || inverse || maxCount:i32 || minCount:i32 || 01 00 if ordered ).
   ///
-  /// The inverse's name is omitted if the relationship is its own inverse in the entity that declares it first.
+  /// The inverse's name is omitted if `isSelfInverse` is true, because the relationship is its own inverse.
   package static func relationship(_ relationship: Relationship, isSelfInverse: Bool) -> [UInt8] {
     var bytes = base(
       name: relationship.name, isOptional: relationship.isOptional,

@@ -1,7 +1,7 @@
 /// The facts in a store's metadata by which the version of the model that wrote the store is recognised.
 package struct StoreModelRecord: Sendable, Hashable {
-  /// The hashes of all entities of the model, by entity name (`NSStoreModelVersionHashes`); empty if none are
-  /// recorded. Even a store that has only the entities of one configuration records the hashes of the whole model.
+  /// The hashes of all entities of the model, by entity name (`NSStoreModelVersionHashes`); empty if the store records
+  /// no hashes. Even a store that has only the entities of one configuration records the hashes of the whole model.
   package let hashes: [String: VersionHash]
   /// The version of the hash rules (`NSStoreModelVersionHashesVersion`); nil if it is not recorded. In all stores that
   /// were examined it is 3.
@@ -11,7 +11,8 @@ package struct StoreModelRecord: Sendable, Hashable {
   /// The highest version of a framework that ever wrote the store (`NSPersistenceMaximumFrameworkVersion`). Nil if it
   /// is not recorded, as in most stores.
   package let maximumFrameworkVersion: Int64?
-  /// The model's version identifiers. They are free text, and several versions may have equal ones, so they only hint.
+  /// The model's version identifiers, which are free text. Several versions may have the same identifiers, so an
+  /// identifier only hints at a version.
   package let versionIdentifiers: [String]
 
   /// The version of the hash rules that this library knows, confirmed by recorded hashes.

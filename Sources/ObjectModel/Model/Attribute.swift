@@ -27,9 +27,9 @@ public struct Attribute: Sendable, Hashable {
   package var usesScalarValueType: Bool?
   /// The name of a transformable attribute's value transformer; nil for Core Data's default transformer.
   public var valueTransformerName: String?
-  /// The class of the values; nil if the model names no class, or the standard class of the attribute's type.
+  /// The class of the values; nil if the model names no class, or names the standard class of the attribute's type.
   package var valueClassName: String?
-  /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if not set.
+  /// A string that the developer sets to change the version hash (`versionHashModifier`); nil if not set.
   public var versionHashModifier: String?
   /// The attribute's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   public var renamingIdentifier: String?

@@ -1,6 +1,6 @@
 /// The type of an attribute, identified by the number that Core Data stores for it (`NSAttributeType`).
 ///
-/// Any number can be read. There are constants and names for the known ones.
+/// Any number can be read. The known types have constants and names.
 public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
   /// The number of the type in the archived model and in the version hash.
   public let rawValue: Int32

@@ -25,14 +25,14 @@ extension AttributeValidation {
     case earliestDate(Double)
     /// The latest date allowed (`maxDateTimeInterval`), in seconds since the start of 2001, UTC.
     case latestDate(Double)
-    /// The minimum length of a text in characters (`minValueString`).
+    /// The minimum length of a string in characters (`minValueString`).
     case minimumLength(Int64)
-    /// The maximum length of a text in characters (`maxValueString`).
+    /// The maximum length of a string in characters (`maxValueString`).
     case maximumLength(Int64)
     /// The regular expression that the entire text must match (`regularExpressionString`).
     case pattern(String)
 
-    /// The rule in the form that a compiled model has: a predicate and an error code.
+    /// The rule as a compiled model contains it: a predicate and an error code.
     package var validation: AttributeValidation {
       let (left, sign, right, code):
         (ModelExpression, ModelPredicate.Operator, ExpressionConstant, Int64) =
@@ -52,7 +52,7 @@ extension AttributeValidation {
     }
   }
 
-  /// The rule in the form that an `.xcdatamodel` has; nil for a rule that can only be made in code.
+  /// The rule as an `.xcdatamodel` contains it; nil for a rule that can only be made in code.
   package var form: Form? {
     guard case .comparison(let comparison) = predicate, comparison.modifier == .direct,
       case .constant(let limit) = comparison.right

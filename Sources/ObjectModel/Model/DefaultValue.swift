@@ -11,7 +11,7 @@ public enum DefaultValue: Sendable, Hashable {
   case boolean(Bool)
   /// The default of a Decimal attribute: its digits, without an exponent or superfluous zeros, for example `-0.25`.
   case decimal(String)
-  /// The default of a String attribute. For an attribute of another type, a text that could not be read as a value of
+  /// The default of a String attribute. For an attribute of another type, a string that could not be read as a value of
   /// that type.
   case string(String)
   /// The default of a Date attribute: seconds since the start of 2001, UTC.

@@ -16,16 +16,18 @@ public struct Entity: Sendable, Hashable {
   package var fetchedProperties: [FetchedProperty]
   /// The uniqueness constraints of the entity, in the model's order. Each constraint is a list of property names.
   public var uniquenessConstraints: [[String]]
-  /// The fetch indexes of the entity, in the model's order, in which Core Data executes their CREATE INDEX statements.
+  /// The fetch indexes of the entity, in the model's order. Core Data executes their CREATE INDEX statements in this
+  /// order.
   package var fetchIndexes: [FetchIndex]
   /// The old-style compound indexes of the entity, in the model's order. Each index is a list of property names.
   package var compoundIndexes: [[String]]
-  /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if not set.
+  /// A string that the developer sets to change the version hash (`versionHashModifier`); nil if not set.
   public var versionHashModifier: String?
   /// The entity's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   public var renamingIdentifier: String?
   package var spotlightDisplayNameExpression: ModelExpression?
-  /// What Xcode generates for the entity: `class` or `category`; nil if nothing, and always nil in compiled models.
+  /// What Xcode generates for the entity: `class` or `category`. Nil if Xcode generates nothing, and in compiled
+  /// models.
   package var codeGenerationType: String?
   /// The user info dictionary; empty if not set.
   public var userInfo: [String: ArchivedValue]

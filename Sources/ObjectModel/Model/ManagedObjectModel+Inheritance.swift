@@ -3,7 +3,7 @@ extension ManagedObjectModel {
   /// damaged models the ancestors may form a cycle.
   package static let maximumInheritanceDepth = 128
 
-  /// The ancestors of an entity, from the parent to the root, without the entity itself.
+  /// Returns the ancestors of an entity, from the parent to the root, without the entity itself.
   ///
   /// If a parent is missing or already in the list, or if ``maximumInheritanceDepth`` is reached, then the list ends
   /// there, without an error. The list is empty if the model does not have the entity.
@@ -21,7 +21,8 @@ extension ManagedObjectModel {
     return found
   }
 
-  /// The sorted names of each entity's direct subentities, by entity name. Entities without subentities are left out.
+  /// Returns the sorted names of each entity's direct subentities, by entity name. Entities without subentities are
+  /// left out.
   package func subentityNames() -> [String: [String]] {
     var children: [String: [String]] = [:]
     for entity in entities.values {
@@ -30,14 +31,14 @@ extension ManagedObjectModel {
     return children.mapValues { ByteOrder.sorted($0) }
   }
 
-  /// The attributes of an entity, including inherited ones, sorted by name. If several of these attributes have the
-  /// same name, then only the one declared nearest to the entity is listed.
+  /// Returns the attributes of an entity, including inherited ones, sorted by name. If several of these attributes have
+  /// the same name, then only the one declared nearest to the entity is listed.
   package func allAttributes(of entityName: String) -> [Attribute] {
     flattened(entityName, \.attributes, name: \.name)
   }
 
-  /// The relationships of an entity, including inherited ones, sorted by name. If several of these relationships have
-  /// the same name, then only the one declared nearest to the entity is listed.
+  /// Returns the relationships of an entity, including inherited ones, sorted by name. If several of these
+  /// relationships have the same name, then only the one declared nearest to the entity is listed.
   package func allRelationships(of entityName: String) -> [Relationship] {
     flattened(entityName, \.relationships, name: \.name)
   }

@@ -4,7 +4,8 @@
 public struct ManagedObjectModel: Sendable, Hashable {
   /// The entities of the model, by entity name.
   public var entities: [String: Entity]
-  /// The version identifiers, sorted. They are free text, and several versions may have equal ones, so they only hint.
+  /// The version identifiers, sorted. They are free text. Several versions may have the same identifiers, so an
+  /// identifier only hints at a version.
   public var versionIdentifiers: [String]
   /// The sorted entity names of each configuration, by the configuration's name.
   public var configurations: [String: [String]]

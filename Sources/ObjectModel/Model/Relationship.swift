@@ -63,7 +63,7 @@ public struct Relationship: Sendable, Hashable {
   package var isStoredInTruthFile: Bool
   /// What happens to the related objects when an object is deleted.
   public var deleteRule: DeleteRule
-  /// A text that the developer sets to change the version hash (`versionHashModifier`); nil if not set.
+  /// A string that the developer sets to change the version hash (`versionHashModifier`); nil if not set.
   public var versionHashModifier: String?
   /// The relationship's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   public var renamingIdentifier: String?

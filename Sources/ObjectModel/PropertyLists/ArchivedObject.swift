@@ -1,8 +1,8 @@
-/// An archived object of a class that this library does not decode. Its fields are kept undecoded by their names.
+/// An archived object of a class that this library does not decode. Its fields are kept by name.
 public struct ArchivedObject: Sendable, Hashable {
   /// The names of the class and of its superclasses, the most derived first. The list is never empty.
   public let classNames: [String]
-  /// The fields by name, as the object's class encoded them.
+  /// The fields by name, with the values that the object's class encoded.
   public let fields: [String: ArchivedValue]
 
   /// Makes an object. If `classNames` is empty, then the object is given the class `NSObject`.

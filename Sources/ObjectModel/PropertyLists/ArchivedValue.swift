@@ -35,7 +35,7 @@ public indirect enum ArchivedValue: Sendable, Hashable {
 
   /// An entry of a dictionary: a key and its value.
   public struct Entry: Sendable, Hashable {
-    /// The key of the entry. It is usually a text, but can be any value.
+    /// The key of the entry. It is usually a string, but can be any value.
     public let key: ArchivedValue
     /// The value of the entry.
     public let value: ArchivedValue
@@ -72,7 +72,7 @@ extension ArchivedValue {
     }
   }
 
-  /// The text, if this is a ``string(_:)``; nil for any other kind of value.
+  /// The string, if this is a ``string(_:)``; nil for any other kind of value.
   public var stringValue: String? {
     guard case .string(let value) = self else { return nil }
     return value
@@ -121,7 +121,7 @@ extension KeyedArchive {
     let opaque = ArchivedValue.opaque(className: className)
     guard depth < ArchivedValue.maximumDepth, remaining >= 0 else { return opaque }
     if let scalar = scalar(object, className: className) {
-      // Each reference to a shared text may copy the text, so every 128 bytes of a text count as another value.
+      // Each reference to a shared string may copy the string, so every 128 bytes of a string count as another value.
       remaining -= (scalar.stringValue?.utf8.count ?? 0) >> 7
       return scalar
     }

@@ -97,8 +97,8 @@ struct BinaryPropertyListTable {
     topIndex = top
   }
 
-  /// The index of the object to which reference number `position` of a collection leads. Positions are counted from 0.
-  /// In a dictionary, the references to all keys precede those to all values.
+  /// Returns the index of the object to which a collection refers. `position` is the number of the reference in the
+  /// collection, counted from 0. In a dictionary, the references to all keys precede those to all values.
   func reference(_ object: Object, _ position: Int) throws(PropertyListError) -> Int {
     let place = object.payload + position * referenceSize
     guard let index = Self.number(bytes, at: place, size: referenceSize), index < objects.count
@@ -109,7 +109,7 @@ struct BinaryPropertyListTable {
     return index
   }
 
-  /// The value of an object; throws if the object is a collection or invalid.
+  /// Returns the value of an object; throws if the object is a collection or invalid.
   func scalar(_ object: Object) throws(PropertyListError) -> PropertyList {
     let start = object.payload
     switch object.kind {
@@ -135,7 +135,8 @@ struct BinaryPropertyListTable {
 // MARK: - Bytes
 
 extension BinaryPropertyListTable {
-  /// The unsigned big-endian number at an offset; nil if it extends beyond the bytes or does not fit into `Int`.
+  /// Returns the unsigned big-endian number at an offset; nil if it extends beyond the bytes or does not fit into
+  /// `Int`.
   private static func number(_ bytes: [UInt8], at offset: Int, size: Int) -> Int? {
     guard offset >= 0, offset <= bytes.count - size else { return nil }
     var value: UInt64 = 0
@@ -144,7 +145,7 @@ extension BinaryPropertyListTable {
   }
 
   /// Reads the marker and the count of an object. A damaged object is read as `.invalid`, with a length of 1, or of 0
-  /// if its offset is outside the objects. An invalid object causes an error only if another object refers to it.
+  /// if `offset` is outside the objects. An invalid object causes an error only if another object refers to it.
   private static func object(
     _ bytes: [UInt8], at offset: Int, end: Int, referenceSize: Int
   ) -> (Object, length: Int) {
@@ -215,8 +216,8 @@ extension BinaryPropertyListTable {
     return value
   }
 
-  /// The value of an integer object. Integers of 1, 2 and 4 bytes are unsigned, those of 8 bytes are signed. Integers
-  /// of 16 bytes are used for larger numbers. A number that does not fit into `Int64` becomes a real.
+  /// Returns the value of an integer object. Integers of 1, 2 and 4 bytes are unsigned, those of 8 bytes are signed.
+  /// Integers of 16 bytes are used for larger numbers. A number that does not fit into `Int64` becomes a real.
   private func integer(_ object: Object) -> PropertyList {
     guard object.count == 16 else { return .integer(Int64(bitPattern: pattern(object))) }
     var high: UInt64 = 0

@@ -1,11 +1,11 @@
 /// Decimal numbers as text, in a canonical form, so that equal default values have equal texts.
 package enum DecimalText {
-  /// Half of the maximum length in bytes of a number's text. An `NSDecimal` needs less: it has 38 digits and an
-  /// exponent of one byte.
+  /// Half of the maximum length, in bytes, of a string that ``canonical(_:)`` reads. An `NSDecimal` needs less: it has
+  /// 38 digits and an exponent of one byte.
   package static let maximumPlaces = 300
 
-  /// The number in `text` without a plus sign or superfluous zeros. Nil unless `text` consists of an optional sign and
-  /// digits with at most one point.
+  /// Returns the number in `text` without a plus sign or superfluous zeros. Nil unless `text` consists of an optional
+  /// sign and digits with at most one point.
   package static func canonical(_ text: String) -> String? {
     var units = Array(text.utf8)
     guard units.count <= maximumPlaces * 2 else { return nil }
@@ -27,8 +27,8 @@ package enum DecimalText {
     return result
   }
 
-  /// The text of mantissa × 10^exponent. The mantissa is little-endian (`NS.mantissa` of an archived decimal). Nil if
-  /// the mantissa has more than 16 bytes or the exponent does not fit into one byte.
+  /// Returns the text of mantissa × 10^exponent. The mantissa is little-endian (`NS.mantissa` of an archived decimal).
+  /// Nil if the mantissa has more than 16 bytes or the exponent does not fit into one byte.
   package static func text(mantissa: [UInt8], exponent: Int64, negative: Bool) -> String? {
     guard mantissa.count <= 16, (-128...127).contains(exponent) else { return nil }
     var value = Array(mantissa.reversed())
@@ -57,8 +57,8 @@ package enum DecimalText {
     return canonical((negative ? "-" : "") + String(decoding: digits, as: UTF8.self))
   }
 
-  /// The mantissa, exponent and sign with which a number is archived. Nil if the text is not a number, or if the
-  /// number does not fit into a mantissa of 128 bits and an exponent of one byte.
+  /// Returns the mantissa, exponent and sign with which a number is archived. Nil if the text is not a number, or if
+  /// the number does not fit into a mantissa of 128 bits and an exponent of one byte.
   package static func parts(_ text: String) -> (mantissa: [UInt8], exponent: Int64, negative: Bool)?
   {
     guard let text = canonical(text) else { return nil }

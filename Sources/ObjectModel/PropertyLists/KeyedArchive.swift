@@ -17,8 +17,8 @@ package struct KeyedArchive: Sendable, Hashable {
 
   /// Reads a model file that must be a keyed archive.
   ///
-  /// - Throws: ``ModelError`` with `code` and `message` if the file is not a keyed archive, or the error of the
-  ///   property list if that is damaged.
+  /// - Throws: ``ModelError``, with `code` and `message` if the file is not a keyed archive. If the property list is
+  ///   damaged, the error describes the damage.
   package init(bytes: [UInt8], orThrow code: ModelError.Code, _ message: String) throws(ModelError)
   {
     do {
@@ -54,7 +54,7 @@ package struct KeyedArchive: Sendable, Hashable {
 // MARK: - Following references
 
 extension KeyedArchive {
-  /// The object to which a reference leads. A value that is not a reference is returned unchanged. Nil for the
+  /// Returns the object to which a reference leads. A value that is not a reference is returned unchanged. Nil for the
   /// archive's nil (index 0, `$null`), for a reference to an object that does not exist, and if `value` is nil.
   package func resolve(_ value: PropertyList?) -> PropertyList? {
     guard let value else { return nil }
@@ -75,8 +75,8 @@ extension KeyedArchive {
     }
   }
 
-  /// The index of the object to which a reference leads, which identifies the object. Nil for the archive's nil, and
-  /// for a value that is not a reference.
+  /// Returns the index of the object to which a reference leads, which identifies the object. Nil for the archive's
+  /// nil, and for a value that is not a reference.
   package func index(_ value: PropertyList?) -> Int? {
     guard case .uid(let index)? = value, index != 0, index < UInt64(objects.count) else {
       return nil
@@ -84,12 +84,12 @@ extension KeyedArchive {
     return Int(index)
   }
 
-  /// The class name of an object; nil for plain values, for example texts and numbers.
+  /// Returns the class name of an object; nil for plain values, for example strings and numbers.
   package func className(of value: PropertyList?) -> String? {
     classDescription(of: value)?["$classname"]?.stringValue
   }
 
-  /// The names of an object's class and of its superclasses, the most derived first; empty for plain values.
+  /// Returns the names of an object's class and of its superclasses, the most derived first; empty for plain values.
   package func classNames(of value: PropertyList?) -> [String] {
     guard let description = classDescription(of: value) else { return [] }
     let names = Self.classes(description).compactMap(\.stringValue)
@@ -106,13 +106,14 @@ extension KeyedArchive {
     return false
   }
 
-  /// The stored names of a class and of its superclasses, at most 64. No real class has more, and in a hostile archive
-  /// many objects may share a long list.
+  /// Returns the stored names of a class and of its superclasses, at most 64. No real class has more, and in a hostile
+  /// archive many objects may share a long list.
   private static func classes(_ description: PropertyList) -> ArraySlice<PropertyList> {
     description["$classes"]?.elements?.prefix(64) ?? []
   }
 
-  /// The stored content of an object's field: a reference or an inline value; nil if the object has no such field.
+  /// Returns the stored content of an object's field: a reference or an inline value; nil if the object has no such
+  /// field.
   package func field(_ name: String, of value: PropertyList?) -> PropertyList? {
     resolve(value)?[name]
   }
@@ -125,7 +126,7 @@ extension KeyedArchive {
 // MARK: - Decoding one object
 
 extension KeyedArchive {
-  /// The text of a string object (plain, `NSString` or `NSMutableString`); nil for any other object.
+  /// Returns the text of a string object (plain, `NSString` or `NSMutableString`); nil for any other object.
   package func string(_ value: PropertyList?) -> String? {
     guard let object = resolve(value) else { return nil }
     if case .string(let text) = object { return text }
@@ -136,7 +137,8 @@ extension KeyedArchive {
     }
   }
 
-  /// The integer in a number object or inline number. Nil for a number with a fraction, and for any other value.
+  /// Returns the integer in a number object or inline number. Nil for a number with a fraction, and for any other
+  /// value.
   package func integer(_ value: PropertyList?) -> Int64? {
     switch number(value) {
     case .integer(let value): value
@@ -146,7 +148,7 @@ extension KeyedArchive {
     }
   }
 
-  /// The floating-point value of a number object or inline number; nil for any other value.
+  /// Returns the floating-point value of a number object or inline number; nil for any other value.
   package func real(_ value: PropertyList?) -> Double? {
     switch number(value) {
     case .integer(let value): Double(value)
@@ -155,7 +157,7 @@ extension KeyedArchive {
     }
   }
 
-  /// The truth value of a number object or inline number; nil for any other value.
+  /// Returns the truth value of a number object or inline number; nil for any other value.
   package func bool(_ value: PropertyList?) -> Bool? {
     number(value)?.boolValue
   }
@@ -166,21 +168,21 @@ extension KeyedArchive {
     return fields["NS.boolval"] ?? fields["NS.intval"] ?? fields["NS.dblval"]
   }
 
-  /// The date of an `NSDate` in seconds since the start of 2001, UTC; nil for any other object.
+  /// Returns the date of an `NSDate` in seconds since the start of 2001, UTC; nil for any other object.
   package func date(_ value: PropertyList?) -> Double? {
     guard let object = resolve(value) else { return nil }
     if case .date(let seconds) = object { return seconds }
     return real(object["NS.time"])
   }
 
-  /// The bytes of an `NSData` or of inline data; nil for any other object.
+  /// Returns the bytes of an `NSData` or of inline data; nil for any other object.
   package func data(_ value: PropertyList?) -> [UInt8]? {
     guard let object = resolve(value) else { return nil }
     if case .data(let bytes) = object { return bytes }
     return resolve(object["NS.data"])?.dataValue
   }
 
-  /// The text of an `NSUUID`, uppercase with hyphens; nil for any other object.
+  /// Returns the text of an `NSUUID`, uppercase with hyphens; nil for any other object.
   package func uuid(_ value: PropertyList?) -> String? {
     guard let bytes = resolve(field("NS.uuidbytes", of: value))?.dataValue, bytes.count == 16
     else { return nil }
@@ -189,8 +191,8 @@ extension KeyedArchive {
     return ranges.map { String(hex[$0]) }.joined(separator: "-")
   }
 
-  /// The text of an `NSDecimalNumber` (archived as `NSDecimalNumberPlaceholder`), without exponent. Nil for any other
-  /// object.
+  /// Returns the text of an `NSDecimalNumber` (archived as `NSDecimalNumberPlaceholder`), without exponent. Nil for any
+  /// other object.
   package func decimal(_ value: PropertyList?) -> String? {
     guard let object = resolve(value), var mantissa = resolve(object["NS.mantissa"])?.dataValue,
       let exponent = integer(object["NS.exponent"])
@@ -205,7 +207,7 @@ extension KeyedArchive {
       mantissa: mantissa, exponent: exponent, negative: bool(object["NS.negative"]) ?? false)
   }
 
-  /// The stored elements of an array or set object, with references not followed; nil for any other object.
+  /// Returns the stored elements of an array or set object, with references not followed; nil for any other object.
   package func elements(_ value: PropertyList?) -> [PropertyList]? {
     guard let object = resolve(value) else { return nil }
     if let elements = object.elements { return elements }
@@ -213,8 +215,8 @@ extension KeyedArchive {
     return resolve(object["NS.objects"])?.elements
   }
 
-  /// The stored keys and values of a dictionary object, in the order of the archive, with references not followed. Nil
-  /// for any other object, and if the number of keys differs from the number of values.
+  /// Returns the stored keys and values of a dictionary object, in the order of the archive, with references not
+  /// followed. Nil for any other object, and if the number of keys differs from the number of values.
   ///
   /// `NSKnownKeysDictionary1`, which Core Data uses in cached models, keeps its keys in a mapping beside the values.
   package func entries(_ value: PropertyList?) -> [(key: PropertyList, value: PropertyList)]? {

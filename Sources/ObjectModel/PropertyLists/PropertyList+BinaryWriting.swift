@@ -1,5 +1,5 @@
 extension PropertyList {
-  /// The list in the binary form (`bplist00`).
+  /// Returns the list in the binary form (`bplist00`).
   ///
   /// Equal lists give equal bytes: keys are sorted, equal scalars become one object, and objects are written level by
   /// level. A list of any depth is written, but only lists down to ``maximumDepth`` can be read.
@@ -9,7 +9,7 @@ extension PropertyList {
   }
 
   /// The bits of a scalar, by which equal scalars are found. Swift's equality would not do: 0.0 equals -0.0, NaN does
-  /// not equal itself, and a text equals its other Unicode normalisation forms.
+  /// not equal itself, and a string equals its other Unicode normalisation forms.
   package enum ScalarKey: Hashable {
     case bits(kind: UInt8, UInt64)
     case text([UInt8])

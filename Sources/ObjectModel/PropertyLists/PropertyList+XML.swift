@@ -117,10 +117,10 @@ private struct XMLPropertyListReader {
     case "integer":
       let digits = text.filter { !$0.isWhitespace }
       if let value = Int64(digits) { return .integer(value) }
-      // As in CoreFoundation, a sign stands before `0x`.
+      // As in CoreFoundation, a sign precedes `0x`.
       let sign = digits.utf8.prefix { "+-".utf8.contains($0) }
       let number = digits.utf8.dropFirst(sign.count)
-      // The plus makes a sign after `0x` invalid.
+      // A plus is added to a number without a sign, so that `Int64` refuses a sign after `0x`.
       if number.starts(with: "0x".utf8) || number.starts(with: "0X".utf8),
         let value = Int64(
           (sign.isEmpty ? "+" : String(Substring(sign))) + String(Substring(number.dropFirst(2))),

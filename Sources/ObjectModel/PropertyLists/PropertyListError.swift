@@ -8,7 +8,8 @@ package struct PropertyListError: Error, Sendable, Hashable {
 
     /// The bytes are neither a binary nor an XML property list.
     package static let notAPropertyList = Code(rawValue: "plist.notAPropertyList")
-    /// The bytes end before a structure that the list announces is complete.
+    /// The bytes end too early: the trailer or the offset table of a binary list is missing or does not fit into the
+    /// bytes.
     package static let truncated = Code(rawValue: "plist.truncated")
     /// A marker, a reference or an XML element is in a position where the format does not allow it.
     package static let malformed = Code(rawValue: "plist.malformed")

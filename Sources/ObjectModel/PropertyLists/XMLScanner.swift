@@ -252,7 +252,8 @@ package struct XMLScanner {
     index = end
   }
 
-  /// The text in a range of the bytes, with references replaced and line ends normalised (clauses 2.11, 3.3.3, 4.1).
+  /// Returns the text in a range of the bytes, with references replaced and line ends normalised (clauses 2.11, 3.3.3,
+  /// 4.1).
   private func resolved(
     _ range: Range<Int>, isAttribute: Bool
   ) throws(PropertyListError) -> String {

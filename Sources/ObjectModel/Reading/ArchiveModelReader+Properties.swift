@@ -69,7 +69,8 @@ extension ArchiveModelReader {
       renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
   }
 
-  /// The name of the topmost entity that has the property, among `entity` and its ancestors.
+  /// Returns the topmost entity, among `entity` and its ancestors, that has the property; `entity` if none of them has
+  /// it.
   private func declaring(_ property: String, from entity: String) -> String {
     lineage(of: entity).last { names[$0]?.contains(property) == true } ?? entity
   }

@@ -34,7 +34,7 @@ extension ArchiveModelReader {
     archive.integer(archive.field(key, of: value)) ?? 0
   }
 
-  /// The names of the properties in a list. The list may contain the names or the properties themselves.
+  /// Returns the names of the properties in a list. The list may contain the names or the properties themselves.
   private mutating func propertyNames(
     _ key: String, _ value: PropertyList?
   ) throws(ModelError) -> [String] {

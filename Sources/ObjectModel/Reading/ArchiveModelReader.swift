@@ -2,7 +2,7 @@ extension ManagedObjectModel {
   /// Reads a compiled model (`.mom`), or the cached model of a store (`Z_MODELCACHE`) after inflation.
   ///
   /// Both are keyed archives. In a cached model, each subentity has its inherited properties too, as copies or as
-  /// proxies. These are left out: an entity's own properties are those whose name no ancestor has.
+  /// proxies. The copies and proxies are left out: an entity's own properties are those whose name no ancestor has.
   ///
   /// - Throws: ``ModelError``; `model.optimisedFormat` for an `.omo`.
   public init(archive bytes: [UInt8]) throws(ModelError) {
@@ -130,7 +130,8 @@ struct ArchiveModelReader {
       renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
   }
 
-  /// The names of the ancestors, starting with the parent. The list ends before a name that it contains already.
+  /// Returns the names of the ancestors, starting with the parent. If the ancestors form a cycle, the list ends before
+  /// the first name that would occur again.
   func lineage(of name: String) -> [String] {
     var found: [String] = []
     var met: Set<String> = [name]
@@ -144,7 +145,8 @@ struct ArchiveModelReader {
     return found
   }
 
-  /// The property for which a proxy of an inherited property stands. Any other value is returned unchanged.
+  /// Returns the property to which a proxy of an inherited property refers. Any value other than a proxy is returned
+  /// unchanged.
   func underlying(_ value: PropertyList) -> PropertyList? {
     archive.className(of: value) == "_NSPropertyDescriptionProxy"
       ? archive.field("NSUnderlyingProperty", of: value) : value
@@ -217,7 +219,7 @@ struct ArchiveModelReader {
     return text
   }
 
-  /// The text in a field; nil if the field is absent or the text is empty.
+  /// Returns the text in a field; nil if the field is absent or the text is empty.
   mutating func text(_ key: String, _ value: PropertyList?) throws(ModelError) -> String? {
     let field = archive.field(key, of: value)
     guard let text = try string(field) else {
@@ -229,7 +231,7 @@ struct ArchiveModelReader {
     return text.isEmpty ? nil : text
   }
 
-  /// The elements of the list in a field; empty if the field is absent.
+  /// Returns the elements of the list in a field; empty if the field is absent.
   mutating func elements(
     _ key: String, of value: PropertyList?
   ) throws(ModelError) -> [PropertyList] {
@@ -246,8 +248,9 @@ struct ArchiveModelReader {
     return elements
   }
 
-  /// The entries of the dictionary in a field, without those whose key is not a text; empty if the field is absent. Of
-  /// a field that every archive has, `isNeeded`, throws if it is absent, or if a key is not a text.
+  /// Returns those entries of the dictionary in the field `key` that have a string as their key; empty if the field is
+  /// absent. `isNeeded` is true for a field that every archive has. In that case an absent field throws, and so does a
+  /// key that is not a string.
   mutating func named(
     _ key: String, _ value: PropertyList?, isNeeded: Bool = false
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {
@@ -275,7 +278,8 @@ struct ArchiveModelReader {
     try text("NSEntityName", value)
   }
 
-  /// The value of the flag in a field; false if the field is absent, because archives contain only flags that are set.
+  /// Returns the value of the flag in a field; false if the field is absent, because archives contain only flags that
+  /// are set.
   func flag(_ key: String, _ value: PropertyList?) throws(ModelError) -> Bool {
     guard let field = archive.field(key, of: value) else { return false }
     guard let flag = archive.bool(field) else {
@@ -284,7 +288,7 @@ struct ArchiveModelReader {
     return flag
   }
 
-  /// The integer in a field; nil if the field is absent. Throws if the integer is outside `range`.
+  /// Returns the integer in a field; nil if the field is absent. Throws if the integer is outside `range`.
   func integer(
     _ key: String, _ value: PropertyList?, in range: ClosedRange<Int32>
   ) throws(ModelError) -> Int32? {
@@ -312,7 +316,7 @@ struct ArchiveModelReader {
     return number
   }
 
-  /// The kind and name of an object for an error message: `entity Note`; the class if the object has no name.
+  /// Returns the kind and name of an object for an error message: `entity Note`; the class if the object has no name.
   func place(of value: PropertyList?) -> String {
     let holder = archive.field("NSEntity", of: value)
     let entity = archive.string(archive.field("NSEntityName", of: holder))
@@ -349,8 +353,8 @@ struct ArchiveModelReader {
     return lists
   }
 
-  /// The renaming identifier. Nil if it equals the name, because Core Data stores the name for an element without a
-  /// renaming identifier.
+  /// Returns the renaming identifier. Nil if it equals the name, because Core Data stores the name for an element
+  /// without a renaming identifier.
   mutating func renaming(
     _ value: PropertyList?, _ name: String
   ) throws(ModelError) -> String? {

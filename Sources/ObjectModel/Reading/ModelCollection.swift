@@ -13,11 +13,11 @@ public struct ModelCollection: Sendable {
     public let model: ManagedObjectModel?
     /// The hashes computed from ``model``, without regard to tombstone entries; nil if there is no model.
     public let hashes: ModelHashes?
-    /// The hashes that `VersionInfo.plist` records for the version; nil if none are recorded.
+    /// The hashes that `VersionInfo.plist` records for the version; nil if hashes of the version are not recorded.
     public let recorded: RecordedHashes?
     /// Whether a marker (`.xccurrentversion` or `VersionInfo.plist`) names this version as the current one.
     public let isMarkedCurrent: Bool
-    /// Why ``model`` is nil although there should be a model. Nil if the model was read, or if none is expected.
+    /// Why ``model`` is nil although there should be a model. Nil if the model was read, or if no model is expected.
     public let problem: ModelError?
     /// The values in the model file that could not be read, as problems of the kind ``ModelProblem/Kind/unreadValue``;
     /// empty if all values could be read.
@@ -56,8 +56,8 @@ public struct ModelCollection: Sendable {
   /// error says why.
   package let notEntered: [ModelError]
 
-  /// The version that the markers name as current. If the markers name no version, or different ones, then this is the
-  /// only version of the collection, or nil if there is not exactly one.
+  /// The version that the markers name as current. If the markers name no version, or name different versions, this is
+  /// the only version of the collection; nil if the collection does not have exactly one version.
   public var current: Version? {
     if let name = currentVersionName {
       let marked = versions.filter { $0.isMarkedCurrent && $0.name == name }
@@ -77,9 +77,10 @@ public struct ModelCollection: Sendable {
 // MARK: - Finding the version that fits
 
 extension ModelCollection.Version {
-  /// Whether a store that recorded these hashes opens with this version without migration, because it has the same
-  /// entities and all hashes are equal. The store's hashes are compared first with those recorded for the version,
-  /// then with those computed from its model, without and with tombstone entries, as in Core Data.
+  /// Whether a store that recorded these hashes opens with this version without migration, because store and version
+  /// have the same entities and all hashes are equal. The store's hashes are compared first with those recorded for the
+  /// version, then with those computed from the version's model, without and with tombstone entries, as in Core Data. A
+  /// version that has neither a model nor recorded hashes is compared by its optimised model.
   public func matches(_ hashes: [String: VersionHash]) -> Bool {
     if recorded?.hashes == hashes { return true }
     if self.hashes?.matches(hashes) == true { return true }
@@ -90,7 +91,8 @@ extension ModelCollection.Version {
 }
 
 extension ModelCollection {
-  /// The versions with which a store that recorded these hashes opens without migration; empty if no version fits.
+  /// Returns the versions with which a store that recorded these hashes opens without migration; empty if no version
+  /// fits.
   public func versions(matching hashes: [String: VersionHash]) -> [Version] {
     versions.filter { $0.matches(hashes) }
   }

@@ -16,7 +16,7 @@ package enum ModelFile {
     URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   }
 
-  /// The kind of file at a path, without following a symbolic link. Nil if nothing exists at the path.
+  /// Returns the kind of file at a path, without following a symbolic link. Nil if nothing exists at the path.
   package static func kind(at path: String) -> Kind? {
     guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else {
       return nil
@@ -28,7 +28,8 @@ package enum ModelFile {
     }
   }
 
-  /// The error for a path at which there is neither a file nor a folder. The message says what there is instead.
+  /// Returns the error for a path at which there is neither a file nor a folder. The message says what there is
+  /// instead.
   package static func absence(at path: String) -> ModelError {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     let message =
@@ -42,7 +43,7 @@ package enum ModelFile {
     return ModelError(code: .unreadable, message: message, path: path)
   }
 
-  /// The names of the files in a folder, in natural order (`2` before `10`); nil if the folder cannot be read.
+  /// Returns the names of the files in a folder, in natural order (`2` before `10`); nil if the folder cannot be read.
   package static func readNames(in folder: String) -> [String]? {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
       return nil
@@ -85,7 +86,7 @@ package enum ModelFile {
     PathText.ending(of: lastComponent(path)).lowercased()
   }
 
-  /// The last component of a path, without its extension.
+  /// Returns the last component of a path, without its extension.
   package static func baseName(_ path: String) -> String {
     let name = lastComponent(path)
     return PathText.ending(of: name).isEmpty ? name : PathText.stem(of: name)
@@ -96,7 +97,7 @@ package enum ModelFile {
     name == "VersionInfo.plist" || ["mom", "omo", "cdm"].contains(pathExtension(name))
   }
 
-  /// The sort key for natural order. In the key, each run of digits is preceded by its length.
+  /// Returns the sort key for natural order. In the key, each run of digits is preceded by its length.
   private static func naturalKey(_ name: String) -> [UInt8] {
     var key: [UInt8] = []
     var digits: [UInt8] = []

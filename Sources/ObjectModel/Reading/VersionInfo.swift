@@ -1,6 +1,7 @@
 /// The contents of `VersionInfo.plist`, which Xcode's compiler writes into a `.momd`, beside the model's versions.
 package struct VersionInfo: Sendable, Hashable {
-  /// The name of the current version, without extension. Nil if the file names none, as in very old files.
+  /// The name of the current version, without extension. Nil if the file does not name the current version, as in very
+  /// old files.
   package let currentVersionName: String?
   /// The recorded hashes of each version, by the version's name without extension.
   package let versions: [String: RecordedHashes]
@@ -21,8 +22,8 @@ package struct VersionInfo: Sendable, Hashable {
 
   /// Reads the property list in the file.
   ///
-  /// The keys are `NSManagedObjectModel_VersionHashes` (32 bytes by entity name, by version name),
-  /// `NSManagedObjectModel_VersionChecksums` (written only by newer compilers), and
+  /// The keys are `NSManagedObjectModel_VersionHashes` (for each version name, a dictionary of entity names and hashes
+  /// of 32 bytes), `NSManagedObjectModel_VersionChecksums` (written only by newer compilers), and
   /// `NSManagedObjectModel_CurrentVersionName`.
   ///
   /// - Throws: ``ModelError``; `model.notAModel` if the property list is not a `VersionInfo.plist`.

@@ -9,7 +9,7 @@ package struct LogBasis {
   package let salts: UInt64?
   /// The index of the first frame that is used; 0 unless the first frames of the log are damaged.
   package let firstLiveFrame: Int
-  /// The checksum of the header, which the checksum of the first frame continues; nil when it is not known.
+  /// The checksum of the log header, from which the checksum of the first frame is continued; nil when it is not known.
   package let headerSum: LogChecksum?
   package let checkpointSequence: UInt32?
 
@@ -30,11 +30,11 @@ extension LogBasis {
   // MARK: - Without a header
 
   private static let order = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
-  /// The maximum number of damaged bytes at the start of a log for which the newest generation counts as known. It is
-  /// the size of the largest page.
+  /// The maximum number of damaged bytes at the start of a log. If more bytes are damaged, it is not known which
+  /// generation is the newest. The limit is the maximum page size.
   private static let largestHeadDamage: Int64 = 65_536
-  /// The highest plausible checkpoint sequence number. A frame whose checksum leads to a higher number is taken to
-  /// match by chance.
+  /// The highest plausible checkpoint sequence number. If the checksum of a frame gives a higher number, the match is
+  /// taken to be a coincidence.
   private static let highestSequence: UInt32 = 1 << 24
 
   /// Infers the basis from the frames of a log; nil when no frame matches its checksum.
@@ -142,8 +142,8 @@ extension LogBasis {
     return nil
   }
 
-  /// The byte order of the checksums: true if the checksum of the frame after the one at `start` continues that frame's
-  /// checksum in big-endian order, false if in little-endian order, nil if in neither.
+  /// Returns the byte order of the checksums: true if the checksum of the frame after the one at `start` continues that
+  /// frame's checksum in big-endian order, false if in little-endian order, nil if in neither.
   private static func order(of bytes: RawSpan, _ start: Int, _ pageSize: Int) -> Bool? {
     let next = start + pageSize + WriteAheadLog.frameHeaderLength
     guard bytes.uint32(at: start) > 0, bytes.uint32(at: next) > 0,

@@ -11,7 +11,7 @@
     self.second = second
   }
 
-  /// The number that the checksum adds for a word that was loaded as big-endian.
+  /// Returns the number that the checksum adds for `word`, which was loaded as big-endian.
   @inlinable @inline(__always)
   package func counted(_ word: UInt32) -> UInt32 { isBigEndian ? word : word.byteSwapped }
 
@@ -33,8 +33,7 @@
     }
   }
 
-  /// Undoes the addition of the bytes that were added last, which is possible because each step of the sum can be
-  /// undone.
+  /// Undoes ``add(_:)`` for `bytes`, which must be the bytes that were added last. Each step of the sum can be undone.
   package mutating func remove(_ bytes: RawSpan) {
     var offset = (bytes.byteCount & ~7) - 8
     while offset >= 0 {

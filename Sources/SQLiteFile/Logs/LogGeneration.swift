@@ -24,10 +24,10 @@ package struct LogGeneration {
   package enum Verdict: Equatable {
     /// The main file was changed after the log's last commit.
     case older
-    /// Both files together form a state that never existed, while the main file alone is consistent.
+    /// The pages of both files together contradict each other, while the main file alone is consistent.
     case other
 
-    /// The finding about the log. `isUsed`: whether the log's pages are read as the newest ones in spite of the
+    /// Returns the finding about the log. `isUsed`: whether the log's pages are read as the newest ones in spite of the
     /// finding, as SQLite would read them.
     package func finding(isUsed: Bool) -> Finding {
       let reason =
@@ -52,10 +52,11 @@ package struct LogGeneration {
   /// The offset of page 1 in the main file, in bytes.
   private let origin: Int64
 
-  /// The maximum number of pages in a log that is judged. SQLite checkpoints a log long before it has so many.
+  /// The maximum number of pages in a log. A log with more pages is not compared with the main file; SQLite checkpoints
+  /// a log long before it has so many.
   private static let maxPages = 1 << 18
 
-  /// The reason why a log does not belong to the main file; nil if it does, or if the two cannot be compared.
+  /// Returns the reason why a log does not belong to the main file; nil if it does, or if the two cannot be compared.
   ///
   /// `offsets`: for each page number, the offset of the page's newest committed content in the log. `pageCount`: the
   /// size of the database in pages after the last commit.
@@ -107,7 +108,8 @@ package struct LogGeneration {
     Int32(bitPattern: one &- other) > 0
   }
 
-  /// The b-trees around the log's pages, read from the main file together with `overlays`; nil without a schema.
+  /// Returns the b-trees around the log's pages, read from the main file and `overlays`; nil if the schema is empty or
+  /// the database looks encrypted.
   private func trees(
     _ header: DatabaseHeader, _ overlays: [PageReader.Overlay], _ pageCount: UInt32
   ) throws(SQLiteFileError) -> ChangedTrees? {
@@ -129,10 +131,12 @@ package struct LogGeneration {
 
   // MARK: - Numbers that never decrease
 
-  /// The maximum number of leaves that are compared. If none of them differs, the whole log has been checkpointed.
+  /// The maximum number of leaves that are compared. If so many leaves are equal in both files, the log has probably
+  /// been checkpointed.
   private static let maxLeaves = 4096
 
-  /// Whether numbers that never decrease are greater in the main file alone than with the log, and none is less.
+  /// Whether enough of the numbers that never decrease (see ``LogGeneration``) are greater in the main file than in the
+  /// log, and no such number is less.
   private func hasGrown(
     _ header: DatabaseHeader, _ newest: DatabaseHeader, _ trees: ChangedTrees
   ) throws(SQLiteFileError) -> Bool {
@@ -165,13 +169,13 @@ package struct LogGeneration {
     }
   }
 
-  /// The name of the column whose values never decrease when a row is updated.
+  /// Returns the name of the column whose values never decrease when a row is updated.
   private static func growingName(in table: Table) -> String {
     if SQLName.isSame(table.name, "sqlite_sequence") { return "seq" }
     return SQLName.isSame(table.name, "Z_PRIMARYKEY") ? "Z_MAX" : "Z_OPT"
   }
 
-  /// The integers in one field of a leaf's rows, by row id. `field`: the index of the field in each record.
+  /// Returns the integers in one field of a leaf's rows, by row id. `field`: the index of the field in each record.
   private func numbers(_ page: RawSpan, _ header: DatabaseHeader, _ field: Int) -> [Int64: Int64] {
     guard page.byteCount == pageSize,
       let leaf = try? BTreePage(parsing: page, number: 2, usableSize: header.usableSize),
@@ -303,7 +307,7 @@ private struct ChangedTrees {
     }
   }
 
-  /// Checks that the row ids of a leaf are between those of its neighbours.
+  /// Counts a contradiction if the row ids of a leaf exceed the bounds of `branch`. Adds a changed leaf to ``leaves``.
   private mutating func look(at leaf: BTreePage, _ page: RawSpan, _ branch: Branch) {
     if changed.contains(branch.page), let table = branch.table, branch.isTable {
       leaves[branch.page] = table

@@ -12,7 +12,7 @@
   package let checkpointSequence: UInt32
   package let salt1: UInt32
   package let salt2: UInt32
-  /// The checksum of the header, which the checksum of the first frame continues.
+  /// The checksum of the log header, from which the checksum of the first frame is continued.
   package let checksum: LogChecksum
 
   /// Reads a header. `bytes` must start at the first byte of the log.

@@ -1,5 +1,5 @@
-/// The offsets of a log's pages at any point of its history. The index has one entry for each committed frame, sorted
-/// by page number.
+/// Finds the newest content of a page in a write-ahead log, as of any frame of the log. The index has one entry for
+/// each committed frame, sorted by page number.
 package struct LogIndex {
   /// For each committed frame, ascending: the page number in the upper 32 bits, the frame's index in the lower 32 bits.
   private let keys: ContiguousArray<UInt64>
@@ -19,7 +19,8 @@ package struct LogIndex {
   package var count: Int { keys.count }
   package var highestPage: UInt32 { UInt32(truncatingIfNeeded: (keys.last ?? 0) >> 32) }
 
-  /// The offset in the log of a page's newest content; nil when no frame before ``frameLimit`` contains the page.
+  /// Returns the offset in the log of a page's newest content; nil when no frame before ``frameLimit`` contains the
+  /// page.
   package func offset(of page: UInt32) -> Int64? {
     let wanted = UInt64(page) << 32 | UInt64(frameLimit)
     var low = 0

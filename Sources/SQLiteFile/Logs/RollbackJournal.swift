@@ -2,8 +2,8 @@ import SafeText
 
 /// The `-journal` beside a database (file format, section 3 "The Rollback Journal").
 ///
-/// A hot journal contains pages as they were before a transaction that was not finished. Together with the main file
-/// they are the last committed state, which SQLite itself would restore.
+/// A hot journal contains pages as they were before a transaction that was not finished. If these pages replace those
+/// of the main file, the result is the database as of the last commit, as SQLite itself would restore it.
 package struct RollbackJournal: Sendable, Equatable {
   package enum State: String, Sendable {
     /// The journal must be played back, because the main file is in the middle of a transaction.
@@ -26,7 +26,8 @@ package struct RollbackJournal: Sendable, Equatable {
   package let databasePageCount: UInt32
   /// The page size in the header of the journal; 0 unless the journal is hot.
   package let pageSize: Int
-  /// The reason why playback ended before the end of the journal; nil when it did not.
+  /// The damage because of which the journal is not used, or only up to the damaged record; nil for an undamaged
+  /// journal.
   package let defect: Finding?
 
   package let pageOffsets: [UInt32: Int64]
@@ -182,7 +183,8 @@ package struct RollbackJournal: Sendable, Equatable {
       return true
     }
 
-    /// The name of the super-journal, which is stored at the end of the journal (section 3); nil if it is not there.
+    /// Returns the name of the super-journal, which is stored at the end of the journal (section 3); nil if it is not
+    /// there.
     private func superJournalName() throws(SQLiteFileError) -> String? {
       guard file.size >= 16 + 28 else { return nil }
       let tail = ContiguousArray(try file.bytes(at: file.size - 16, count: 16))

@@ -21,7 +21,8 @@ package struct WriteAheadLog: Sendable, Equatable {
   package let uncommittedFrameCount: Int
   /// The number of complete frames after the valid ones, which are left from an earlier generation or are damaged.
   package let staleFrameCount: Int
-  /// The size of the database in pages after the last commit; 0 when there is no commit.
+  /// The size of the database in pages after the last commit, or more if uncommitted frames are used and have higher
+  /// page numbers. 0 if no frame is used.
   package let databasePageCount: UInt32
   /// The reason why the whole log is not used; nil when the log's header is valid.
   package let defect: String?
@@ -65,7 +66,8 @@ package struct WriteAheadLog: Sendable, Equatable {
     findings = scan.findings
   }
 
-  /// The finding about frames after the last commit. `count`: the number of these frames. Nil for a count of 0.
+  /// Returns the finding about frames after the last commit. `count`: the number of these frames. Returns nil for a
+  /// count of 0.
   package static func uncommittedFinding(_ count: Int) -> Finding? {
     guard count > 0 else { return nil }
     return Finding(
@@ -82,7 +84,7 @@ package struct WriteAheadLog: Sendable, Equatable {
       member: .wal, offset: 8)
   }
 
-  /// The finding about a frame at which the valid frames end although commits of the same generation follow.
+  /// Returns the finding about a frame at which the valid frames end although commits of the same generation follow.
   package static func brokenFinding(frame: Int, offset: Int64, committedBehind count: Int)
     -> Finding
   {

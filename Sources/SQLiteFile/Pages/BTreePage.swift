@@ -49,7 +49,8 @@
     rightChild = kind.isLeaf ? 0 : page.uint32(at: start + 8)
   }
 
-  /// The page offset of the cell with the given index; nil when its cell pointer leads outside the cell content area.
+  /// Returns the page offset of the cell with the given index; nil when the cell pointer points outside the cell
+  /// content area.
   @inlinable @inline(__always)
   package func cellStart(_ page: RawSpan, _ index: Int) -> Int? {
     let start = Int(page.uint16(at: pointers &+ 2 &* index))
@@ -58,7 +59,8 @@
     return start
   }
 
-  /// The number of bytes of a payload that are on the b-tree page itself (section 1.6, the formulas for U, X, M and K).
+  /// Returns the number of bytes of a payload that are on the b-tree page itself (section 1.6, the formulas for U, X, M
+  /// and K).
   @inlinable @inline(__always)
   package static func localLength(payload: Int, usableSize: Int, isTableLeaf: Bool) -> Int {
     let most = isTableLeaf ? usableSize &- 35 : (usableSize &- 12) &* 64 / 255 &- 23

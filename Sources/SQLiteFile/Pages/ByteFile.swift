@@ -83,8 +83,8 @@ package final class ByteFile: Sendable {
     return count
   }
 
-  /// The first offset, at or after `offset`, that is not in a hole of the file. It is `offset` itself if the system
-  /// cannot tell, and the end of the file if only a hole follows.
+  /// Returns the first offset, at or after `offset`, that is not in a hole of the file. The result is `offset` itself
+  /// if the system does not report holes, and the size of the file if only a hole follows.
   package func nextData(from offset: Int64) -> Int64 {
     #if canImport(Darwin)
       let seekData: Int32 = 4
@@ -110,7 +110,7 @@ package final class ByteFile: Sendable {
     return try result.get()
   }
 
-  /// The `count` bytes of the file from `offset` on; fewer at the end of the file.
+  /// Returns the `count` bytes of the file from `offset` on; fewer at the end of the file.
   package func bytes(at offset: Int64, count: Int) throws(SQLiteFileError) -> [UInt8] {
     guard offset >= 0, offset < size, count > 0 else { return [] }
     let wanted = Int(min(Int64(count), size - offset))

@@ -32,7 +32,7 @@
   package let changeCounter: UInt32
   /// The size of the database in pages (offset 28), reliable only if ``isPageCountValid`` is true.
   package let pageCount: UInt32
-  /// The number of the first freelist trunk page; 0 for none (offset 32).
+  /// The number of the first freelist trunk page; 0 when the freelist is empty (offset 32).
   package let firstFreelistTrunk: UInt32
   /// The number of pages on the freelist (offset 36).
   package let freelistPageCount: UInt32
@@ -56,7 +56,7 @@
   /// The version of SQLite that last wrote the file, as 3040001 for 3.40.1 (offset 96).
   package let sqliteVersion: UInt32
 
-  /// Whether ``pageCount`` was written together with ``changeCounter``, so that SQLite uses it.
+  /// Whether ``pageCount`` was written together with ``changeCounter``. Only then does SQLite use ``pageCount``.
   package var isPageCountValid: Bool { pageCount > 0 && versionValidFor == changeCounter }
 
   /// Whether the database is an auto-vacuum database, which has pointer-map pages.

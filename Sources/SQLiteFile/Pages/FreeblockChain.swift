@@ -31,13 +31,13 @@
     self.usableSize = usableSize
   }
 
-  /// Whether the next offset is not after the previous block, or no block can start at this offset. If so, ``next(_:)``
-  /// returns nil.
+  /// Whether ``offset`` is not after the previous block, or leaves no space for a block on the page. If so,
+  /// ``next(_:)`` returns nil.
   @inlinable package var isBroken: Bool {
     offset != 0 && (isBackwards || offset &+ 4 > usableSize)
   }
 
-  /// Whether the next offset is not after the previous block.
+  /// Whether ``offset`` is at or before the start of the previous block.
   @inlinable package var isBackwards: Bool { offset != 0 && offset <= last }
 
   /// Returns the next block; nil at the end of the chain, or when the chain is broken.

@@ -1,19 +1,20 @@
 /// Records for which table each page is read.
 ///
-/// In an intact file no two tables share a page. In a small malicious file, thousands of tables can lead to one page,
-/// and its rows would be returned thousands of times. Each page is therefore read for one table only: the table that
-/// has the page as its root page in the schema or, if no table has, the first table that reaches the page. The same
-/// applies to the overflow pages of the rows.
+/// In an intact file no two tables share a page. In a small malicious file, thousands of tables can have pointers to
+/// one page, so that the rows of this page would be returned thousands of times. Each page is therefore read for one
+/// table only: the table that has the page as its root page in the schema or, if no table has, the first table that
+/// reaches the page. The same applies to the overflow pages of the rows.
 ///
 /// While scans run, possibly on several threads, they only look up claims. When a scan ends, the pages that it has
 /// visited are added by a single thread.
 package final class PageClaims {
   package static let schema: UInt32 = 1
 
-  /// For each page, the number of the table that owns it, or 0. The numbers are in blocks of 4,096 pages. A block in
-  /// which no page is owned is empty, because a sparse file may have any number of pages.
+  /// For each page, the number of the table for which the page is read; 0 if no table has claimed the page. The numbers
+  /// are in blocks of 4,096 pages. The array of a block without claimed pages is empty, because a sparse file may have
+  /// any number of pages.
   private var owners: ContiguousArray<ContiguousArray<UInt32>>
-  /// The owners of pages past the end of the main file, which only an overlay contains.
+  /// The owners of pages after the end of the main file, which only a log or journal contains.
   private var others: [UInt32: UInt32] = [:]
   private var names: [String] = ["sqlite_schema"]
   /// The number of payload bytes that all tables together may still read in excess of the size of their pages. Cells of
@@ -31,7 +32,8 @@ package final class PageClaims {
     self.spare = spare
   }
 
-  /// The number of a table: 1 for the schema table, and 2, 3 and so on for the other tables in the order of the schema.
+  /// Returns the number of a table: 1 for the schema table, and 2, 3 and so on for the other tables in the order of the
+  /// schema.
   package static func number(of table: Table) -> UInt32 {
     table.place.map { UInt32(clamping: $0 + 2) } ?? schema
   }
@@ -79,13 +81,13 @@ package final class PageClaims {
     return owner != 0 && owner != table
   }
 
-  /// The name of the table that owns a page; empty when no table owns the page.
+  /// Returns the name of the table that owns a page; empty when no table owns the page.
   package func ownerName(of page: UInt32) -> String {
     let owner = Int(owner(of: page))
     return owner > 0 && owner <= names.count ? names[owner - 1] : ""
   }
 
-  /// The number of payload bytes that a scan of a table may read in excess of the size of the table's pages.
+  /// Returns the number of payload bytes that a scan of a table may read in excess of the size of the table's pages.
   package func spare(of table: UInt32) -> Int { spare + (taken[table] ?? 0) }
 
   /// Records the pages that a scan of a table has visited. `beyond`: the number of payload bytes that the scan has read

@@ -9,7 +9,7 @@ package enum PageNumberLimit {
   /// The maximum plausible ratio of a file's former page count to its present page count.
   private static let maxPerPage: Int64 = 4
 
-  /// The highest page number that is accepted for a main file and its log or journal.
+  /// Returns the highest page number that is accepted for a main file and its log or journal.
   ///
   /// - Parameters:
   ///   - mainSize: the size of the main file in bytes.
@@ -39,7 +39,7 @@ package struct ImpossiblePages: Equatable {
     highest = max(highest, page)
   }
 
-  /// The finding about the counted page numbers; nil for a count of 0.
+  /// Returns the finding about the counted page numbers; nil for a count of 0.
   package func finding(in member: Finding.Member) -> Finding? {
     guard count > 0 else { return nil }
     let (id, name): (Finding.ID, String) =

@@ -8,7 +8,7 @@ package struct PageReader: ~Copyable {
     package var file: ByteFile
     package var member: Finding.Member
     package var offsets: [UInt32: Int64]
-    /// The pages of a log up to one of its frames. If this is not nil, `offsets` is not used.
+    /// Finds the pages of a log as of one of its frames. If this index is not nil, `offsets` is not used.
     var history: LogIndex?
 
     package init(
@@ -20,7 +20,7 @@ package struct PageReader: ~Copyable {
       self.history = history
     }
 
-    /// The offset of a page's content in ``file``; nil when the overlay does not contain the page.
+    /// Returns the offset of a page's content in ``file``; nil when the overlay does not contain the page.
     @inline(__always)
     package func offset(of page: UInt32) -> Int64? {
       if let history { return history.offset(of: page) }
@@ -45,7 +45,8 @@ package struct PageReader: ~Copyable {
   /// The offset of page 1 in the main file, in bytes. It is positive if other bytes precede page 1, and negative if the
   /// start of the file is cut off.
   package let origin: Int64
-  /// The page in the middle of which the main file ends, if its missing part is read as zeros, as SQLite does; or 0.
+  /// The number of the page within which the main file ends, if the missing part of this page is read as zeros, as
+  /// SQLite reads it; otherwise 0.
   package internal(set) var cutPage: UInt32 = 0
   /// The position in the middle of the main file at which bytes were lost or inserted; usually nil.
   private let shift: PageShift?
@@ -92,8 +93,8 @@ package struct PageReader: ~Copyable {
 
   package typealias Place = (member: Finding.Member, offset: Int64)
 
-  /// The location of a page's bytes. For a page that no file contains, it is the offset in the main file at which the
-  /// page would be.
+  /// Returns the location of a page's bytes. If no file contains the page, the location is the offset in the main file
+  /// at which the page would be.
   package func location(of page: UInt32) -> Place {
     for overlay in overlays {
       if let offset = overlay.offset(of: page) { return (overlay.member, offset) }
@@ -106,7 +107,8 @@ package struct PageReader: ~Copyable {
     }
   }
 
-  /// The bytes of a page; nil when the page number is impossible, or when the file ends before the end of the page.
+  /// Returns the bytes of a page; nil when the page number is impossible, or when the file ends before the end of the
+  /// page.
   @_lifetime(&self)
   package mutating func page(_ number: UInt32) throws(SQLiteFileError) -> RawSpan? {
     guard number >= 1, number <= pageLimit else { return nil }
@@ -159,8 +161,8 @@ package struct PageReader: ~Copyable {
     return count
   }
 
-  /// The first page, from `number` on, that may contain data. All pages from `number` up to that page are in a hole of
-  /// a sparse file.
+  /// Returns the first page, from `number` on, that may contain data. All pages from `number` up to that page are in a
+  /// hole of a sparse file.
   package mutating func nextStored(from number: UInt32) -> UInt32 {
     // Holes are only looked for from time to time. Pages in a hole that was not noticed are read as zeros.
     guard number >= nextLook, number >= 1 else { return number }
@@ -181,7 +183,7 @@ package struct PageReader: ~Copyable {
     return stored
   }
 
-  /// The kind of a b-tree page; nil when the page is not a b-tree page or does not exist.
+  /// Returns the kind of a b-tree page; nil when the page is not a b-tree page or does not exist.
   package mutating func kind(of number: UInt32) throws(SQLiteFileError) -> BTreePage.Kind? {
     let usableSize = usableSize
     guard let page = try page(number) else { return nil }
@@ -229,7 +231,8 @@ package struct PageReader: ~Copyable {
 
   deinit { unsafe memory.deallocate() }
 
-  /// The `count` bytes of `file` from `offset` on; fewer at the end of the file. `count` is at most 65,536 (one page).
+  /// Returns the `count` bytes of `file` from `offset` on; fewer at the end of the file. `count` is at most 65,536 (one
+  /// page).
   mutating func bytes(of file: ByteFile, source: Int, at offset: Int64, count: Int)
     throws(SQLiteFileError) -> UnsafeRawBufferPointer
   {

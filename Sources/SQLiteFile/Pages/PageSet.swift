@@ -57,7 +57,8 @@
     return found
   }
 
-  /// The lowest page in the set that is at or after `page`, without regard to ``others``; otherwise `UInt32.max`.
+  /// Returns the lowest page number in the set, from `page` on, without regard to ``others``; `UInt32.max` if the set
+  /// contains no such page.
   @inlinable @inline(__always)
   package func next(from page: UInt32) -> UInt32 {
     var word = Int(page / 64)

@@ -5,7 +5,7 @@ package struct PageShift: Sendable, Equatable {
   package let distance: Int64
   /// The offset in the main file of the first byte that has moved, as exactly as the pages show it.
   package let place: Int64
-  /// The pages near ``place``. Only those of their cells that are in ``torn`` can be read.
+  /// The pages near ``place``. Of these pages, only the cells in ``torn`` can be read.
   package let doubtful: Range<UInt32>
   /// The pages of ``doubtful`` that have certainly intact cells, by page number. Each is rebuilt as a leaf that
   /// contains only these cells.
@@ -24,7 +24,8 @@ package struct PageShift: Sendable, Equatable {
     case lost
   }
 
-  /// The source of the content of a page whose offset would be `offset` without the shift.
+  /// Returns the source of a page's content. `offset`: the offset that the page would have if no bytes were lost or
+  /// inserted.
   package func reading(of page: UInt32, at offset: Int64) -> Reading {
     if page < doubtful.lowerBound { return .inFile(offset) }
     if page >= doubtful.upperBound { return .inFile(offset + distance) }

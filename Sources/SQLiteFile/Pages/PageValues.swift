@@ -33,7 +33,7 @@
     }
   }
 
-  /// The first index at or after `index` that is in an allocated block; otherwise ``count``.
+  /// Returns the first index, from `index` on, that is in an allocated block; ``count`` if no such block follows.
   @inlinable @inline(__always)
   package func nextMade(from index: Int) -> Int {
     guard index < count else { return count }

@@ -23,20 +23,20 @@ extension RawSpan {
     unsafe UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// Eight bytes in memory order, so that all of them can be tested at once.
+  /// Returns eight bytes in memory order, so that all of them can be tested at once.
   @inlinable @inline(__always)
   package func word(at offset: Int) -> UInt64 {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
   }
 
-  /// 32 bytes in memory order.
+  /// Returns 32 bytes in memory order.
   @inlinable @inline(__always)
   package func block(at offset: Int) -> SIMD4<UInt64> {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: SIMD4<UInt64>.self)
   }
 
-  /// The 16 bytes at an offset, each followed by a zero byte, in four lanes of eight bytes. The first byte is the
-  /// lowest byte of its lane.
+  /// Returns the 16 bytes at an offset, each followed by a zero byte, in four lanes of eight bytes. The first byte is
+  /// the lowest byte of its lane.
   @inlinable @inline(__always)
   package func spread(at offset: Int) -> SIMD4<UInt64> {
     var spread = SIMD32<UInt8>()
@@ -47,14 +47,14 @@ extension RawSpan {
       UInt64(littleEndian: lanes.z), UInt64(littleEndian: lanes.w))
   }
 
-  /// A part of the span. The caller must have checked that the part is within the span.
+  /// Returns a part of the span. The caller must have checked that the part is within the span.
   @inlinable @inline(__always)
   @_lifetime(copy self)
   package func part(_ offset: Int, _ count: Int) -> RawSpan {
     extracting(offset..<(offset &+ count))
   }
 
-  /// The bytes as an array, for values that must outlive the span.
+  /// Returns the bytes as an array, for values that must outlive the span.
   package func array() -> [UInt8] {
     unsafe withUnsafeBytes { unsafe [UInt8]($0) }
   }

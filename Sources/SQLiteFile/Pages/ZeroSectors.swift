@@ -49,7 +49,8 @@ package enum ZeroSectors {
     return true
   }
 
-  /// The offset of the first byte of `range` that is in a lost sector; nil when no byte is.
+  /// Returns the offset of the first byte of `range` that is in a lost sector; nil when no byte of `range` is in a lost
+  /// sector.
   package static func firstLost(in range: Range<Int>, of page: RawSpan) -> Int? {
     var first: Int?
     forEach(in: range, of: page) { first = first ?? $0.lowerBound }
@@ -64,7 +65,7 @@ package enum ZeroSectors {
     case certain
   }
 
-  /// Whether a record without overflow pages has lost bytes with a lost sector.
+  /// Returns whether a record without overflow pages has lost bytes, because a sector of its page is lost.
   package static func loss(of record: Range<Int>, on page: RawSpan, usableSize: Int) -> Loss {
     guard let first = firstLost(in: record, of: page) else { return .none }
     return areContent(
@@ -80,8 +81,9 @@ package enum ZeroSectors {
     return true
   }
 
-  /// Whether zeros in a record, which look like a lost sector, may be content of the record. They may be if they extend
-  /// to the end of the record and are only in BLOBs: a BLOB may contain any bytes, but text does not contain U+0000.
+  /// Whether zeros in a record, which look like a lost sector, may be content of the record. They may be content if
+  /// they extend to the end of the record and are only in BLOBs: a BLOB may contain any bytes, but text does not
+  /// contain U+0000.
   package static func areContent(from start: Int, of record: RawSpan) -> Bool {
     for offset in start..<record.byteCount where record.byte(at: offset) != 0 { return false }
     guard let header = Varint.read(record, at: 0, end: record.byteCount),

@@ -19,7 +19,7 @@ extension BTreeScan {
     let cutPage = reader.cutPage
     let place = reader.location(of: number)
     var next = spill.firstPage
-    // Brent's method detects a cycle: the page at each step that is a power of two is remembered.
+    // Brent's method detects a cycle. The page number is remembered at each step whose number is a power of two.
     var landmark: UInt32 = 0
     var steps = 0
     var firstLost = spill.firstLost
@@ -97,8 +97,8 @@ extension BTreeScan {
 }
 
 extension Finding {
-  /// The message about an overflow chain that is too short. `next`: the page that the chain leads to although the page
-  /// cannot be part of it; 0 if the chain ends.
+  /// Returns the message about an overflow chain that is too short. `next`: the page number with which the chain
+  /// continues, although that page cannot be part of the chain; 0 if the chain ends.
   package static func brokenChain(at next: UInt32, after count: Int, of total: Int) -> String {
     let end = next == 0 ? "ends too early," : "breaks off at page \(next)"
     return "an overflow chain \(end) after \(count) of \(total) bytes"

@@ -23,11 +23,11 @@ package struct BTreeScan: ~Copyable {
   /// rows by pointing to the same cell again and again.
   ///
   /// The payloads of an intact b-tree fit into its pages, so each page that is read adds its size to the allowance. In
-  /// excess of this, all tables of the file together may read ``PageClaims/spare(of:)`` bytes, so that damaged files
-  /// can be read. Default values of columns use up a quarter of their size.
+  /// addition, all tables of the file together may read ``PageClaims/spare(of:)`` bytes, so that damaged files can be
+  /// read. A quarter of ``RecordDecoder/defaultBytes`` is subtracted from the allowance.
   var allowance = 0
   private var spare = 0
-  /// Whether one of the scans whose findings were added to this scan has used up its ``allowance``.
+  /// Whether a scan that was added to this scan with ``take(from:)`` had used up its ``allowance``.
   private var hasReadTooMuch = false
   let claims: PageClaims
   /// The number of the table in ``claims``.
@@ -144,8 +144,8 @@ package struct BTreeScan: ~Copyable {
     }
   }
 
-  /// The finding about pages that are in use although they are after `last`, the last page according to the page count
-  /// of the database. `count`: the number of these pages. `first`: the lowest page number among them.
+  /// Returns the finding about pages that are in use although they are after `last`, the last page according to the
+  /// page count of the database. `count`: the number of these pages. `first`: the lowest page number among them.
   package static func badCount(_ count: Int, _ first: UInt32, _ last: UInt32, table: String?)
     -> Finding
   {
@@ -179,8 +179,8 @@ package struct BTreeScan: ~Copyable {
     }
   }
 
-  /// The leaves of a table's b-tree in key order. The leaves themselves are not read: all leaves of a b-tree have the
-  /// same depth, so the interior pages show which pages are leaves.
+  /// Returns the leaves of a table's b-tree in key order. The leaves themselves are not read: all leaves of a b-tree
+  /// have the same depth, so the interior pages show which pages are leaves.
   package mutating func leaves(below root: UInt32, reader: inout PageReader) throws(SQLiteFileError)
     -> LeafList
   {
@@ -233,10 +233,10 @@ package struct BTreeScan: ~Copyable {
     try walk(&levels, layout, &reader, &sink)
   }
 
-  /// Reads the pages of a b-tree one after the other, except pages that are known. The rows of leaves, and of all pages
-  /// of an index b-tree, are passed to the sink.
+  /// Reads the pages of a b-tree one after the other, except pages for which `isKnown` returns true. The rows of
+  /// leaves, and of all pages of an index b-tree, are passed to the sink.
   ///
-  /// `isKnown`: whether a page is a leaf whose rows the caller already has.
+  /// `isKnown`: returns whether a page is a leaf whose rows the caller already has.
   /// `beginPage`: is called before the rows of each page.
   package mutating func run<Sink: RecordSink & ~Copyable>(
     root: UInt32, unless isKnown: (UInt32) -> Bool, layout: borrowing RowLayout,
@@ -358,8 +358,8 @@ package struct BTreeScan: ~Copyable {
     return nil
   }
 
-  /// The child with the given index, and the row ids that the keys allow on it. Nil if the cell of the child is outside
-  /// the parent page.
+  /// Returns the child page with the given index, and the row ids that the keys of the parent page allow on the child
+  /// page. Returns nil if the cell of the child is outside the parent page.
   private mutating func child(
     _ index: Int, of number: UInt32, _ keys: inout KeyWalk, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> (page: UInt32, rowIDs: RowIDBounds)? {

@@ -2,8 +2,8 @@
 package enum FirstRecords {
   private static let maxRows = 16
 
-  /// The first rows of a leaf, except rows that have overflow pages. Empty if `root` is not the root of a table b-tree,
-  /// or if a page on the way to the leaf is not readable.
+  /// Returns the first rows of a leaf, except rows that have overflow pages. The result is empty if `root` is not the
+  /// root of a table b-tree, or if a page on the way to the leaf is not readable.
   ///
   /// `part` and `parts`: choose the leaf. The fraction `part / parts` of the b-tree comes before the leaf; 0 means the
   /// first leaf.
@@ -49,8 +49,8 @@ package enum FirstRecords {
     return []
   }
 
-  /// The number of fields in a record's header (file format, section 2.1). If `record` contains only the start of a
-  /// record, only the fields in this start are counted.
+  /// Returns the number of fields in a record's header (file format, section 2.1). If `record` contains only the start
+  /// of a record, only the fields in this start are counted.
   package static func fieldCount(_ record: RawSpan) -> Int {
     guard let header = Varint.read(record, at: 0, end: record.byteCount) else { return 0 }
     let end = Int(clamping: min(header.value, UInt64(record.byteCount)))
@@ -79,7 +79,7 @@ extension TableDefinition {
   /// column type has at least three words. SQLite writes no record with more fields than columns. But if a page of
   /// another table is at the position of the root page, the statement is right.
   ///
-  /// `repair`: the repair that all tables of a file share, with its budget.
+  /// `repair`: the schema repair, whose budget all tables of a file share.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func evidence(
     on sql: String, root: UInt32, _ repair: inout SchemaRepair, _ reader: inout PageReader

@@ -2,7 +2,7 @@
 struct LeafTally {
   var firstRowID: Int64 = 0
   var lastRowID: Int64 = 0
-  /// Whether a row id is not higher than the one before it. SQLite does not find such rows.
+  /// Whether a row id is not greater than the previous row id on the leaf. SQLite does not find such rows.
   var isOutOfOrder = false
   /// Whether the first row contains values that SQLite never stores in the table.
   var isOthers = false
@@ -32,8 +32,8 @@ struct LeafTally {
     if start < lowest { lowest = start }
   }
 
-  /// Whether cells, freeblocks, fragments and the part before the cells add up to the size of the page (file format,
-  /// section 1.6).
+  /// Whether cells, freeblocks, fragments and the part of the page before the cell content area add up to the size of
+  /// the page (file format, section 1.6).
   func addsUp(_ page: RawSpan, _ header: BTreePage) -> Bool {
     let base = header.pointers - 8
     let floor = header.pointers + 2 * header.cellCount

@@ -31,7 +31,7 @@ private struct PaddingSink: RowSink, ~Copyable {
 }
 
 extension SQLiteDatabase {
-  /// New claims for ``padsBlobs(of:_:_:)``, in which each root page belongs to its table.
+  /// Creates claims for ``padsBlobs(of:_:_:)``, in which each root page belongs to its table.
   package func paddingClaims(spare: Int) -> PageClaims {
     let claims = PageClaims(pageCount: mainPageCount, spare: spare)
     try? claims.reserveRoots(of: schema.tables) { $0[0] }
@@ -42,7 +42,8 @@ extension SQLiteDatabase {
   /// BLOB are content, even if they begin at a sector boundary like the zeros of a lost sector.
   ///
   /// The test adds no findings, so it can be used while the table is being read. `reader`: a reader that only this test
-  /// uses. `claims`: the pages that such tests have read. Tables that share an overflow chain do not read it once each.
+  /// uses. `claims`: the pages that such tests have read. If several tables share an overflow chain, the chain is read
+  /// for one of them only.
   package func padsBlobs(of table: Table, _ reader: consuming PageReader, _ claims: PageClaims)
     -> Bool
   {

@@ -79,7 +79,7 @@
     sink.endRow()
   }
 
-  /// The integer in a column of the record that was opened last; nil if the value is not an integer.
+  /// Returns the integer in a column of the record that was opened last; nil if the value is not an integer.
   package func integer(
     _ column: Int, of payload: RawSpan, rowID: Int64?, layout: borrowing RowLayout
   ) -> Int64? {
@@ -118,7 +118,7 @@
       offset &+= type.length
       let length = Self.length(ofType: type.value)
       if keepsFields { fields.append((type.value, body)) }
-      // A single length that exceeds the record decides, because adding further lengths could overflow.
+      // The first length that exceeds the record decides, because adding it to the other lengths could overflow.
       guard length <= count else { return .body(needed: length, have: count &- headerEnd) }
       body &+= length
       if body > count &* 2 { break }
@@ -226,8 +226,8 @@
     }
   }
 
-  /// The number of bytes that a value of this serial type takes in the body of a record; `Int.max` for a length that no
-  /// record can have.
+  /// Returns the number of bytes that a value of this serial type takes in the body of a record; `Int.max` for a length
+  /// that no record can have.
   @inlinable @inline(__always)
   package static func length(ofType type: UInt64) -> Int {
     if type >= 12 { return Int(truncatingIfNeeded: min((type &- 12) >> 1, UInt64(Int.max))) }

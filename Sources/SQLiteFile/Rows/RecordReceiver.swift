@@ -1,4 +1,5 @@
-/// Renders the records of a table, for a target above this one. It gets one call for each row, not one for each value.
+/// Receives the records of a table, for example to write them as JSON. A receiver gets one call for each row, not one
+/// for each value.
 package protocol RecordReceiver: AnyObject {
   /// Receives a record. Returns nil when the receiver accepts it; otherwise the reason why it cannot be decoded.
   func take(
@@ -15,7 +16,7 @@ package protocol RecordReceiver: AnyObject {
   var blockBytes: Int { get }
   /// Makes a receiver for blocks of rows, which stores its output until ``take(from:)`` is called on this receiver.
   func another() -> any RecordReceiver
-  /// Appends the stored output of `other`, and empties it.
+  /// Appends the stored output of `other`, and empties `other`.
   func take(from other: any RecordReceiver)
 }
 

@@ -44,8 +44,8 @@
       && bodyLength + Int(header.value) == cell.payload
   }
 
-  /// Sums the value lengths given by the serial types in `range`, without storing the types. Returns false in the cases
-  /// in which ``read(_:_:)`` does.
+  /// Sums the value lengths given by the serial types in `range`, without storing the types. Returns false in the same
+  /// cases as ``read(_:_:)``.
   @inlinable @inline(__always)
   package mutating func measure(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
     var sum = 0

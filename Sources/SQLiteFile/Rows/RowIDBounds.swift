@@ -1,4 +1,5 @@
-/// The row ids that the keys of a page's ancestors allow on it. If `least` is above `most`, the page must be empty.
+/// The row ids that may be on a page, according to the keys of the page's ancestors. If `least` is above `most`, the
+/// page must be empty.
 package struct RowIDBounds {
   package var least = Int64.min
   package var most = Int64.max
@@ -6,7 +7,7 @@ package struct RowIDBounds {
 
 /// The keys of an interior page of a table. Each is the highest row id that is allowed on the child page to its left.
 struct KeyWalk {
-  /// The row ids that are allowed on the child page after the last key so far.
+  /// The row ids that are allowed on the child page after the key that was read last.
   private(set) var rest: RowIDBounds
   /// Whether the keys ascend and are within the bounds of the interior page. If not, all row ids are allowed on the
   /// remaining child pages.
@@ -42,7 +43,8 @@ package struct LeafList {
 
   package var count: Int { pages.count }
 
-  /// The leaf at an index, and the row ids that are allowed on it: those after the bounds of the previous leaf.
+  /// The leaf at an index, and the row ids that are allowed on the leaf. They begin after the highest row id that is
+  /// allowed on the previous leaf.
   package subscript(index: Int) -> (page: UInt32, rowIDs: RowIDBounds) {
     let before = index > 0 ? most[index - 1] : .min
     return (

@@ -1,5 +1,5 @@
-/// Receives the records of a table. Conforming types are structs: the scan is generic over them, and the compiler
-/// specialises it for each sink here.
+/// Receives the records of a table. Conforming types are structs, so that the compiler can specialise the generic scan
+/// for each sink in this target.
 @usableFromInline package protocol RecordSink: ~Copyable {
   /// Called before a cell is read. `start` is the page offset of the cell.
   mutating func beginCell(at start: Int)
@@ -25,8 +25,8 @@ extension RecordSink where Self: ~Copyable {
   mutating func null()
   mutating func integer(_ value: Int64)
   mutating func real(_ value: Double)
-  /// Receives a text as UTF-8. The text may be invalid. Lone UTF-16 surrogates are given in their three-byte form, so
-  /// that no information is lost.
+  /// Receives text as UTF-8, which may be invalid. Lone UTF-16 surrogates are given in their three-byte form, so that
+  /// no information is lost.
   mutating func text(_ bytes: RawSpan)
   mutating func blob(_ bytes: RawSpan)
   mutating func endRow()

@@ -1,7 +1,7 @@
 /// The numbers in a record header that give the type and length of each value (file format, section 2.1).
 @usableFromInline package enum SerialType {
-  /// The serial type under which SQLite stores an integer, and the number of bytes that the value takes (0 for the
-  /// integers 0 and 1).
+  /// Returns the serial type under which SQLite stores an integer, and the number of bytes that the value takes (0 for
+  /// the integers 0 and 1).
   @inlinable @inline(__always)
   package static func shortest(for integer: Int64) -> (type: UInt8, byteCount: Int) {
     if integer == 0 || integer == 1 { return (8 + UInt8(truncatingIfNeeded: integer), 0) }

@@ -1,9 +1,10 @@
-/// Chooses the owner of a root page that several tables in the schema have.
+/// Chooses the table that owns a root page, if several tables in the schema have that root page.
 package enum RootChoice {
   /// The maximum number of tables whose declarations are compared with the rows.
   private static let maxTables = 4096
 
-  /// The table whose declaration fits the first rows best; the first one, if several fit equally well.
+  /// Returns the table whose declaration fits the first rows best. If several tables fit equally well, the first of
+  /// them is returned.
   package static func choose(
     _ tables: [Table], encoding: DatabaseHeader.TextEncoding, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Table {
@@ -53,7 +54,7 @@ package enum RootChoice {
     return true
   }
 
-  /// Whether a text has the form of a number. A column of numeric affinity would have stored such a text as a number.
+  /// Whether `text` has the form of a number. A column of numeric affinity would have stored such text as a number.
   private static func isNumber(_ text: RawSpan, _ encoding: DatabaseHeader.TextEncoding) -> Bool {
     var bytes = text.array()
     if encoding != .utf8 {

@@ -29,8 +29,8 @@ package struct SQLToken: Equatable {
     kind == .punctuation && text.utf8.elementsEqual(character.utf8)
   }
 
-  /// The index after the last token of a column's type. SQLite reads GENERATED ALWAYS as words of the type, and then
-  /// drops these two words from the end of the type, whether AS follows or not (build.c, `sqlite3AddColumn`).
+  /// Returns the index after the last token of a column's type. SQLite reads GENERATED ALWAYS as words of the type, and
+  /// then drops these two words from the end of the type, whether AS follows or not (build.c, `sqlite3AddColumn`).
   static func endOfType(in tokens: [SQLToken], _ range: Range<Int>) -> Int {
     let end = range.upperBound
     let isGeneration =
@@ -39,13 +39,13 @@ package struct SQLToken: Equatable {
     return isGeneration ? end - 2 : end
   }
 
-  /// The tokens of the statement that SQLite reads from a schema entry. The statement ends at a zero byte. It also ends
-  /// at a semicolon, unless it creates a trigger.
+  /// Returns the tokens of the statement that SQLite reads from a schema entry. The statement ends at a zero byte. It
+  /// also ends at a semicolon, unless it creates a trigger.
   package static func statement(in sql: [UInt8]) -> [SQLToken] {
     all(in: Array(statementBytes(of: sql)))
   }
 
-  /// The bytes of the statement that SQLite reads from a schema entry, without the semicolon.
+  /// Returns the bytes of the statement that SQLite reads from a schema entry, without the semicolon.
   package static func statementBytes(of sql: [UInt8]) -> ArraySlice<UInt8> {
     let text = sql.prefix { $0 != 0 }
     guard text.contains(UInt8(ascii: ";")) else { return text }
@@ -64,8 +64,8 @@ package struct SQLToken: Equatable {
 
     func text(_ range: Range<Int>) -> String { String(decoding: sql[range], as: UTF8.self) }
 
-    /// For a quoted token whose opening quote is at `start`: the index after the closing quote, and the content with
-    /// doubled quotes reduced to one.
+    /// Returns the index after the closing quote of a quoted token whose opening quote is at `start`, and the content
+    /// of the token with doubled quotes reduced to one.
     func quoted(from start: Int, close: UInt8) -> (end: Int, content: String) {
       var content: [UInt8] = []
       var position = start + 1
@@ -148,8 +148,8 @@ package struct SQLToken: Equatable {
     return tokens
   }
 
-  /// The index after the end of a parameter that begins at `start`; nil when no parameter begins there (tokenize.c,
-  /// CC_VARNUM, CC_DOLLAR, CC_VARALPHA).
+  /// Returns the index after the end of a parameter that begins at `start`; nil when no parameter begins there
+  /// (tokenize.c, CC_VARNUM, CC_DOLLAR, CC_VARALPHA).
   private static func parameterEnd(_ sql: [UInt8], _ start: Int) -> Int? {
     var index = start + 1
     switch sql[start] {

@@ -26,7 +26,8 @@ public struct Table: Sendable, Hashable {
   package let rootPage: UInt32
   /// The table's definition according to its CREATE statement; nil when the statement cannot be read.
   package let definition: TableDefinition?
-  /// The CREATE statement, with flipped bits repaired as far as possible; nil when the schema contains none.
+  /// The CREATE statement, with flipped bits repaired as far as possible; nil when the schema contains no such
+  /// statement.
   public let sql: String?
   /// The index of the table in ``Schema/tables``; nil for the schema table itself.
   package var place: Int?
@@ -55,7 +56,7 @@ public struct Schema: Sendable, Equatable {
   /// virtual tables, but not the virtual tables themselves.
   public private(set) var tables: [Table]
 
-  /// The table with the given name; nil if no table has it. The case of ASCII letters is ignored, as in SQL.
+  /// Returns the table with the given name; nil if no table has it. The case of ASCII letters is ignored, as in SQL.
   public func table(named name: String) -> Table? {
     places[SQLName(name)].map { tables[$0] }
   }
@@ -78,14 +79,15 @@ public struct Schema: Sendable, Equatable {
       tables.enumerated().map { (SQLName($1.name), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The indexes of tables whose readable statements were contradicted by the tables' rows.
+  /// The indexes in ``tables`` of the tables whose CREATE statement was dropped because the tables' rows contradict it.
   private var ignoredStatements: Set<Int> = []
 
   package func isStatementIgnored(of table: Table) -> Bool {
     table.place.map(ignoredStatements.contains) ?? false
   }
 
-  /// Drops the statement of a table because the table's rows contradict it. `repaired`, if not nil, replaces it.
+  /// Drops the statement of a table because the table's rows contradict it. If `repaired` is not nil, it replaces the
+  /// statement.
   package mutating func ignoreStatement(of table: Table, repaired: String? = nil) {
     guard let place = table.place else { return }
     ignoredStatements.insert(place)
@@ -123,8 +125,8 @@ extension SchemaEntry {
     return SchemaGrammar.isTable(sql)
   }
 
-  /// The text in a column of the schema table; nil for NULL and numbers. Like SQLite, this reads a BLOB in the schema
-  /// table as text in the encoding of the file.
+  /// Returns the text in a column of the schema table; nil for NULL and numbers. Like SQLite, this reads a BLOB in the
+  /// schema table as text in the encoding of the file.
   private static func text(_ value: StoredValue, _ encoding: DatabaseHeader.TextEncoding) -> String?
   {
     guard case .blob(let bytes) = value else {

@@ -1,6 +1,6 @@
 /// Finds text that SQLite's tokenizer rejects (tokenize.c). SQLite cannot parse a statement with such text.
 @usableFromInline package enum SchemaLexis {
-  /// A description of the first invalid token of a statement; nil when all tokens are valid.
+  /// Returns a description of the first invalid token of a statement; nil when all tokens are valid.
   package static func defect(in sql: [UInt8]) -> String? {
     if let defect = unfinished(sql) { return defect }
     var depth = 0
@@ -43,7 +43,7 @@
     return SQLNumber.value(of: digits) != nil
   }
 
-  /// The message about a quoted name or string that is not closed; nil if all are closed.
+  /// Returns the message about a quoted name or string that is not closed; nil if all are closed.
   package static func unfinished(_ sql: some RandomAccessCollection<UInt8>) -> String? {
     let sql = Array(sql)
     var index = 0

@@ -10,8 +10,8 @@ package struct SchemaRepair {
 
   package init() {}
 
-  /// Repairs those of the entries that are of tables, and returns all entries in the same order. An entry is repaired
-  /// only as far as the entry itself shows what SQLite wrote.
+  /// Repairs the entries of tables, and returns all entries in the same order. An entry is repaired only as far as the
+  /// entry itself shows what SQLite wrote.
   package mutating func repaired(_ entries: [SchemaEntry]) -> [SchemaEntry] {
     let automatic = Set(
       entries.lazy.filter { $0.type == "index" && $0.sql == nil }.map { SQLName($0.tableName) })
@@ -39,8 +39,8 @@ extension SchemaEntry {
       && SQLName.isSame(name, other.name) && SQLName.isSame(tableName, other.tableName)
   }
 
-  /// The entry of a table as SQLite wrote it. Returns the entry unchanged if SQLite accepts it, or if nothing shows
-  /// what SQLite wrote.
+  /// Returns the entry of a table as SQLite wrote it. Returns the entry unchanged if SQLite accepts it, or if nothing
+  /// shows what SQLite wrote.
   ///
   /// SQLite rejects the whole file when an entry has an unknown type, when the two names in the entry differ from each
   /// other or from the name in the statement, or when the statement cannot be parsed.
@@ -65,8 +65,8 @@ extension SchemaEntry {
       sql: SQLName.isSame(name, stated) ? statement : StatementRepair.renamed(statement, name))
   }
 
-  /// The name that two of three copies of it agree on, either as a whole or at each character. Nil when all three
-  /// copies differ at some character.
+  /// Returns the name on which two of three copies agree, either as a whole or character by character. Returns nil when
+  /// all three copies differ at some character.
   private static func majority(of one: String, _ two: String, _ three: String) -> String? {
     if one == two || one == three { return one }
     if two == three || SQLName.isSame(two, three) { return two }
@@ -98,7 +98,7 @@ struct StatementRepair {
   /// The maximum number of flipped bits that are repaired in a statement.
   private static let maxFlips = 6
 
-  /// The statement with the fewest flipped bits corrected that make SQLite accept it. Nil if SQLite accepts the
+  /// Corrects one flipped bit after the other until SQLite accepts the statement. Returns nil if SQLite accepts the
   /// unchanged statement, or if no repair is found.
   static func repaired(_ sql: String, hasAutomaticIndex: Bool, _ budget: inout Int) -> String? {
     let length = sql.utf8.count
@@ -169,7 +169,8 @@ struct StatementRepair {
 
   // MARK: - Judging
 
-  /// The number of characters that SQLite reads before it rejects the statement; nil if it accepts the statement.
+  /// Returns the number of characters that SQLite reads before it rejects the statement; nil if it accepts the
+  /// statement.
   private func progress() -> Int? {
     let bytes = Array(string.utf8)
     let statement = Array(SQLToken.statementBytes(of: bytes))
@@ -188,9 +189,9 @@ struct StatementRepair {
     return String(decoding: bytes.prefix(end), as: UTF8.self).unicodeScalars.count
   }
 
-  /// The offset of the primary key column, if the type of the column differs from INTEGER in one bit and the schema has
-  /// no index for the key; otherwise nil. Only an INTEGER key needs no index: SQLite rejects a schema in which any
-  /// other key has no index.
+  /// Returns the offset of the primary key column, if the type of the column differs from INTEGER in one bit and the
+  /// schema has no index for the key; otherwise nil. Only an INTEGER key needs no index: SQLite rejects a schema in
+  /// which any other key has no index.
   private func keyWithoutIndex(_ tokens: [SQLToken]) -> Int? {
     guard !hasAutomaticIndex, let table = TableDefinition(sql: string), !table.isWithoutRowID,
       table.rowIDColumn == nil, table.primaryKey.count == 1

@@ -5,8 +5,9 @@ extension TableDefinition {
     SQLName("BLOB"): [.integer, .real, .text],
   ]
 
-  /// The storage classes that SQLite never stores in a column. `PRAGMA integrity_check` reports a value of such a class
-  /// as NUMERIC, non-INT or NULL (pragma.c). In the column that is an alias for the row id, every record contains NULL.
+  /// Returns the storage classes that SQLite never stores in a column. `PRAGMA integrity_check` reports a value of such
+  /// a class as NUMERIC, non-INT or NULL (pragma.c). In the column that is an alias for the row id, every record
+  /// contains NULL.
   package func refusedClasses(ofColumn place: Int) -> StorageClasses {
     if rowIDColumn == place { return [.integer, .real, .text, .blob] }
     let column = columns[place]
@@ -21,9 +22,9 @@ extension TableDefinition {
     !isStrict && columns[place].affinity != .text && columns[place].affinity != .blob
   }
 
-  /// Whether every record must have a field for a column: the column forbids NULL, and its default value is NULL. A
-  /// record without the field is older than the column, and the column then has its default value. A default expression
-  /// is assumed not to be NULL.
+  /// Whether every record must have a field for a column, because the column forbids NULL and its default value is
+  /// NULL. A record without the field is older than the column, and SQLite reads the default value for it. A default
+  /// expression is assumed not to be NULL.
   package func requiresField(ofColumn place: Int) -> Bool {
     rowIDColumn != place && refusedClasses(ofColumn: place).contains(.null)
       && columns[place].defaultValue == .null

@@ -31,7 +31,7 @@ package struct TableDefinition: Sendable, Hashable {
     /// The default value, with the affinity applied. It is the value in rows that are older than the column. Nil if the
     /// default is an expression that would have to be computed.
     package let defaultValue: StoredValue?
-    /// The collating sequence; BINARY when the declaration names none.
+    /// The collating sequence; BINARY when the declaration names no collating sequence.
     package let collation: String
     package let generation: Generation
     package let isNotNull: Bool
@@ -48,7 +48,7 @@ package struct TableDefinition: Sendable, Hashable {
       self.isDescending = isDescending
     }
 
-    /// The column and the collation. An index stores parts that are equal in both only once.
+    /// The column and the collation of a key part. If two parts are equal in both, an index stores only one of them.
     package struct Stored: Hashable {
       let column: Int
       let collation: SQLName
@@ -65,7 +65,7 @@ package struct TableDefinition: Sendable, Hashable {
 
   /// The columns in the order in which they are declared.
   package let columns: [Column]
-  /// The index of the column that is an alias for the row id; nil when no column is.
+  /// The index of the column that is an alias for the row id; nil when the table has no such column.
   package let rowIDColumn: Int?
   /// The indexes of the primary key's columns, in the order of the key; empty when no primary key is declared.
   package let primaryKey: [Int]
@@ -84,7 +84,7 @@ package struct TableDefinition: Sendable, Hashable {
   /// Whether the table has CHECK constraints, which restrict the values further.
   package let hasChecks: Bool
 
-  /// The index of the column with the given name; nil when no column has it.
+  /// Returns the index of the column with the given name; nil when no column has this name.
   package func place(of name: String) -> Int? {
     columns.firstIndex { SQLName.isSame($0.name, name) }
   }
@@ -99,8 +99,8 @@ package struct TableDefinition: Sendable, Hashable {
 
   /// Reads a CREATE TABLE statement. The result is nil when the statement is of another kind or declares no columns.
   package init?(sql: String) {
-    // If a quote is not closed, the columns after it are lost. If a zero byte in a quoted name ends the statement, the
-    // closing quote comes after this byte.
+    // If a quote is not closed, the columns after it are lost. But a zero byte in a quoted name ends the statement too;
+    // the closing quote then comes after the zero byte.
     let bytes = Array(sql.utf8)
     guard
       SchemaLexis.unfinished(SQLToken.statementBytes(of: bytes)) == nil
@@ -187,8 +187,8 @@ extension TableDefinition.Affinity {
 
 /// Recognises numbers in text in the way SQLite does when it converts text.
 package enum SQLNumber {
-  /// The number that a text represents. The text must be a decimal number, optionally with white space around it; nil
-  /// for other text.
+  /// Returns the number that `text` represents; nil if the text is not a decimal number. White space before and after
+  /// the number is ignored.
   package static func value(of text: [UInt8]) -> StoredValue? {
     var rest = text[...]
     while let last = rest.last, isSpace(last) { rest.removeLast() }

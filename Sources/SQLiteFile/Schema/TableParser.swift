@@ -4,7 +4,8 @@ struct TableParser {
   private let tokens: [SQLToken]
   private var position = 0
 
-  /// Creates a parser. If `isWhole` is true, it continues past the point at which the statement ends for SQLite.
+  /// Creates a parser. If `isWhole` is true, the parser continues past the point at which the statement ends for
+  /// SQLite.
   init(_ sql: String, isWhole: Bool = false) {
     self.sql = Array(sql.utf8)
     tokens = isWhole ? SQLToken.all(in: self.sql) : SQLToken.statement(in: self.sql)
@@ -149,9 +150,9 @@ struct TableParser {
       isDescending: part.isDescending)
   }
 
-  /// The indexes that SQLite creates for constraints, numbered in the order of the constraints. Equal constraints share
-  /// one index (`sqlite3CreateIndex`). The primary key of a WITHOUT ROWID table counts in the numbering but has no
-  /// index of its own.
+  /// Returns the indexes that SQLite creates for constraints, numbered in the order of the constraints. Equal
+  /// constraints share one index (`sqlite3CreateIndex`). The primary key of a WITHOUT ROWID table counts in the
+  /// numbering but has no index of its own.
   private func automaticIndexes(
     _ drafts: [Draft], _ places: [SQLName: Int], isWithoutRowID: Bool
   ) -> [TableDefinition.AutomaticIndex]? {
@@ -162,8 +163,8 @@ struct TableParser {
       guard parts.count == constraint.parts.count, !constraint.parts.contains(where: \.isExpression)
       else { return nil }
       if constraint.isPrimaryKey {
-        // A primary key on a single INTEGER column is the row id, or SQLite creates its index only after the whole
-        // statement has been parsed.
+        // A primary key on a single INTEGER column is the row id. In a WITHOUT ROWID table, SQLite creates the index of
+        // such a key only after the whole statement has been parsed.
         let isInteger =
           parts.count == 1 && drafts[parts[0].column].isInteger
           && (constraint.isOfTable || !parts[0].isDescending)
@@ -321,8 +322,8 @@ struct TableParser {
     return part
   }
 
-  /// The constant that the tokens of a DEFAULT clause represent, with the affinity applied; nil when the default would
-  /// have to be computed. SQLite's own rules are in `valueFromExpr` (vdbemem.c).
+  /// Returns the constant that the tokens of a DEFAULT clause represent, with the affinity applied; nil when the
+  /// default would have to be computed. SQLite's own rules are in `valueFromExpr` (vdbemem.c).
   private static func constant(_ tokens: [SQLToken], _ affinity: TableDefinition.Affinity)
     -> StoredValue?
   {
@@ -362,8 +363,8 @@ struct TableParser {
     }
   }
 
-  /// The value of a number in a DEFAULT clause. A number that is not a 32-bit integer is first taken as text, so that a
-  /// text column stores it as written: the value of `TEXT DEFAULT 1.50` is '1.50'.
+  /// Returns the value of a number in a DEFAULT clause. A number that is not a 32-bit integer is first taken as text,
+  /// so that a text column stores it as written: the value of `TEXT DEFAULT 1.50` is '1.50'.
   private static func number(
     _ text: String, _ isNegative: Bool, _ affinity: TableDefinition.Affinity
   ) -> StoredValue {

@@ -1,6 +1,7 @@
 import CLibrary
 
-/// Appends pages to a file after the pages that SQLite has written, and writes their entries in the pointer map.
+/// Appends pages to a file after the pages that SQLite has written, and writes the pointer-map entries of the appended
+/// pages.
 ///
 /// The content of the file is trusted, because this process has just created the file.
 struct AppendedPages: ~Copyable {
@@ -10,7 +11,7 @@ struct AppendedPages: ~Copyable {
     case overflowHead = 3
     /// A later page of an overflow chain. Its parent is the previous page of the chain.
     case overflow = 4
-    /// A b-tree page other than the root page. Its parent is the b-tree page that leads to it.
+    /// A b-tree page other than the root page. Its parent is the b-tree page that contains the pointer to it.
     case tree = 5
   }
 
@@ -47,7 +48,7 @@ struct AppendedPages: ~Copyable {
 
   deinit { if descriptor >= 0 { _ = close(descriptor) } }
 
-  /// The number that a page will have if it is appended after `count` other new pages.
+  /// Returns the number that a page will have if it is appended after `count` other new pages.
   func upcoming(after count: Int = 0) -> UInt32 {
     var number = last
     for _ in 0...count {
@@ -119,8 +120,8 @@ struct AppendedPages: ~Copyable {
     page == lockPage || hasPointerMap && mapPage(for: page) == page
   }
 
-  /// The number of the pointer-map page that contains the entry of a page. For a pointer-map page, it is the page's own
-  /// number.
+  /// Returns the number of the pointer-map page that contains the entry of a page. For a pointer-map page, it is the
+  /// page's own number.
   private func mapPage(for page: UInt32) -> UInt32 {
     let group = UInt32(pageSize / 5 + 1)
     let map = (page - 2) / group * group + 2

@@ -53,8 +53,8 @@ struct FilledLeaf {
 
   var ids: ClosedRange<Int64> { first...max(first, last) }
 
-  /// Whether a cell fits on the leaf, and no other leaf can contain a row id between the cell's row id and the row ids
-  /// of this leaf. Always true for an empty leaf.
+  /// Whether a cell fits on the leaf, and its row id can follow the row ids of this leaf without leaving a gap that
+  /// rows of another leaf could fill. Always true for an empty leaf.
   ///
   /// `isNext`: whether the cell's row belongs to the same stretch of rows as the row that was added last (see
   /// ``TableFiller``).

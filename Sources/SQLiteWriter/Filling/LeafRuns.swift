@@ -3,7 +3,7 @@
 ///
 /// A run is a sequence of leaves that were written one after the other and whose row ids ascend.
 struct LeafRuns {
-  /// The properties of a leaf that its parent page stores.
+  /// A leaf as the interior page above it refers to it: by page number and highest row id.
   struct Child {
     let page: UInt32
     /// The highest row id on the page.

@@ -1,6 +1,6 @@
 /// The encoding of numbers on pages (file format, section 1.6).
 enum PageBytes {
-  /// The number of bytes of a variable-length integer with this value, from 1 to 9.
+  /// Returns the number of bytes of a variable-length integer with this value, from 1 to 9.
   @inline(__always)
   static func varintLength(_ value: UInt64) -> Int {
     if value < 0x80 { return 1 }
@@ -41,7 +41,7 @@ extension ContiguousArray<UInt8> {
     self[place + 1] = UInt8(truncatingIfNeeded: value)
   }
 
-  /// The eight bytes from index `place` on, as a big-endian number.
+  /// Returns the eight bytes from index `place` on, as a big-endian number.
   @inlinable @inline(__always)
   package func word(at place: Int) -> UInt64 {
     precondition(place >= 0 && place <= count - 8)

@@ -104,8 +104,8 @@ package struct TableFiller: ~Copyable {
   /// The number of bytes before an index record that must be left free for the varint of the record's length.
   package static let recordStart = 9
 
-  /// Creates an empty sorter for the entries of an index. If the entries need more than about `maxBytes` bytes of
-  /// memory, the others go to a temporary file. Throws `cannotCreate` when this file cannot be created.
+  /// Creates an empty sorter for the entries of an index. Whenever the entries in memory take about `maxBytes` bytes,
+  /// they are sorted and written to a temporary file. Throws `cannotCreate` when this file cannot be created.
   package mutating func sorter(maxBytes: Int) throws(SQLiteWriterError) -> KeySorter {
     if waiting == nil { waiting = try WaitingKeys(beside: writer.path) }
     guard let waiting else { throw writer.closedError }
@@ -119,8 +119,8 @@ package struct TableFiller: ~Copyable {
   ///   - keys: the keys, one for each entry. They must sort in the order of the index entries.
   ///   - make: receives a key and an array, which is the same for each call. It writes the record of the key's entry
   ///     into the array, at index ``recordStart`` or later, and returns the range of the record. The record may have up
-  ///     to ``maxIndexRecordBytes`` bytes. If the key must not follow the previous key, `make` returns nil, which stops
-  ///     the filling.
+  ///     to ``maxIndexRecordBytes`` bytes. If the index cannot contain the key, for example because the key is not
+  ///     unique, `make` returns nil, which stops the filling.
   /// - Returns: false when `make` returned nil. The file is then unusable.
   /// - Throws: `full`, `inputOutput`.
   package mutating func fillIndex(
@@ -234,7 +234,7 @@ package struct TableFiller: ~Copyable {
 }
 
 extension SQLiteWriter {
-  /// Whether ``filler()`` can append pages to the file. It cannot with full auto-vacuum, nor in WAL mode.
+  /// Whether ``filler()`` can append pages to the file. With full auto-vacuum or in WAL mode, it cannot.
   package var canBeFilled: Bool { options.autoVacuum != .full && options.journalMode != .wal }
 
   /// Releases SQLite's lock on the file, and creates a filler, which fills tables without SQLite. Nothing else may

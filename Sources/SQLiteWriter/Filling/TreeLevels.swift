@@ -1,12 +1,12 @@
 /// Builds the interior pages of a table's b-tree, or all pages of an index, from cells that are added in key order
 /// (file format, section 1.6).
 ///
-/// On each level the last full page is held back, because the page after it may end up without a cell. In that case, a
-/// cell is moved to it from the page that was held back.
+/// On each level the last full page is held back, because the next page may end up without a cell. In that case, a cell
+/// is moved from the page that was held back to the next page.
 struct TreeLevels {
   private struct Level {
     var current: TreePage
-    /// The full page that is held back. `divider`: the content of the cell that will lead to this page from the level
+    /// The full page that is held back. `divider`: the content of the cell that will point to this page on the level
     /// above.
     private(set) var held: TreePage
     var isHolding = false
@@ -50,14 +50,14 @@ struct TreeLevels {
     levels = [Level(pageSize: pageSize, lowest)]
   }
 
-  /// The maximum length of an index record that needs no overflow page, in bytes. A page has room for four records of
-  /// this length.
+  /// Returns the maximum length of an index record that needs no overflow page, in bytes. A page has room for four
+  /// records of this length.
   static func maxRecordBytes(pageSize: Int) -> Int { (pageSize - 12) * 64 / 255 - 23 }
 
   /// Adds a cell after all cells that were added before.
   ///
   /// `content`: the range of `bytes` that contains the cell without its child pointer.
-  /// `child`: the page that the cell leads to; 0 on a leaf.
+  /// `child`: the child page of the cell; 0 on a leaf.
   @inline(__always)
   mutating func add(
     _ bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>, child: UInt32 = 0,
@@ -95,7 +95,7 @@ struct TreeLevels {
     levels[level].turn(bytes, content)
   }
 
-  /// Writes the held page of a level, if there is one, and adds a cell that leads to that page to the level above.
+  /// Writes the held page of a level, if there is one, and adds a cell with a pointer to this page to the level above.
   private mutating func release(_ level: Int, _ write: Write) throws(SQLiteWriterError) {
     guard levels[level].isHolding else { return }
     levels[level].isHolding = false
@@ -125,7 +125,7 @@ struct TreePage {
   private let kind: Kind
   private(set) var count = 0
   private var start: Int
-  /// The pages that the cells lead to, in order. The right-most child is not included.
+  /// The child pages of the cells, in order. The right-most child is not included.
   private var children: [UInt32] = []
   /// The page number of the right-most child, which comes after the last cell; 0 on a leaf.
   var last: UInt32 = 0

@@ -1,8 +1,8 @@
 /// Checks calls of the SQL functions `printf` and `format` in the SQL of a schema.
 ///
 /// If the result of such a call would be longer than the length limit, the call returns NULL without an error. An index
-/// on the call would then contain other keys than a reader with another limit computes, and the reader would consider
-/// the index corrupt.
+/// on an expression with the call would then contain other keys than a reader with another limit computes, and the
+/// reader would consider the index corrupt.
 enum FormatCalls {
   static let names: Set<String> = ["printf", "format"]
 

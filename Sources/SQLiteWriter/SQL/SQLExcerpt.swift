@@ -3,14 +3,14 @@ enum SQLExcerpt {
   /// The maximum length of an excerpt, in Unicode scalars.
   static let maximumLength = 160
 
-  /// The beginning of a statement, with `?` in place of each string, blob and number literal. The result has at most
-  /// ``maximumLength`` scalars, followed by an ellipsis if the statement is longer.
+  /// Returns the beginning of a statement, with `?` in place of each string, blob and number literal. The result has at
+  /// most ``maximumLength`` scalars, followed by an ellipsis if the statement is longer.
   static func masked(_ sql: some StringProtocol) -> String {
     mask(sql, isSQL: true)
   }
 
-  /// A message of SQLite, with `?` in place of each string in single quotes and of each number directly after a double
-  /// quote. Other numbers are not masked, because they count columns.
+  /// Returns a message of SQLite, with `?` in place of each string in single quotes and of each number directly after a
+  /// double quote. Other numbers are not masked, because they count columns.
   static func maskedMessage(_ message: String) -> String {
     mask(message, isSQL: false)
   }

@@ -149,7 +149,7 @@ package struct Analyser: Sendable, Equatable, Decodable {
   package func holds(_ facts: AnalyserFacts) -> Bool { when.allSatisfy { $0.holds(facts) } }
 }
 
-/// What one analyser says about a store for which its conditions hold.
+/// The verdict and explanation of an analyser for a store that meets the analyser's conditions.
 package struct Analysis: Sendable, Codable, Equatable {
   package let id: String
   package let verdict: String
@@ -160,11 +160,11 @@ package struct Analysis: Sendable, Codable, Equatable {
 extension Analysis {
   // Identifiers of shipped analysers. Each of these analysers tells the user how to get a complete store.
 
-  /// A file that ends too early.
+  /// The identifier of the analyser for a file that ends too early.
   package static let cutShort = "file.cutShort"
-  /// A store that was probably copied without its write-ahead log.
+  /// The identifier of the analyser for a store that was probably copied without its write-ahead log.
   package static let logMissing = "sqlite.logMissing"
-  /// A store that has lost its table Z_METADATA or Z_PRIMARYKEY.
+  /// The identifier of the analyser for a store that has lost its table Z_METADATA or Z_PRIMARYKEY.
   package static let metadataLost = "coredata.metadataLost"
 }
 

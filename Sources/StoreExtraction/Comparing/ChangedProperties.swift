@@ -37,7 +37,8 @@ extension StoreComparison {
     return told.isEmpty ? all : told.map(\.1)
   }
 
-  /// A dictionary key for the rows of one entity in one table of one of the two stores.
+  /// A dictionary key: a store (the old or the new one), a table of this store, and an entity whose rows are in the
+  /// table.
   struct ColumnOwner: Hashable {
     let isNew: Bool
     let table: ExactText

@@ -60,16 +60,16 @@ struct CommitDifference {
   private(set) var findings = FindingList()
   private var trees: Trees
 
-  /// The pages of the newer state's b-trees, by table name. The next comparison reuses these pages, because this state
-  /// is its older state.
+  /// The pages of each table's b-tree as of the newer of two commits that were compared, by table name. The next
+  /// comparison reuses the pages, because that commit is then the older one.
   struct Trees {
     fileprivate struct Tree {
       let root: UInt32
       let leaves: [UInt32]
       let interior: [UInt32]
 
-      /// Whether this is still the table's b-tree after a commit that wrote the pages `written`. It is if the commit
-      /// wrote neither the root page nor an interior page. Leaves may have changed.
+      /// Whether this is still the table's b-tree after a commit that wrote the pages `written`. The answer is true if
+      /// the commit wrote neither the root page nor an interior page; leaves may have changed.
       func isTree(of table: Table, after written: Set<UInt32>) -> Bool {
         root == table.rootPage && !written.contains(root)
           && !interior.contains { written.contains($0) }
@@ -81,11 +81,11 @@ struct CommitDifference {
     init() {}
   }
 
-  /// Compares the rows of the states before and after a commit. Throws when the device fails.
+  /// Compares the rows of a database before and after a commit. Throws when the device fails.
   ///
-  /// `old`: nil if there was no state before.
+  /// `old`: the database before the commit; nil if no commit came before.
   /// `pages`: the pages that the commit wrote.
-  /// `trees`: on entry, the known b-trees of the older state; on return, the b-trees of the newer state.
+  /// `trees`: on entry, the known b-trees before the commit; on return, the b-trees after the commit.
   init(
     from old: SQLiteDatabase?, to new: SQLiteDatabase, pages: [UInt32], trees: inout Trees
   ) throws(SQLiteFileError) {
@@ -119,7 +119,7 @@ struct CommitDifference {
       newLeaves = try tree(of: after, in: new, written).leaves
     }
     if oldLeaves == newLeaves {
-      // Leaves that the commit did not write are left out, because they are the same in both states.
+      // Leaves that the commit did not write are left out, because they are the same before and after the commit.
       oldLeaves = oldLeaves.filter { written.contains($0) }
       newLeaves = oldLeaves
     } else {
@@ -144,7 +144,8 @@ struct CommitDifference {
     if !change.isEmpty { changes.append(change) }
   }
 
-  /// Returns the pages of a table's b-tree. `written`: the pages that were written since the state that `trees` is of.
+  /// Returns the pages of a table's b-tree. `written`: the pages that were written after the b-trees in `trees` were
+  /// read.
   private mutating func tree(
     of table: Table, in database: SQLiteDatabase, _ written: Set<UInt32> = []
   ) throws(SQLiteFileError) -> Trees.Tree {
@@ -157,8 +158,8 @@ struct CommitDifference {
     return tree
   }
 
-  /// Returns a function that tells whether two rows are equal in the columns that both states have. A column that the
-  /// commit added does not count, because every row has its default value there.
+  /// Returns a function that compares two rows in the columns that the table has both before and after the commit. A
+  /// column that the commit added is ignored, because every row has the column's default value there.
   private static func equality(_ before: Table?, _ after: Table?) -> (ComparedRow, ComparedRow) ->
     Bool
   {
@@ -178,8 +179,9 @@ struct CommitDifference {
     }
   }
 
-  /// Notes a WITHOUT ROWID table if the commit made or dropped the table, or wrote a page of its b-tree. The pages of
-  /// the newer state suffice: a page that leaves a b-tree changes another page that stays in the b-tree.
+  /// Notes a WITHOUT ROWID table if the commit made or dropped the table, or wrote a page of its b-tree. Only the pages
+  /// of the b-tree after the commit are looked at, because a page can only leave a b-tree if another page that stays in
+  /// the b-tree is written.
   private mutating func noteWritten(
     _ before: Table?, _ after: Table?, _ new: SQLiteDatabase, _ written: Set<UInt32>
   ) throws(SQLiteFileError) {

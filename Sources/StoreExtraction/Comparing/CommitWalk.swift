@@ -2,11 +2,12 @@ import CoreDataStore
 import SQLiteFile
 import SQLiteForensics
 
-/// Goes through the commits of a log in order, and compares the state after each commit with the state before it.
+/// Goes through the commits of a log in order, and compares the database after each commit with the database before the
+/// commit.
 struct CommitWalk {
   struct Step {
     let commit: StoreTimeline.LogCommit
-    /// The state after the commit; nil when it cannot be read.
+    /// The database after the commit; nil when it cannot be read.
     let state: SQLiteDatabase?
     let findings: FindingList
   }
@@ -16,20 +17,19 @@ struct CommitWalk {
   private var before: SQLiteDatabase?
   private var trees = CommitDifference.Trees()
 
-  /// Starts at the state after `commit`. Commit 0 is the state without the log.
+  /// Starts with the database after `commit`. Commit 0 stands for the database without the log.
   init(_ states: LogStates, _ history: PersistentHistory, after commit: Int = 0) {
     self.states = states
     self.history = history
     before = try? states.database(after: commit)
   }
 
-  /// Compares the state after `commit`, the next commit of the log, with the current state. Then makes the newer state
-  /// the current one.
+  /// Compares the database after `commit`, the next commit of the log, with the database after the previous commit.
   ///
   /// - Throws: `SQLiteFileError` when the device fails.
   mutating func next(_ commit: LogStates.Commit) throws(SQLiteFileError) -> Step {
     let after = try? states.database(after: commit.number)
-    // When there is no state before the first commit, that commit is compared with an empty database.
+    // If the database before the first commit cannot be read, that commit is compared with an empty database.
     var difference: CommitDifference?
     if after == nil { trees = CommitDifference.Trees() }
     if let after, before != nil || commit.number == 1 {
@@ -50,7 +50,7 @@ struct CommitWalk {
 
 extension PersistentHistory {
   /// Returns the date of the newest persistent history transaction among the rows that a commit added; nil when the
-  /// commit added none.
+  /// commit added no such transaction.
   func date(of difference: CommitDifference) -> ReferenceDate? {
     let change = difference.changes.first { SQLName.isSame($0.table, "ATRANSACTION") }
     let seconds = change?.lastAddedKey.flatMap { transaction($0)?.seconds }

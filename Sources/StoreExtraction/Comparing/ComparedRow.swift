@@ -1,6 +1,6 @@
 package import SQLiteFile
 
-/// A value that is small enough to be kept while rows are compared.
+/// A value of a row that is compared: the value itself or, for a long text or blob, only its size and checksums.
 package enum ComparedValue: Sendable, Hashable {
   case stored(StoredValue)
   case long(LongValue)

@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// A row that differs between two states of a table: only one state has the row, or its values differ.
+/// A row that differs between two versions of a table: only one version has the row, or the values of the row differ.
 package struct RowChange: Sendable {
   package enum Kind: String, Sendable {
     case added
@@ -9,19 +9,20 @@ package struct RowChange: Sendable {
   }
 
   package let kind: Kind
-  /// The row in the old state; nil when it was added.
+  /// The row in the old version of the table; nil when the row was added.
   package let old: ComparedRow?
-  /// The row in the new state; nil when it was removed.
+  /// The row in the new version of the table; nil when the row was removed.
   package let new: ComparedRow?
 
   /// The row id; nil in a WITHOUT ROWID table.
   package var rowID: Int64? { (new ?? old)?.rowID }
 
   /// Reads the old and the new rows of a table with row ids side by side in key order, and passes on each row that
-  /// differs, until `receive` returns false. Returns the number of rows that were read from each state. Throws when the
-  /// device fails.
+  /// differs, until `receive` returns false. Returns the number of old rows and of new rows that were read. Throws when
+  /// the device fails.
   ///
-  /// `old`, `new`: nil if the state does not have the table.
+  /// `old`, `new`: the rows of the old and of the new version of the table; nil if the table does not exist in that
+  /// version.
   /// `isEqual`: whether two rows with equal keys are equal.
   @discardableResult
   static func forEach(

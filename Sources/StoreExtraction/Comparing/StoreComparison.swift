@@ -75,7 +75,7 @@ package final class StoreComparison {
     /// The number of the table's rows in the new store. If the comparison is limited to some entities, only their rows
     /// count.
     package var newRowCount = 0
-    /// Why the rows of the table were not compared; nil when they were.
+    /// Why the rows of the table were not compared; nil if the rows were compared.
     package var problem: String?
 
     var isEqual: Bool { addedCount + removedCount + changedCount == 0 && problem == nil }

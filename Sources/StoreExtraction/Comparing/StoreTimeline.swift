@@ -21,13 +21,13 @@ package final class StoreTimeline {
     package let key: Int64?
     /// The date at which the transaction was saved; nil if the store does not have the date.
     package let date: ReferenceDate?
-    /// The author that the app set for the transaction; nil if it set none.
+    /// The author that the app set for the transaction; nil if the app set no author.
     package let author: String?
-    /// The name of the managed object context; nil if none is recorded.
+    /// The name of the managed object context; nil if no name is recorded.
     package let context: String?
-    /// The identifier of the process that saved the transaction; nil if none is recorded.
+    /// The identifier of the process that saved the transaction; nil if no identifier is recorded.
     package let process: String?
-    /// The bundle identifier of the program that saved the transaction; nil if none is recorded.
+    /// The bundle identifier of the program that saved the transaction; nil if no identifier is recorded.
     package let bundle: String?
   }
 
@@ -37,9 +37,9 @@ package final class StoreTimeline {
     package let change: String
     /// The name of the row's entity; nil when the entity number belongs to no entity.
     package let entity: String?
-    /// The number of the entity; nil when the change does not name one.
+    /// The number of the entity; nil when the change has no entity number.
     package let entityNumber: Int64?
-    /// The primary key of the changed row; nil when the change does not name one.
+    /// The primary key of the changed row; nil when the change has no primary key.
     package let primaryKey: Int64?
     /// The names of the properties that an update changed. Nil when they are not known, and for inserts and deletes.
     package let properties: [String]?
@@ -48,7 +48,7 @@ package final class StoreTimeline {
     package let transaction: HistoryTransaction
   }
 
-  /// A date that an attribute of a row holds.
+  /// A date that is the value of an attribute in a row.
   package struct RowDate: Sendable {
     package let date: ReferenceDate
     package let entity: String
@@ -66,15 +66,16 @@ package final class StoreTimeline {
     /// The size of the database in pages after the commit.
     package let databasePageCount: UInt32
     /// The number of written pages that are not b-tree pages: overflow, free and pointer-map pages. If a commit changed
-    /// a value only on such pages, ``tables`` does not show the change. Nil if the state after the commit cannot be
+    /// a value only on such pages, ``tables`` does not show the change. Nil if the database after the commit cannot be
     /// read.
     package let otherPageCount: Int?
-    /// The changes to rows, one element for each changed table. Nil if the state before or after the commit cannot be
-    /// read.
+    /// The changes to rows, one element for each changed table. Nil if the database before or after the commit cannot
+    /// be read.
     package let tables: [CommittedChange]?
     /// Names of WITHOUT ROWID tables that the commit may have changed. Their rows are not compared.
     package let tablesNotCompared: [String]
-    /// The date of the persistent history transaction that the commit saved; nil if it saved none.
+    /// The date of the persistent history transaction that the commit saved; nil if the commit saved no such
+    /// transaction.
     package let date: ReferenceDate?
   }
 

@@ -3,7 +3,7 @@ import RowText
 package import SQLiteFile
 
 extension StoreTimeline {
-  /// Which events of a timeline are wanted.
+  /// A selection of a timeline's events, by time and by the entities or tables that the events concern.
   package struct Selection: Sendable {
     /// Only events at this time or later, in seconds since 2001; nil for no bound.
     package var since: Double?
@@ -104,7 +104,8 @@ extension StoreTimeline {
   }
 
   /// Returns everything that `names` selects: the names themselves, the names of the descendants of these entities, and
-  /// the names of the tables that hold their rows. The resulting set compares names without regard to case.
+  /// the names of the tables that have rows of these entities or of their descendants. The resulting set compares names
+  /// without regard to case.
   private func wanted(_ names: [String]) throws -> Set<SQLName> {
     let tables = store.database.schema.tables.map(\.name)
     let entities = store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name }
@@ -179,7 +180,7 @@ extension StoreTimeline.Event {
     }
   }
 
-  /// The row of an entity that the event concerns; nil for an event of several rows or of none.
+  /// The row of an entity that the event concerns; nil for an event that does not concern exactly one row.
   package var row: (entity: String, key: Int64)? {
     switch self {
     case .change(let change):

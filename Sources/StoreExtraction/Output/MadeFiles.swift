@@ -8,7 +8,7 @@ import SafeText
 /// the run can remove them, too.
 ///
 /// Each item is identified by its name, its inode and the folder in which it was made. Nothing else is ever removed. A
-/// lock prevents that anything is made while items are removed.
+/// lock prevents the run from making anything while items are removed.
 package final class MadeFiles: @unchecked Sendable {
   private struct Thing {
     let folder: OpenFolder

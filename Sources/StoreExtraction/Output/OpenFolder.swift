@@ -30,7 +30,7 @@ package final class OpenFolder: Sendable {
     try folder(named: Array(name.utf8))
   }
 
-  /// Opens the subfolder whose name has these bytes, which may not be UTF-8; a symbolic link is refused.
+  /// Opens the subfolder whose name has these bytes, which need not be UTF-8; a symbolic link is refused.
   func folder(named name: [UInt8]) throws(SystemCallError) -> OpenFolder {
     let path = path(of: name)
     let descriptor = try entry(named: name, O_RDONLY | O_DIRECTORY)

@@ -26,7 +26,7 @@ struct EncodedRow {
     return true
   }
 
-  /// Appends a value in the form of its column. Returns false if SQLite would convert or refuse the value.
+  /// Appends a value as SQLite would store it in its column. Returns false if SQLite would convert or refuse the value.
   private mutating func append(_ row: borrowing RecoveredRowBuffer, _ place: Int) -> Bool {
     let value = row.values[place]
     if form.isRowID(place) {

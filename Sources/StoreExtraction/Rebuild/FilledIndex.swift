@@ -67,8 +67,8 @@ package final class FilledIndex {
   /// The columns of the table that are in the index, in the order of the index.
   package var columns: [Column] { entries.columns }
 
-  /// Adds the index entry of a row. The row's record must have the form that the table requires. `bytes` contains the
-  /// row's values.
+  /// Adds the index entry of a row. The values must be as SQLite stores them in the table, without any conversion that
+  /// is still to be done. `bytes` contains the row's values.
   package func add(
     _ values: borrowing ContiguousArray<RecoveredRowBuffer.Value>,
     of bytes: borrowing ContiguousArray<UInt8>, rowID: Int64
@@ -112,7 +112,7 @@ private struct Entries {
     try keys?.add(key.bytes, count: key.count)
   }
 
-  /// Appends the value of a column. Returns false if no key can be made from it.
+  /// Appends the value of a column to the key. Returns false if the value cannot be part of a key.
   @inline(__always)
   private mutating func append(
     _ values: borrowing ContiguousArray<RecoveredRowBuffer.Value>,

@@ -10,7 +10,7 @@ extension Finding.ID {
   package static let recoverPartial = Self(rawValue: "recover.partial")
   /// Rows may belong to any of several tables; they are kept in a separate table.
   package static let recoverUnattributed = Self(rawValue: "recover.unattributed")
-  /// Rows have new row ids because their own are lost.
+  /// Rows have new row ids because their old row ids are lost.
   package static let recoverRenumbered = Self(rawValue: "recover.renumbered")
   /// The rows of a WITHOUT ROWID table cannot be found, because its root page is not known.
   package static let recoverWithoutRowID = Self(rawValue: "recover.withoutRowID")
@@ -39,7 +39,7 @@ extension Finding.ID {
   package static let recoverExternalUnread = Self(rawValue: "recover.externalUnread")
   /// A row names a file of external binary data that is empty.
   package static let recoverExternalEmpty = Self(rawValue: "recover.externalEmpty")
-  /// A row names a file of external binary data that holds only zeros.
+  /// A row names a file of external binary data that contains only zeros.
   package static let recoverExternalZeroed = Self(rawValue: "recover.externalZeroed")
   /// A file of external binary data is larger than a value in SQLite can be; it is left out.
   package static let recoverExternalTooLarge = Self(rawValue: "recover.externalTooLarge")

@@ -32,7 +32,8 @@ struct IndexKey {
     reserve(0)
   }
 
-  /// The mask for the XOR with the bits of a value: all bits set for a descending column, no bits set otherwise.
+  /// Returns the mask for the XOR with the bits of a value: all bits set for a descending column, no bits set
+  /// otherwise.
   @inline(__always)
   static func mask(isDescending: Bool) -> UInt64 { isDescending ? .max : 0 }
 
@@ -63,8 +64,8 @@ struct IndexKey {
     return grow(9)
   }
 
-  // A column that does not convert 5.0 to 5 may contain both values. SQLite sorts them as equal, but a key could not
-  // tell which of them to write.
+  // A column that does not convert 5.0 to 5 may contain both values. SQLite sorts them as equal, so their keys would be
+  // equal, and the key would not show which of the two values to write.
   @inline(__always)
   mutating func append(real: Double, isDescending: Bool, mayBeWhole: Bool) -> Bool {
     guard !real.isNaN, mayBeWhole || Int64(exactly: real) == nil else { return false }
@@ -154,7 +155,7 @@ struct IndexRecord {
   /// For a unique index: the previous key that contains no NULL, without its row id.
   private var last = ContiguousArray<UInt8>()
 
-  /// The maximum number of bytes of a serial type, or of the length field of the header. Records of a few thousand
+  /// The maximum length, in bytes, of the varint of a serial type or of the header's length. Records of a few thousand
   /// bytes need no more.
   private static let maxTypeBytes = 3
 
@@ -226,7 +227,7 @@ struct IndexRecord {
       place -= 1
       bytes[start] = bytes[place]
     }
-    // The header length includes itself.
+    // The length that is stored in the header includes its own bytes.
     var length = types - typesStart + 1
     if length >= 1 << 7 { length += 1 }
     if length >= 1 << 14 { length += 1 }

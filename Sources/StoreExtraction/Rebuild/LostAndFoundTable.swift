@@ -2,8 +2,8 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// A lost-and-found table in the new file, for rows that do not fit into their own table. It has no types and no
-/// constraints.
+/// A lost-and-found table in the new file, for rows that do not fit into their own table. The lost-and-found table has
+/// no types and no constraints.
 ///
 /// Columns: `_id`, `_rowid` (the original row id; NULL when it is lost), `_note`, `_confidence`, then the columns of
 /// the rows, and `_more` for the columns beyond SQLite's limit.

@@ -35,7 +35,7 @@ enum RebuildLimits {
   }
 }
 
-/// Thrown when the rebuild cannot use the definition of a table and must start again without it.
+/// Thrown when the rebuild cannot use the definition of a table and must start again without this definition.
 struct UnusableDefinition: Error {
   /// The index of the table in the list of the store's tables.
   let place: Int

@@ -17,7 +17,7 @@ final class RebuildNotes {
     self.name = name
   }
 
-  /// Notes the origin of a row, and the remains of its partial values.
+  /// Notes the file, page and offset at which a row was found, and the bytes that remain of its partial values.
   func add(
     _ row: borrowing RecoveredRowBuffer, in table: String, rowID: Int64?, partial: [PartialValue],
     columns: [String]

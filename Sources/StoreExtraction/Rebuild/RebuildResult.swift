@@ -16,8 +16,8 @@ public struct RebuildResult: Sendable, Codable {
   package var unreadablePageCount: Int
   /// The number of pages that the header counts but the file does not have.
   package var missingPageCount = 0
-  /// The counts of the files beside the store that hold values of its rows. Nil if no row names such a file and the
-  /// folder for them is empty.
+  /// The counts of the store's external files. Nil if no row names an external file and the folder for such files is
+  /// empty.
   package var externalFiles: ExternalFiles?
   /// The tables, in the order of the source.
   public var tables: [Table] = []
@@ -52,7 +52,7 @@ public struct RebuildResult: Sendable, Codable {
     package var missingCount = 0
     /// The number of empty files that live rows name.
     package var emptyCount = 0
-    /// The number of files with only zeros that live rows name.
+    /// The number of files that live rows name and that contain only zeros.
     package var zeroedCount = 0
     /// The number of files in the folder that no row names; 0 if not all rows were read.
     package var strayCount = 0
@@ -86,7 +86,7 @@ public struct RebuildResult: Sendable, Codable {
     package var conflictCount = 0
     /// The number of rows that were found a second time, with equal values.
     package var repeatedCount = 0
-    /// The number of rows that have a new row id because their own is lost.
+    /// The number of rows that have a new row id because their old row id is lost.
     package var renumberedCount = 0
     package var deletedCount = 0
     /// True for an empty table that is described only by the `--like` example and not by the store; nil for all other

@@ -32,8 +32,8 @@ final class RebuildRun {
   private var failure: (any Error)?
   private var nextReport: UInt32 = 0
 
-  /// The maximum number of rows of sqlite_sequence that are read. It has one row for each AUTOINCREMENT table, and no
-  /// sound file has so many tables.
+  /// The maximum number of rows of sqlite_sequence that are read. The table has one row for each AUTOINCREMENT table,
+  /// and no sound file has so many tables.
   private static let maxSequences = 100_000
   private static let reportEvery: UInt32 = 512
 
@@ -177,9 +177,9 @@ final class RebuildRun {
     return problems
   }
 
-  /// Problems that SQLite 3.40.1 reports by mistake for WITHOUT ROWID tables, because it confuses their columns when it
-  /// checks NOT NULL and types. The tables are sound: SQLite itself inserted these rows, and refused any row with a
-  /// value that its column does not accept.
+  /// Problems that SQLite 3.40.1 reports by mistake for WITHOUT ROWID tables, because this version confuses the columns
+  /// of such a table when it checks NOT NULL and types. The tables are sound: SQLite itself inserted their rows, and
+  /// refused any row with a value that its column does not accept.
   private var mistakenProblems: ExactTexts {
     var problems = ExactTexts()
     for case let table? in targets where !table.needsRowID {
@@ -211,8 +211,8 @@ final class RebuildRun {
     if let failure { throw failure }
   }
 
-  /// Reads all readable rows. Passes on a row as a record if its record has the form that its table requires, and as
-  /// values otherwise.
+  /// Reads all readable rows. Passes on the record of a row if the record can be copied into the new table unchanged,
+  /// and otherwise the values of the row.
   func read(
     as forms: [RecordForm?],
     _ takeRecords: (borrowing RecordBatch, RecordBatch.Stretch) throws -> Void,
@@ -289,8 +289,8 @@ final class RebuildRun {
     }
   }
 
-  /// Gives up each definition whose expressions fail for every row, because no row can have been stored under such a
-  /// definition.
+  /// Throws ``UnusableDefinition`` for a table in which the expressions of the definition have failed for every row. No
+  /// row can have been stored under such a definition.
   private func giveUpDefinitionsThatAlwaysFail() throws {
     for (place, table) in targets.enumerated() {
       guard let table, table.failedCount > 0, table.result.rowCount == 0 else { continue }
@@ -339,8 +339,8 @@ final class RebuildRun {
     try note(row, in: unattributed.name, id, nil)
   }
 
-  /// Handles a row that SQLite reads although the rest of the row's page shows that the row does not belong there.
-  /// Keeps the row in a separate table, unless its own table already has an equal row.
+  /// Keeps a row in a separate table, unless the row's own table already has an equal row. SQLite reads this row,
+  /// although the rest of the row's page shows that the row does not belong there.
   private func takeContradicted(_ row: borrowing RecoveredRowBuffer) throws {
     meet(row)
     guard let table = row.origin.table.flatMap({ targets[$0] }) else {

@@ -8,7 +8,7 @@ import SafeText
 /// Builds a new SQLite file from everything that can be read of a damaged file. The new file has the same schema, and
 /// rows keep their row ids. Extra tables hold the rows that do not fit into their own table.
 public struct StoreRebuild: Sendable {
-  /// The rows whose origin is recorded in the new file.
+  /// The rows for which the new file records the file, page and offset at which they were found.
   package enum Provenance: String, Sendable, CaseIterable {
     /// Only rows with an incomplete value, and rows that are kept in a separate table or are unattributed or deleted.
     case notable

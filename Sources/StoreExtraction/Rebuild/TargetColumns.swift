@@ -5,7 +5,7 @@ import SQLiteWriter
 struct TargetColumns {
   /// The new name of each source column; nil for a column to which no value is written.
   private(set) var names: [String?] = []
-  /// The name of the column that holds the row id; nil if no column holds it.
+  /// The name of the column that holds the row id; nil if the table has no such column.
   private(set) var rowIDColumn: String?
   /// The position of the first column that is stored in ``OverflowColumns``, as are all columns after it. Nil if all
   /// columns fit into the table.

@@ -9,8 +9,8 @@ enum UTF16Text {
     return false
   }
 
-  /// Returns the UTF-16 code units of a text in the form in which the reader keeps text: UTF-8, but with three bytes
-  /// for a lone surrogate. A byte that is not valid in this form becomes U+FFFD.
+  /// Returns the UTF-16 code units of a text. The text is UTF-8, except that a lone surrogate has three bytes. Any
+  /// other invalid byte becomes U+FFFD.
   static func units(of bytes: ContiguousArray<UInt8>, _ range: Range<Int>) -> [UInt16] {
     var units: [UInt16] = []
     units.reserveCapacity(range.count)

@@ -2,9 +2,9 @@
 /// written.
 package struct RowRedaction {
   package let tokens: ValueTokens
-  /// Returns the name of an entity in the form in which it is written.
+  /// Returns the name that is written for an entity: the entity's own name, or a token in its place.
   let entityName: (String) -> String
-  /// Returns the name of a property in the form in which it is written.
+  /// Returns the name that is written for a property: the property's own name, or a token in its place.
   let propertyName: (String) -> String
   /// Returns the ancestors of an entity, the nearest first.
   private let ancestors: (String) -> [String]
@@ -24,8 +24,8 @@ package struct RowRedaction {
     self.isAllowed = isAllowed
   }
 
-  /// Returns how the values of a property are hidden; nil if they may be shown. `entity` is nil for rows of unknown
-  /// entities.
+  /// Returns the hidden column for a property; nil if the values of the property may be written. `entity` is nil for
+  /// rows of unknown entities.
   package func hiding(_ property: String, of entity: String?) -> HiddenColumn? {
     let lineage = entity.map { [$0] + ancestors($0) } ?? []
     guard !isAllowed(property, lineage) else { return nil }

@@ -4,7 +4,7 @@ import Foundation
 package import RowText
 import SQLiteFile
 
-/// Turns values into tokens. The tokens hide the values but tell support what it needs to know.
+/// Turns values into tokens. A token hides its value, but support can still see which values are equal.
 ///
 /// A token is the first 8 bytes of an HMAC-SHA-256. The key is made for one bundle and never leaves the process, so
 /// nobody else can test a guess, and tokens of two bundles cannot be compared. Equal texts, UUIDs and data have equal
@@ -165,8 +165,8 @@ package final class ValueTokens: Sendable {
     output.append("\"}")
   }
 
-  /// Appends a date with the offset added. A date that apps use as a marker is appended unchanged, because a shifted
-  /// marker would reveal the offset.
+  /// Appends a date with the offset added. For a date that apps use as a marker, appends only that the date marks
+  /// something, because a shifted marker would reveal the offset.
   func append(date: ReferenceDate, to output: inout OutputBuffer) {
     if Self.marks.contains(date.seconds) {
       output.append("{\"date\":\"marks something\"}")

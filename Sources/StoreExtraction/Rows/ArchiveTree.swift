@@ -12,7 +12,7 @@ struct ArchiveTree {
 
   private let objects: [PropertyList]
   private var left = Self.limit.values
-  /// The indexes of the objects on the way to the current value, to detect cycles.
+  /// The indexes of the objects that enclose the current value, to detect cycles.
   private var open: Set<Int> = []
 
   /// Returns the tree of a keyed archive; nil if the property list is not a keyed archive.

@@ -37,8 +37,8 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends a property list. JSON has no dates, bytes and references; they become texts in ISO 8601, `{"hex":…}` and
-  /// `{"uid":…}`.
+  /// Appends a property list. JSON has no dates, data and references: a date becomes a string in ISO 8601, data becomes
+  /// `{"hex":…}`, and a reference becomes `{"uid":…}`.
   mutating func append(json list: PropertyList) {
     switch list {
     case .null: append("null")

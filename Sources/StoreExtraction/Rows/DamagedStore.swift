@@ -155,7 +155,8 @@ public final class DamagedStore {
     var entities: [EntityRecord] = []
     var hashes: [String: VersionHash] = [:]
 
-    /// The maximum number of entities that are kept. Entities with higher numbers belong to the persistent history.
+    /// The maximum number of entities that are kept: up to 16,000 entities of a model, and the entities of the
+    /// persistent history, whose numbers begin at 16001.
     private static let maxEntities = 16_100
 
     init(_ database: DamagedDatabase) throws(SQLiteFileError) {

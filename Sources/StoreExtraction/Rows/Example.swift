@@ -67,7 +67,7 @@ struct Example {
   }
 
   /// Returns the model version that matches the version hashes in the damaged store. If no version matches, returns the
-  /// current version, or the only version if none is marked as current.
+  /// current version, or the only version if no version is marked as current.
   private static func model(
     of collection: ModelCollection, at path: String, for facts: DamagedStore.Facts
   ) throws -> ManagedObjectModel {

@@ -4,10 +4,10 @@ import RowText
 import SQLiteFile
 import SQLiteWriter
 
-/// Makes the records of an export for the tables of entities, directly from the records of the store. The target of a
-/// record is the number that its table has in ``ExportTables``.
+/// Makes the records that an export writes into the tables of entities, directly from the records of the store. The
+/// target of a new record is the number of the record's table in ``ExportTables``.
 final class EntityRecords: RecordMaker {
-  /// The tables that rows are written to, by their numbers in ``ExportTables``.
+  /// The tables of an export to which rows are written, given by their numbers in ``ExportTables``.
   struct Targets {
     /// The table of each wanted entity, by entity number.
     var entities: [Int64: Int] = [:]
@@ -198,8 +198,9 @@ private struct EntitySink: RowSink, ~Copyable {
 
   mutating func endRow() {}
 
-  /// Returns the role of the next value; nil if this method has handled the value. `key` is the value if it is an
-  /// integer.
+  /// Returns the column of the next value, which the caller must append to the record. Returns nil for a primary key,
+  /// the entity number of a destination, and a value without a column; the caller does nothing with these. `key` is the
+  /// value if it is an integer.
   private mutating func next(key: Int64?) -> EntityRendering.Column? {
     guard column < roles.count else { return nil }
     let next = roles[column]
@@ -217,7 +218,7 @@ private struct EntitySink: RowSink, ~Copyable {
     }
   }
 
-  /// The property that the last value belongs to.
+  /// The property of the value that came last.
   private var field: RowPlan.Field? { rendering?.fields[column - 1] }
 
   /// Appends the entity of a destination after the destination's key. Appends NULL if there is no key.

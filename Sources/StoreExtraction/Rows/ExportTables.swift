@@ -109,8 +109,8 @@ final class ExportTables {
     }
   }
 
-  /// Writes rows of the batch into pages, up to the first row that only SQLite can insert. Returns the number of rows
-  /// that were handled.
+  /// Writes rows of the batch into pages, up to the first row that only SQLite can insert. Returns the index of that
+  /// row, or the number of rows if SQLite need not insert any of them.
   private static func fill(
     _ tables: [Table], _ batch: borrowing MadeRecords.Batch, _ filler: inout TableFiller
   ) throws -> Int {

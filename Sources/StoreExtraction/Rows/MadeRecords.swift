@@ -20,7 +20,7 @@ package protocol RecordMaker: AnyObject {
   /// Returns another maker that makes the same records, for use on another thread.
   func another() -> any RecordMaker
 
-  /// Adds to this maker what another thread's maker has noted. Called in the order of the rows.
+  /// Adds to this maker what the other thread's maker has collected. Called for each block in the order of the rows.
   func take(from other: any RecordMaker)
 }
 

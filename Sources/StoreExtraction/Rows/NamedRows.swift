@@ -11,7 +11,7 @@ final class RowTarget {
   init(_ output: consuming OutputBuffer) { self.output = output }
 }
 
-/// Writes the rows of a table under the names of the model, directly from their records.
+/// Writes the rows of a table with the entity and property names of the model, directly from the records of the table.
 final class NamedRows: RecordReceiver {
   private let plan: RowPlan
   private let options: RowOutput.Options
@@ -27,7 +27,7 @@ final class NamedRows: RecordReceiver {
   private var state: State
   // Tokens take up to sixteen times the space of the values in a page, so blocks are smaller with redaction.
   let blockBytes: Int
-  /// Whether this receiver handles one block on behalf of another receiver.
+  /// Whether this receiver renders the rows of single blocks for another receiver.
   private let isPart: Bool
 
   /// The state that changes from row to row. It is one struct, so that it is accessed only once for each row.
@@ -53,8 +53,8 @@ final class NamedRows: RecordReceiver {
 
     init(_ sink: consuming NamedRowSink) { self.sink = sink }
 
-    /// Sends the rows that follow to `target`. Moves the output buffer in the sink back to the last target, and the
-    /// buffer of `target` into the sink. If `target` is nil, the sink gets no other buffer.
+    /// Sends the rows that follow to `target`. Moves the sink's output buffer back to the last target, and then moves
+    /// the buffer of `target` into the sink. If `target` is nil, no buffer is moved into the sink.
     mutating func write(to target: RowTarget?) {
       guard self.target !== target else { return }
       if let last = self.target {
@@ -117,7 +117,7 @@ final class NamedRows: RecordReceiver {
     state.targets = numbered.map { target($0.value, $0.key) } + [target(nil, nil)]
   }
 
-  /// Creates a receiver that handles single blocks of the rows for `whole`.
+  /// Creates a receiver that renders the rows of single blocks for `whole`.
   private init(partOf whole: NamedRows) {
     plan = whole.plan
     options = whole.options
@@ -257,7 +257,7 @@ final class NamedRows: RecordReceiver {
 }
 
 extension RowPlan {
-  /// The entity number in the record that the decoder has opened; nil if the value is not an integer.
+  /// Returns the entity number in the record that the decoder has opened; nil if the value is not an integer.
   func entityNumber(
     of record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
     _ decoder: borrowing RecordDecoder

@@ -12,7 +12,8 @@ extension RecoveredRowOutput {
     "_state", "_attribution", "_confidence", "_file", "_page", "_offset", "_partial",
   ]
 
-  /// Writes the rows of one table as CSV. A line has the columns as SQLite stores them, then the origin of the row.
+  /// Writes the rows of one table as CSV. A line has the values as SQLite stores them, then the row id and the columns
+  /// from `_state` to `_partial`.
   /// - Throws: ``ExtractionError`` with `unknownName`; `SQLiteFileError` when the device fails or the output cannot be
   ///   written.
   package func writeTableCSV(
@@ -67,8 +68,8 @@ extension RecoveredRowOutput {
     return (0..<count).map { "c\($0)" }
   }
 
-  /// Writes the rows of one entity, without its subentities, as CSV. A line has `_pk` and the properties, then the
-  /// origin of the row.
+  /// Writes the rows of one entity, without its subentities, as CSV. A line has `_pk`, the properties, and the columns
+  /// from `_state` to `_partial`.
   /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
   package func writeCSV(
     _ selection: DamagedDatabase.Selection, of entity: String, to descriptor: Int32
@@ -111,7 +112,8 @@ extension RecoveredRowOutput {
 
 extension RecoveredRowOutput {
   /// Writes the rows of several entities as one CSV. A line has `_entity`, `_pk`, the properties of all these entities,
-  /// then the origin of the row. If `entities` is nil, the rows of all entities, known or unknown, are written.
+  /// and the columns from `_state` to `_partial`. If `entities` is nil, the rows of all entities, known or unknown, are
+  /// written.
   /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
   package func writeCSV(
     _ selection: DamagedDatabase.Selection, ofEntities entities: [String]?, to descriptor: Int32
@@ -178,7 +180,7 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends the origin of a row and ends the line.
+  /// Appends the columns from `_state` to `_partial`, and ends the line.
   fileprivate mutating func append(csvOriginOf row: RecoveredRow, name: (_ column: Int) -> String?)
   {
     let origin = row.origin

@@ -49,7 +49,7 @@ package struct RecoveredRowOutput {
     }.map(\.element.name)
   }
 
-  /// Returns those of the tables `names` that have at least one row in the selection.
+  /// Returns the tables among `names` that have at least one row in the selection.
   package func tablesWithRows(
     _ selection: DamagedDatabase.Selection, among names: [String]
   ) throws -> [String] {
@@ -235,15 +235,16 @@ package struct RecoveredRowOutput {
     return outcome
   }
 
-  /// Writes rows of entities as JSON. A row has the form of an ordinary row, followed by the row's state and origin.
+  /// Writes rows of entities as JSON. Each row has the members of an ordinary row, followed by the members that say in
+  /// what state and where in the files the row was found.
   /// - Throws: as ``forEachRow(_:_:)``, and when the output cannot be written.
   package func writeJSON(
     _ selection: DamagedDatabase.Selection, as form: JSONForm = .lines, to descriptor: Int32
   ) throws -> Outcome {
     var output = OutputBuffer(descriptor: descriptor)
-    // If the device fails, the rows that were read before are written.
+    // If the device fails before the first row, or a name is not known, nothing is written.
     var isFirst = true
-    // A name that is not known is refused before anything is written.
+    // If the device fails later, the rows that were read before are written.
     defer { if !isFirst { output.flush() } }
     if form == .object { output.append(form.opening) }
     let renderings = RecoveredRenderings(naming, store, wanted())
@@ -357,8 +358,8 @@ extension RecoveredRowBuffer {
 }
 
 extension OutputBuffer {
-  /// Appends the members that describe the origin of a row, in the form that is used for raw rows. Partial values are
-  /// listed by property.
+  /// Appends the members that say in what state and where in the files a row was found. They are the same as for raw
+  /// rows, except that partial values are listed by property.
   fileprivate mutating func append(
     originOf row: RecoveredRow, _ managed: ManagedRow, _ columns: [Int]
   ) {
@@ -405,7 +406,7 @@ enum PartialText {
 }
 
 extension RecoveredRow {
-  /// The primary key of this row, decoded as `row`; nil if the row has lost it.
+  /// Returns the primary key of `row`, which was decoded from this recovered row; nil if the key is lost.
   package func key(of row: ManagedRow) -> Int64? {
     rowID == nil && row.primaryKey == 0 ? nil : row.primaryKey
   }

@@ -4,7 +4,7 @@ import SQLiteFile
 
 /// Writes rows of entities to an open file descriptor.
 public struct RowOutput: Sendable {
-  /// Which rows are written, and the form in which they are written.
+  /// The selection of the rows that are written, and the format of their values.
   public struct Options: Sendable {
     /// The names of the wanted entities; nil for all. The descendants of a wanted entity are wanted, too.
     public var entityNames: [String]?

@@ -2,8 +2,8 @@ import CoreDataStore
 import SQLiteFile
 import SQLiteWriter
 
-/// Writes rows into a new SQLite file. Each entity gets a table whose columns are its properties. Tables that hold no
-/// entities are copied.
+/// Writes rows into a new SQLite file. Each entity gets a table, whose columns are the properties of the entity. Tables
+/// that hold no rows of entities are copied.
 struct SQLiteExport {
   private let store: CoreDataStore
   /// The tables that hold no rows of entities.
@@ -68,7 +68,7 @@ struct SQLiteExport {
 
   // MARK: - Rows
 
-  /// A table of entities in the store, and the tables of the export that its rows are written to.
+  /// A table of the store that holds rows of entities, and the numbers of the export's tables for these rows.
   private struct EntitySource {
     let plan: RowPlan
     var entities: [(entity: DescribedEntity, table: Int)] = []
@@ -79,7 +79,7 @@ struct SQLiteExport {
     let missing: Int
   }
 
-  /// A table of the store that is written as it is stored.
+  /// A table of the store whose values are written as they are stored.
   private struct TableSource {
     let table: Table
     let names: [String]

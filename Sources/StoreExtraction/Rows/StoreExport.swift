@@ -37,13 +37,13 @@ public struct StoreExport: Sendable {
     public let rowCount: Int
     /// The SHA-256 of each file of the store set, by file name.
     package let sourceSHA256: [String: String]
-    /// The counts of the files beside the store that hold values of its rows. They are copied to the output under the
-    /// names that the rows contain. Nil without such files.
+    /// The counts of the store's external files. The files are copied to the output under the names that the rows
+    /// contain. Nil if no row names an external file and the folder for such files is empty.
     package let externalFiles: RebuildResult.ExternalFiles?
     /// The files beside a workbook for values that are too long for a cell; nil without such values.
     package var longValues: LongValueFiles?
-    /// The number of texts in a workbook that are not valid UTF-8. Their cells do not show all bytes. Nil if there are
-    /// none.
+    /// The number of texts in a workbook that are not valid UTF-8. The cells of these texts do not show all bytes. Nil
+    /// if all texts are valid.
     package var invalidTextCount: Int?
     /// The time zone of the dates in a workbook, or in CSV for Excel. Nil for other forms, in which dates are in UTC.
     package var timeZone: String?

@@ -67,8 +67,8 @@ extension SearchPattern {
             ? String(decoding: found.filter { $0 != 0 }, as: UTF8.self) : "(bytes)"))
   }
 
-  /// Whether a property list with these bytes may contain the searched text although the bytes themselves do not.
-  /// Numbers, dates and UUIDs have other forms there, and XML may contain entities and data in Base64.
+  /// Whether a property list with these bytes may contain the searched text although the bytes themselves do not. In a
+  /// property list, numbers, dates and UUIDs have other forms, and XML may contain entities and data in Base64.
   private func mayBeWritten(in bytes: [UInt8]) -> Bool {
     let isXML = bytes.starts(with: "<?xml".utf8)
     guard isXML || bytes.starts(with: "bplist0".utf8) else { return false }

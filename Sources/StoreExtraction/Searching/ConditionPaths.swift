@@ -1,7 +1,7 @@
 import CoreDataStore
 import ObjectModel
 
-/// A parsed key path: its keys, and whether it counts the values at its end.
+/// A parsed key path: its keys without a final `@count`, and whether the path ends in `@count`.
 struct ConditionPath {
   let keys: [String]
   let isCount: Bool

@@ -13,7 +13,7 @@ enum ConditionValue: Hashable {
   case uuid(String)
   /// A date, as seconds since 2001.
   case date(Double)
-  /// A text constant in the form of a date. It is equal to any time within the day, minute or second that the text
+  /// A string constant in the form of a date. It is equal to any time within the day, minute or second that the string
   /// names.
   case period(Range<Double>)
   case bytes([UInt8])
@@ -69,7 +69,8 @@ enum ConditionValue: Hashable {
     }
   }
 
-  /// Returns the order of two values as a number below 0, 0 or above 0. Returns nil if the values cannot be compared.
+  /// Returns a number below 0 if `one` comes before `other`, 0 if they are equal, and a number above 0 otherwise.
+  /// Returns nil if the values cannot be compared.
   static func order(_ one: ConditionValue, _ other: ConditionValue) -> Int? {
     func order<Value: Comparable>(_ one: Value, _ other: Value) -> Int? {
       one < other ? -1 : one == other ? 0 : one > other ? 1 : nil

@@ -6,8 +6,8 @@ import ObjectModel
 /// A condition on rows in Apple's predicate format: `title CONTAINS[c] "milk" AND when > "2026-11-20"`.
 ///
 /// Missing values are compared as in Core Data: `== nil` and `!=` with any value are true, and all other comparisons
-/// are false. `NOT` makes false true, as NSPredicate does, also where SQL has NULL because a value is missing. A text
-/// in the form of a date counts as a date when it is compared with a date.
+/// are false. `NOT` turns false into true, as in NSPredicate, even where SQL would give NULL because a value is
+/// missing. A text in the form of a date counts as a date when it is compared with a date.
 package struct RowCondition {
   let predicate: ModelPredicate
   /// The compiled regular expressions of the condition. A pattern is compiled separately with `[c]` and without.

@@ -9,9 +9,9 @@ package struct SearchHit: Sendable {
   package var isEntity = false
   /// The primary key or row id of the row; nil if the key is lost.
   package var key: Int64?
-  /// The name of the attribute or column; nil when it has no name.
+  /// The name of the attribute or column; nil when the column has no name.
   package var attribute: String?
-  /// The origin of the row; nil for an external file that no row names.
+  /// Where the row was found; nil for an external file that no row names.
   package var origin: RowOrigin?
   /// The part of the value that contains the match, such as `property list, theme.name`; nil if the match is in the
   /// value itself.

@@ -51,7 +51,7 @@ package struct SelectedRows {
 
   /// Returns the entities or tables whose rows can be selected, in the order of the store. An entity or table is left
   /// out if it lacks a property that is named in the condition, the columns or the order. Throws ``ExtractionError``
-  /// with `input.unknownName` when none is left.
+  /// with `input.unknownName` when all are left out because of such a property.
   ///
   /// `names`: the names of the wanted entities and tables; nil for all. The descendants of a wanted entity are wanted,
   /// too.
@@ -187,8 +187,8 @@ package struct SelectedRows {
     }
   }
 
-  /// Compares any two values. The order is that of SQLite: none (NULL), numbers and dates, texts, bytes. Returns a
-  /// number below 0, 0 or above 0.
+  /// Compares any two values in SQLite's order: NULL, numbers and dates, texts, bytes. Returns a number below 0, 0 or
+  /// above 0.
   private static func compare(_ one: ConditionValue, _ other: ConditionValue) -> Int {
     func rank(_ value: ConditionValue) -> Int {
       switch value {

@@ -34,7 +34,7 @@ package final class ValueSearch {
   /// The kind of property that each column of an entity's rows holds, by table and entity number.
   private var kinds: [RowKind: [RowPlan.Kind?]] = [:]
   /// Matches in external files, by file name. A match is reported when a row names the file, or after the last row if
-  /// none does.
+  /// no row names the file.
   private var files: [ExactText: SearchPattern.BlobMatch] = [:]
   private var namedFiles = ExactTexts()
   private var outcome = Outcome()
@@ -193,8 +193,8 @@ package final class ValueSearch {
 
   // MARK: - External files
 
-  /// Searches the external files beside the store and keeps the matches. The rows are searched later, and show which
-  /// row a file belongs to.
+  /// Searches the external files beside the store and keeps the matches in ``files``. A match is reported later: when a
+  /// row names the file, or after the last row.
   private func searchFiles() {
     for member in StoreSet(at: store.database.path).members
     where member.role == .support && member.kind == .file {

@@ -59,7 +59,7 @@ final class LongValues {
 
   /// Writes a value into a file of its own in the folder. Returns the text of the cell that stands for the file.
   ///
-  /// `place`: the entity, key and property of the value, as a text. The file is named after it.
+  /// `place`: the entity, key and property of the value, as a string. The name of the file is made from this string.
   /// `ending`: the extension of the file name; nil to choose it by the bytes.
   func write(_ bytes: RawSpan, of place: String, _ ending: String?) throws -> String {
     let folder = try opened()

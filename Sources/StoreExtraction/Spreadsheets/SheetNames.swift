@@ -4,8 +4,8 @@ struct SheetNames {
   private static let maxUnits = 31
   /// The names in use, in lower case. "History" is reserved by Excel.
   private var taken: Set<String> = ["history"]
-  /// The number to append next to a name that is in use. A hostile file may repeat a name many times, so the search
-  /// does not start from the beginning each time.
+  /// For each name that is in use: the number to append when the name is requested again. A hostile file may repeat a
+  /// name many times, so the search does not begin with the first number each time.
   private var numbers: [String: Int] = [:]
 
   /// Returns an unused name: `name` itself or a similar name. Marks the returned name as in use.

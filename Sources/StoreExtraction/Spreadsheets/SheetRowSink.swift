@@ -118,8 +118,8 @@ struct SheetRowSink: RowSink, ~Copyable {
 
   // MARK: - Values
 
-  /// Returns the role of the next value; nil if no further cell has to be written for it. `key` is the value if it is
-  /// an integer.
+  /// Returns the column of the next value; nil if the caller must not write a cell for the value. `key` is the value if
+  /// it is an integer.
   private mutating func next(key: Int64?) -> EntityRendering.Column? {
     guard role < roles.count, failure == nil else { return nil }
     let next = roles[role]
@@ -212,7 +212,8 @@ struct SheetRowSink: RowSink, ~Copyable {
 
   /// The highest number up to which a 64-bit float holds each integer exactly.
   private static let maxExact: Int64 = 1 << 53
-  /// The lowest integer that a cell without a format does not show with all its digits.
+  /// An integer with at least this absolute value needs a number format, because a cell without a number format does
+  /// not show all its digits.
   private static let minFormatted: Int64 = 100_000_000_000
 
   private mutating func cell(integer value: Int64) {

@@ -32,8 +32,8 @@ enum SheetText {
     }
   }
 
-  /// The length in bytes of the character at `offset`; 0 if the bytes there are not UTF-8. A lone UTF-16 surrogate
-  /// counts as a character of three bytes.
+  /// Returns the length in bytes of the character at `offset`; 0 if the bytes there are not UTF-8. A lone UTF-16
+  /// surrogate counts as a character of three bytes.
   fileprivate static func length(of bytes: RawSpan, at offset: Int) -> Int {
     if bytes.byte(at: offset) < 0x80 { return 1 }
     let length = UTF8Scan.sequenceLength(bytes, at: offset)

@@ -2,8 +2,8 @@ package import CoreDataStore
 import RowText
 import SQLiteFile
 
-/// Writes rows into a workbook. Each entity or table that has rows gets a sheet. One additional sheet tells where the
-/// rows come from.
+/// Writes rows into a workbook. Each entity or table that has rows gets a sheet. One additional sheet describes the
+/// source of the rows.
 struct WorkbookExport {
   private let source: ExportSource
   private let options: RowOutput.Options
@@ -65,7 +65,7 @@ struct WorkbookExport {
     return written
   }
 
-  /// Completes the workbook. Writes `facts` about the origin of the rows into a sheet of their own, and then writes the
+  /// Completes the workbook. Writes `facts` about the source of the rows into a sheet of their own, and then writes the
   /// parts that list the sheets.
   func end(_ written: Written, _ facts: [(String, String)]) throws {
     var sink = newSink()

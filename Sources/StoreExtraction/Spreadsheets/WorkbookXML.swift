@@ -50,7 +50,7 @@ enum WorkbookXML {
     return xml
   }
 
-  /// `xl/workbook.xml`: the list of sheets, and the cell range of each sheet's filter.
+  /// Returns `xl/workbook.xml`: the list of sheets, and the cell range of each sheet's filter.
   static func workbook(_ sheets: [(part: Sheet.Part, columnCount: Int)]) -> String {
     var xml = declaration + "<workbook xmlns=\"\(namespace)\" xmlns:r=\"\(officeRelationships)\">"
     xml += "<bookViews><workbookView activeTab=\"0\"/></bookViews><sheets>"
@@ -71,7 +71,7 @@ enum WorkbookXML {
     return xml + "</definedNames></workbook>"
   }
 
-  /// `xl/_rels/workbook.xml.rels`: the paths of the sheets and of the styles.
+  /// Returns `xl/_rels/workbook.xml.rels`: the paths of the sheets and of the styles.
   static func workbookRelationships(_ sheets: [Sheet.Part]) -> String {
     var xml = declaration + "<Relationships xmlns=\"\(packageNamespace)relationships\">"
     for (place, sheet) in sheets.enumerated() {
@@ -82,7 +82,7 @@ enum WorkbookXML {
     return xml + "Target=\"styles.xml\"/></Relationships>"
   }
 
-  /// `[Content_Types].xml`: the content type of each part.
+  /// Returns `[Content_Types].xml`: the content type of each part.
   static func contentTypes(_ sheets: [Sheet.Part]) -> String {
     var xml = declaration + "<Types xmlns=\"\(packageNamespace)content-types\">"
     xml += "<Default Extension=\"rels\" "

@@ -18,8 +18,7 @@ package struct StateExport: Sendable {
 
   package init() {}
 
-  /// The size of missing pages in bytes above which a state may be refused. It is refused if far more of its pages are
-  /// missing than exist, because its page count is then probably damaged.
+  /// The total size, in bytes, of missing pages above which ``checkSize(of:_:)`` may refuse a state.
   private static let mostZeros: Int64 = 256 << 20
   private static let reportEvery: UInt32 = 512
 
@@ -109,8 +108,8 @@ package struct StateExport: Sendable {
     return options
   }
 
-  /// Throws if the page count of a state is far higher than the number of its pages in the files. Such a page count is
-  /// probably damaged.
+  /// Throws if more than ``mostZeros`` bytes of a state's pages are missing, and more than four times as many pages are
+  /// missing as exist. The page count of such a state is probably damaged.
   private func checkSize(of database: SQLiteDatabase, _ name: StoreState.Name) throws {
     let missing = database.missingPageCount
     let stored = Int64(database.pageCount) - Int64(missing)

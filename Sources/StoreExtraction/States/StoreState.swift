@@ -1,14 +1,15 @@
 package import SQLiteFile
 
-/// A state of a store that can be read from its files, and the changes since the previous state.
+/// The content of a store at one point of its history, as the files of the store give it, and the changes since the
+/// previous state.
 package struct StoreState: Sendable, Codable {
   package enum Name: Sendable, Hashable {
-    /// The state before the last transaction: the main file, in which pages from the finished rollback journal of that
-    /// transaction replace newer pages.
+    /// The database before the last transaction. Pages from the finished rollback journal of this transaction replace
+    /// the newer pages of the main file.
     case before
-    /// The state after the commit of the log with this number, from 1. Number 0 is the state without the log.
+    /// The database after the commit of the log with this number, from 1. Number 0 is the database without the log.
     case commit(Int)
-    /// A state in the middle of a transaction: the main file without the rollback journal that would undo the
+    /// The database in the middle of a transaction: the main file without the rollback journal that would undo the
     /// transaction.
     case interrupted
 
@@ -36,13 +37,13 @@ package struct StoreState: Sendable, Codable {
     }
   }
 
-  /// The files that a state is made of.
+  /// The files from which the database of a state is read.
   package enum Source: String, Sendable, Codable {
-    /// The state is the main file alone.
+    /// The database as the main file alone gives it.
     case main
-    /// The state is the main file and frames of the log.
+    /// The database as the main file and the frames of the log up to a commit give it.
     case log
-    /// The state is the main file and pages of the rollback journal.
+    /// The database as the main file and the pages of the rollback journal give it.
     case journal
   }
 
@@ -82,15 +83,15 @@ package struct StoreState: Sendable, Codable {
   package var frameCount: Int?
   /// The number of pages written since the previous state; nil if it is not known.
   package var writtenPageCount: Int?
-  /// The size of the database in pages; nil if there is no database in this state.
+  /// The size of the database in pages; nil if the database cannot be read in this state or did not exist yet.
   package var databasePageCount: UInt32?
-  /// The time at which the state was saved, in UTC; nil if no record contains it.
+  /// The time, in UTC, of the persistent history transaction that was saved with the state; nil if it is not known.
   package var time: String?
   /// The changes to rows since the previous state, by table; nil if they are not known.
   package var tables: [Change]?
   /// The names of WITHOUT ROWID tables that may have changed since the previous state. Their rows are not compared.
   package var tablesNotCompared: [String] = []
-  /// What is doubtful or noteworthy about the state.
+  /// Damage and other noteworthy facts about the state.
   package var findings: [Finding]
 }
 
@@ -114,7 +115,7 @@ package struct StateList: Sendable, Codable {
 
   /// Pages of older or unfinished states. These pages are too few to make a whole database.
   package struct Remainder: Sendable, Codable {
-    /// The kind of the pages: `uncommitted`, `stale` or `unverified` for frames of the log, `journal` for pages of
+    /// The kind of the pages. `uncommitted`, `stale` and `unverified` are frames of the log; `journal` is for pages of
     /// earlier transactions in the rollback journal.
     package var kind: String
     /// The number of frames in the log, or of pages in the journal.

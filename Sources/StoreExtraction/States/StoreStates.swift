@@ -5,8 +5,8 @@ import SafeText
 
 /// The states of a store that can be read from its main file, log and rollback journal.
 package final class StoreStates {
-  /// The store in the state that SQLite reads. If the interrupted transaction created the database, this is the main
-  /// file without the journal.
+  /// The store as SQLite reads it. If the interrupted transaction created the database, this is the main file without
+  /// the journal.
   package let store: CoreDataStore
   /// The findings made while the store was read. Findings on single states are not included.
   package private(set) var findings: FindingList

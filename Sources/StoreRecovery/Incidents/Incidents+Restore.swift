@@ -203,7 +203,8 @@ extension Incidents {
             + "move it away and try again", member.path,
           forceHelps: mayBeFolder
             && (member.kind == .symbolicLink
-              || member.kind == .other && !PathText.isPlainName(member.name)))
+              || member.kind == .other && !PathText.isPlainName(member.name))
+        )
       }
     }
     if force { return }

@@ -101,7 +101,8 @@ package struct ModelPage {
     return try PageFrame.page(title, by: ".", ModelTemplate.text, content)
   }
 
-  /// A sentence that says how many of `count` facts or problems of the model are left out; nil when all are listed.
+  /// Returns a sentence that says how many of `count` facts or problems of the model are left out; nil when all are
+  /// listed.
   private static func rest(of count: Int, _ noun: String) -> String? {
     count > maxFacts ? "And \(Quantity.count(count - maxFacts, "more " + noun))." : nil
   }

@@ -55,7 +55,7 @@ package struct PlanPage {
   /// The single step from the first version to the last that Core Data would do by itself; nil when the plan consists
   /// of this step.
   package var direct: Step?
-  /// The step that cannot be carried out; nil unless no sequence of steps leads to the target.
+  /// The step that cannot be carried out, if no sequence of steps leads to the target; otherwise nil.
   package var obstacle: Step?
   package var remarks: [String] = []
   package var mappings: [Mapping] = []
@@ -181,8 +181,8 @@ package struct PlanPage {
     return context
   }
 
-  /// The first sentences of `lines`, at most `limit` and at most `room`. If any are left out, a line with their number
-  /// follows. The number of sentences shown is subtracted from `room`.
+  /// Returns the first sentences of `lines`, at most `limit` and at most `room`. If any are left out, a line with their
+  /// number follows. The number of sentences shown is subtracted from `room`.
   private static func clipped(
     _ lines: [String], at limit: Int = maxLines, _ room: inout Int
   ) -> [[String: Any]] {

@@ -36,8 +36,8 @@ package struct StripPage {
 
   private static let maxLines = 500
 
-  /// Creates the page before any database page was added. `names` has the store's name for the title, and the argument
-  /// that stands for the store in commands. Only the page size and the number of pages are taken from `database`.
+  /// Makes a page to which no database page was added yet. `names` has the store's name for the title, and the store's
+  /// path for the commands that the page shows. Only the page size and the number of pages are taken from `database`.
   package init(_ names: (title: String, argument: String), _ database: SQLiteDatabase) {
     (name, argument) = names
     pageSize = database.header.pageSize

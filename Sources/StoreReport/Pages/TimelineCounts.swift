@@ -105,7 +105,7 @@ struct CommitCounts {
   private var groups: [Group] = []
   private var size = 1
   private(set) var count = 0
-  /// The number of commits whose changes are unknown, because the state before or after the commit cannot be read.
+  /// The number of commits whose changes are unknown, because the database before or after the commit cannot be read.
   private(set) var unknownCount = 0
   /// The numbers of rows that all commits together added, changed and removed, in this order.
   private(set) var totals = [0, 0, 0]

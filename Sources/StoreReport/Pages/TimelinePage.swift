@@ -24,7 +24,7 @@ package struct TimelinePage {
   private static let maxLines = 200
 
   /// Reads the timeline of a store once, and keeps the counts and the first `limit` events, at most ``maxEvents``.
-  /// `names` has the store's name for the title, and the argument that stands for the store in commands.
+  /// `names` has the store's name for the title, and the store's path for the commands that the page shows.
   ///
   /// - Throws: the errors that `StoreTimeline` throws while it reads events.
   package init(

@@ -108,7 +108,7 @@ package struct TriagePage {
 
   // MARK: - Tables
 
-  /// The names with their counts, highest count first. Names with equal counts are sorted by name.
+  /// Returns the names with their counts, highest count first. Names with equal counts are sorted by name.
   private static func sorted(_ counts: [String: Int]) -> [(name: String, count: Int)] {
     counts.map { ($0.key, $0.value) }.sorted { one, other in
       one.count == other.count
@@ -180,7 +180,8 @@ package struct TriagePage {
     ]
   }
 
-  /// The values for the section of one case. The section has a histogram if the case's inputs are from several days.
+  /// Returns the values for the section of one case. The section has a histogram if the case's inputs are from several
+  /// days.
   private static func section(_ group: TriageGroups.Group, number: Int) -> [String: Any] {
     var facts = [("Inputs", Quantity.count(group.count)), ("Id", group.id)]
     if let seen = group.seen { facts.append(("Seen", seen)) }

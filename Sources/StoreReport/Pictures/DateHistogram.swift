@@ -2,8 +2,8 @@ import CoreDataStore
 import StoreExtraction
 import Terminal
 
-/// Counts, for each span of time from the first date in a store to the last, the dates in rows and the recorded
-/// changes.
+/// Counts the dates in rows and the recorded changes of a store by time. The spans of time reach from the first date to
+/// the last.
 struct DateHistogram {
   private var bins = TimeBins(kinds: 2)
   /// The first commits of the write-ahead log, in order. Most commits have no time.

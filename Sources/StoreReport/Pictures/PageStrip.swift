@@ -158,8 +158,8 @@ struct PageStrip {
     return "\(pages): \(uses.joined(separator: ", "))\(found)"
   }
 
-  /// The square of a cell, as one rectangle for each use. The width of a rectangle is proportional to the use's share
-  /// of the cell's pages.
+  /// Returns the square of a cell, as one rectangle for each use. The width of a rectangle is proportional to the use's
+  /// share of the cell's pages.
   private static func bands(_ cell: Cell, _ x: Int, _ y: Int) -> String {
     let side = Self.side - 2
     let used = Group.allCases.filter { cell.counts[$0] != nil }

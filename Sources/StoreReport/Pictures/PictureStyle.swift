@@ -2,8 +2,8 @@ import ModelTools
 
 /// The CSS rules of this target's pictures, for the style sheet of a page and for SVG files.
 enum PictureStyle {
-  /// A picture as an element of an HTML page. `id` is the id of the picture. The title is for screen readers, and its
-  /// id is `id` followed by `-title`.
+  /// Returns a picture as an element of an HTML page. `id` is the id of the picture. The title is for screen readers,
+  /// and its id is `id` followed by `-title`.
   static func svg(_ width: Int, _ height: Int, _ id: String, title: String, _ body: String)
     -> String
   {
@@ -33,7 +33,7 @@ enum PictureStyle {
     """ + all(colours)
   }
 
-  /// The CSS rules for ``PageStrip`` and ``TreeLanes``.
+  /// Returns the CSS rules for ``PageStrip`` and ``TreeLanes``.
   private static func strip(_ colours: PictureColours) -> String {
     """
     .page.table { fill: \(colours.rows); } .page.index { fill: \(colours.entries); } \
@@ -48,7 +48,7 @@ enum PictureStyle {
     """
   }
 
-  /// The CSS rules for ``StackedBars``.
+  /// Returns the CSS rules for ``StackedBars``.
   private static func bars(_ colours: PictureColours) -> String {
     """
     rect.inserts { fill: \(colours.rows); } rect.updates { fill: \(colours.rest); } \
@@ -59,7 +59,7 @@ enum PictureStyle {
     """
   }
 
-  /// The CSS rules for ``PlanFlow``.
+  /// Returns the CSS rules for ``PlanFlow``.
   private static func flow(_ colours: PictureColours) -> String {
     """
     .place rect { fill: \(colours.same); stroke: \(colours.sameLine); }

@@ -136,7 +136,7 @@ struct PlanFlow {
     return text
   }
 
-  /// The arrow of ``direct``: a curve from the first box to the last that passes all other boxes.
+  /// Returns the arrow of ``direct``: a curve from the first box to the last that passes all other boxes.
   private func arc(_ direct: PlanPage.Step, _ height: Int) -> String {
     let top = Self.margin + Self.boxHeight / 2
     let bottom = height - Self.margin - Self.boxHeight / 2

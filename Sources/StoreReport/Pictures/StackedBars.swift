@@ -16,14 +16,14 @@ struct StackedBars {
   let title: String
   /// The parts of each bar, from bottom to top.
   let parts: [Part]
-  /// The bars from left to right, each as a label, and the counts of its parts in the order of ``parts``.
+  /// The bars from left to right. Each bar has a label, and the counts of its parts in the order of ``parts``.
   let bars: [(label: String, counts: [Int])]
   /// Whether the labels are times in ISO 8601. The axis then shows only the day, or the day and the time to the minute.
   var isOfTime = true
 
-  /// The values for a template: the picture, its legend, and the numbers for ``PageFrame/countTable``. `unit` says in
-  /// words what a bar stands for: a span of time, or a group. `holder` is the heading of the table column that has the
-  /// labels.
+  /// Returns the values for a template: the picture, its legend, and the numbers for ``PageFrame/countTable``. `unit`
+  /// says in words what a bar stands for: a span of time, or a group. `holder` is the heading of the table column that
+  /// has the labels.
   func context(unit: String, holder: String) -> [String: Any] {
     [
       "svg": svg, "unit": unit, "chips": parts.map { ["class": $0.style, "name": $0.words] },
@@ -43,7 +43,7 @@ struct StackedBars {
   /// The minimum width of a label, in pixels.
   private static let labelWidth = 150.0
 
-  /// The time at which a bar begins, in ISO 8601; empty for a time outside the range of ISO 8601.
+  /// Returns a time in ISO 8601; empty for a year below 0 or above 9999. `seconds` counts from 2001.
   static func moment(_ seconds: Double) -> String { ReferenceDate(seconds: seconds).iso8601 ?? "" }
 
   /// The number at the top of the axis: the count of the highest bar, rounded up to one significant digit; for example,
@@ -97,8 +97,8 @@ struct StackedBars {
       + "<text class=\"label quiet end\" x=\"\(Self.margin - 8)\" y=\"\(bottom + 4)\">0</text>"
   }
 
-  /// The labels below the axis. If not all labels fit, every second, third or further bar has a label. A label begins
-  /// at the left edge of its bar.
+  /// Returns the labels below the axis. If not all labels fit, every second, third or further bar has a label. A label
+  /// begins at the left edge of its bar.
   private func labels(_ step: Double, _ bottom: Int) -> String {
     let every = max(1, Int((Self.labelWidth / step).rounded(.up)))
     var text = ""
@@ -111,8 +111,8 @@ struct StackedBars {
     return text
   }
 
-  /// The shortened text of a label that is a time. It has no seconds and, when all labels are at midnight, no time of
-  /// day.
+  /// Returns the label that the axis shows for a bar. If labels are times, it has no seconds and, when all labels are
+  /// at midnight, no time of day.
   private func short(_ label: String) -> String {
     guard isOfTime else { return label }
     let isOfDays = bars.allSatisfy { $0.label.utf8.dropFirst(10).starts(with: "T00:00:00Z".utf8) }

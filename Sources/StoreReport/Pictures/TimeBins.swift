@@ -30,7 +30,7 @@ struct TimeBins {
     case seconds(Double)
     case months(Int)
 
-    /// The number of the span that contains a date.
+    /// Returns the number of the span that contains a date.
     func place(of date: Double) -> Int {
       switch self {
       case .seconds(let length): return Int((date / length).rounded(.down))
@@ -40,7 +40,7 @@ struct TimeBins {
       }
     }
 
-    /// The start of the span that has the number `place`, in seconds since 2001.
+    /// Returns the start of the span that has the number `place`, in seconds since 2001.
     func start(of place: Int) -> Double {
       switch self {
       case .seconds(let length): return Double(place) * length
@@ -57,7 +57,7 @@ struct TimeBins {
     (.months(3), "quarter"), (.months(12), "year"), (.months(60), "five years"),
   ]
 
-  /// The start of a month of the Gregorian calendar in UTC, in seconds since 2001.
+  /// Returns the start of a month of the Gregorian calendar in UTC, in seconds since 2001.
   private static func seconds(year: Int, month: Int) -> Double {
     // In this computation, years start in March, so that the leap day is the last day of a year.
     let shifted = month <= 2 ? year - 1 : year
@@ -67,7 +67,7 @@ struct TimeBins {
     return Double(days + ofYear - 730_791) * 86_400
   }
 
-  /// Creates an empty count for `kinds` kinds of events. If `areOfDays` is true, no span is shorter than a day.
+  /// Creates bins that count `kinds` kinds of events. If `areOfDays` is true, no span is shorter than a day.
   init(kinds: Int, areOfDays: Bool = false) {
     kindCount = kinds
     if areOfDays { level = Self.spans.firstIndex { $0.unit == "day" } ?? 0 }

@@ -153,8 +153,8 @@ extension PublicWords {
     isown isplural isprotecteddataavailable isreadonly isrefusal isrefused isremoved isreplaced issame issizeapproximate \
     issound isspotlightindexed isstart isstoredintruthfile isstrict issynchronous ist isterminal istext istobereadagain \
     istomany istransient isuncertain isunique isunopenable isuntouched isup isusedelsewhere isusedwithcloudkit \
-    isusedwithswiftdata isvalid isverified iswanted iswhole iswithoutrowid isword iswrite iswritten it items its itself \
-    j ja januar january janvier jn job join joined joiner jointes jour journal journalfile journalmode journalnow \
+    isusedwithswiftdata isvalid isverified iswanted iswhole iswithoutrowid isword iswrite iswritten iswrong it items its \
+    itself j ja januar january janvier jn job join joined joiner jointes jour journal journalfile journalmode journalnow \
     journalpagecount journals jpeg jpg json jsonb jsoninterval judge judged judgement juillet juin juli julianday julio \
     july june juni junio junto jusque just k kan kana kann kanskje kb keep keepers keeps keepsdamagedlogs \
     keepseverything keepsfailing kein keinen kennt kennung kept keptmainpath keptpages keptsame key keycolumn keycolumns \
@@ -162,7 +162,7 @@ extension PublicWords {
     killed kind kindname kinds kjenne kjenner kl know known knows kode kodene kommer konnte konnten kontakt kontakte \
     kontroller kontrollere kopi kopie kryptert kunne können könnte könnten l la label labelledby lack lacks lag lagrer \
     lagret lagringen lagringsområde lagt laissé lane lanes lang lange language languageid lar large larger largest las \
-    lassen last lastinsertrowid lastprint lastsavedtoolsversion lastseen later latest latin latt laufwerk launches \
+    lassen last lastinsertrowid lastprint lastsavedtoolsversion lastseen late later latest latin latt laufwerk launches \
     layout lc le lead leadbytes leads leaf leafindex leaftable lease leasename least leave leaves ledig leer leeren \
     leerlo leerlos left leftbehind leftout leftoutcount leftover legible lenge lenger length les lesbar lese lesen leses \
     less let lets letters leur level levels li libera libre libérer lie liegen lies ließen lifeboat ligge ligger light \

@@ -42,7 +42,8 @@ package struct KeyDecoder: Sendable, Equatable {
   }
 
   private var state = State.ground
-  /// The maximum number of bytes of a sequence that are kept. Further bytes are dropped until the sequence ends.
+  /// The maximum number of parameter and intermediate bytes that are kept of one control sequence. Further bytes are
+  /// dropped until the sequence ends.
   private static let maxParameters = 32
 
   package init() {}
@@ -75,7 +76,7 @@ package struct KeyDecoder: Sendable, Equatable {
       case UInt8(ascii: "]"), UInt8(ascii: "P"), UInt8(ascii: "_"), UInt8(ascii: "^"):
         state = .string(afterEscape: false)
       default:
-        // Escape, and then a key so fast that both arrived together. Alt with the key sends the same bytes.
+        // The Escape key and then another key, which arrived together. Alt with the other key sends the same bytes.
         state = .ground
         keys.append(.escape)
         begin(byte, &keys)
@@ -88,7 +89,7 @@ package struct KeyDecoder: Sendable, Equatable {
         state = .ground
         if let key = Self.key(parameters, byte) { keys.append(key) }
       default:
-        // A control character breaks the sequence off.
+        // A control character ends the sequence, which is dropped.
         state = .ground
         begin(byte, &keys)
       }
@@ -140,8 +141,8 @@ package struct KeyDecoder: Sendable, Equatable {
     }
   }
 
-  /// The key of a control sequence (xterm's "PC-Style Function Keys" and "VT220-Style"); nil when ``Key`` has no case
-  /// for the sequence. Modifiers, such as Shift in the second parameter, are ignored.
+  /// Returns the key of a control sequence (xterm's "PC-Style Function Keys" and "VT220-Style"); nil when ``Key`` has
+  /// no case for the sequence. Modifiers, such as Shift in the second parameter, are ignored.
   private static func key(_ parameters: [UInt8], _ final: UInt8) -> Key? {
     switch final {
     case UInt8(ascii: "A"): return .up

@@ -4,8 +4,8 @@ import Dispatch
 /// A terminal in raw mode that shows the alternate screen. The keys that the user presses are read one by one, and a
 /// ``Screen`` is drawn on the terminal.
 ///
-/// The owner must call ``restore()`` at the end, even after an error or when a signal ends the process. ``restore()``
-/// may be called from any thread and more than once. After the first call of ``restore()``, nothing is drawn any more.
+/// Call ``restore()`` at the end, even after an error or when a signal ends the process. ``restore()`` may be called
+/// from any thread and more than once. After the first call of ``restore()``, nothing is drawn any more.
 package final class RawTerminal: @unchecked Sendable {
   // Unchecked Sendable because the lock protects the state.
 
@@ -50,7 +50,7 @@ package final class RawTerminal: @unchecked Sendable {
   private static let enterSequence = "\u{1B}[?1049h\u{1B}[?7l\u{1B}[2J"
   private static let leaveSequence = "\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
-  /// Why these descriptors cannot be used for a full screen; nil when they can.
+  /// Returns why `input` and `output` cannot be used for a full screen; nil when they can.
   package static func refusal(input: Int32 = 0, output: Int32 = 1) -> Refusal? {
     guard System.isTerminal(input), System.isTerminal(output) else { return .notATerminal }
     let term = System.environment("TERM") ?? ""
@@ -95,8 +95,8 @@ package final class RawTerminal: @unchecked Sendable {
 
   // MARK: - Modes
 
-  /// Sets raw mode: no echo, no line editing, no flow control. Ctrl-C and Ctrl-Z still send signals. Keys that would
-  /// end the process with a core dump, such as Ctrl-\, send none.
+  /// Sets raw mode: no echo, no line editing, no flow control. Ctrl-C and Ctrl-Z still send signals. The quit key
+  /// (Ctrl-\) and, on Darwin, the delayed suspend key (Ctrl-Y) send no signal.
   private func enter() {
     lock.locked {
       guard !isOver else { return }

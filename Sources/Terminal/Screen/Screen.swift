@@ -48,7 +48,8 @@ package struct Screen: Sendable, Equatable {
   package var cursor: Place?
   private var cells: [Cell]
 
-  /// The maximum numbers of lines and of columns that are used, because a terminal may report any number.
+  /// The maximum numbers of rows and of columns of a screen. They limit the memory, because a terminal may report any
+  /// size.
   private static let maxRows = 300
   private static let maxColumns = 500
 
@@ -114,8 +115,9 @@ package struct Screen: Sendable, Equatable {
 
   // MARK: - Output
 
-  /// The text that makes a terminal show this screen instead of `old`. It contains only the lines that differ. `old` is
-  /// nil when it is not known what the terminal shows. Bold, faint and reversed text is used even without colour.
+  /// Returns the text that makes a terminal show this screen instead of `old`. It contains only the lines that differ.
+  /// `old` is nil when it is not known what the terminal shows. Bold, faint and reversed text is used even without
+  /// colour.
   package func update(from old: Screen?, isColored: Bool) -> String {
     let known = old.flatMap { $0.rows == rows && $0.columns == columns ? $0 : nil }
     var text = "\u{1B}[?25l"
@@ -141,7 +143,7 @@ package struct Screen: Sendable, Equatable {
     return text
   }
 
-  /// The control sequence that sets a look: SELECT GRAPHIC RENDITION (ECMA-48, 8.3.117).
+  /// Returns the control sequence that sets a look: SELECT GRAPHIC RENDITION (ECMA-48, 8.3.117).
   private static func sequence(_ look: Look, _ isColored: Bool) -> String {
     var codes = ["0"]
     if let tone = look.tone, isColored || tone == .bold || tone == .dim {
