@@ -75,13 +75,15 @@ enum EvidenceGuard {
       else { continue }
       throw Failure(
         73, "output.isEvidence",
-        "SQLite would take the output for a part of the database \(main), \(output)",
+        "the output would become part of the database \(PathText.lastComponent(of: main)), \(output)",
         hint: "choose a name that does not end with \(suffix)")
     }
   }
 
-  /// Throws if the output is the file or folder at `path`, which is read as evidence, or is inside this folder.
+  /// Throws if the output is the file or folder at `path`, which is read as evidence, or is inside this folder. Also
+  /// throws if the output has the name of a log or journal, as ``checkIsNoSideFile(_:)`` does.
   static func check(_ output: String, outside path: String) throws {
+    try checkIsNoSideFile(output)
     guard PathText.isInside(place(of: output), realPath(path) ?? place(of: path)) else { return }
     throw Failure(
       73, "output.isEvidence", "the output would become part of what is being read, \(output)",

@@ -75,7 +75,7 @@ struct Failure: Error {
           ? "run lifeboat as the user who owns the folder"
           : isChanged
             ? "close every program that writes to the store and try again"
-            : "copy the files to a healthy disk and try again")
+            : error.code == .unreadable ? "copy the files to a healthy disk and try again" : nil)
     case let error as SQLiteWriterError: self.init(error)
     case let error as BundleError: self.init(error)
     case let error as CipherError: self.init(65, error.code.rawValue, error.message)
@@ -384,6 +384,7 @@ struct Failure: Error {
       case .otherIncident: "name the folder of the incident that the store was repaired for"
       case .unreadable: "name the main file of the repaired store"
       case .unfit: "ask support for a store that is sound and fits the app's model"
+      case .alreadyAccepted: "open the app"
       default: nil
       }
     self.init(

@@ -67,8 +67,8 @@ final class StoreInput {
   }
 
   /// Opens the store or bundle that a path leads to. An archive or a backup is unpacked, unless the archive is `kept`.
-  /// An encrypted store is decrypted if `key` is given. If `isBundle` is true, a path into an archive names a bundle,
-  /// and not a store.
+  /// An encrypted store is decrypted if `key` is given. If `isBundle` is true, a path into an archive names a bundle
+  /// instead of a store, and an archive that is no bundle is refused.
   init(
     _ given: String, bundle secrets: BundleSecretOptions? = nil, key: CipherKey? = nil,
     kept: KeptArchive? = nil, isBundle: Bool = false
@@ -84,17 +84,9 @@ final class StoreInput {
       } else {
         try unpack(opened.file)
       }
-    } else if Self.isArchive(given) {
+    } else if Self.isArchive(given) || isBundle && UnpackedArchive.split(given) != nil {
       kept?.drop()
-      try unpack(BundleSecretOptions.bundle(at: given, secrets))
-    } else if isBundle, UnpackedArchive.split(given) != nil {
-      let inner = try BundleSecretOptions.bundle(at: given, secrets)
-      guard try UnpackedArchive.bundle(in: inner) != nil else {
-        throw Failure(
-          65, BundleError.Code.badManifest.rawValue, "\(given) is not a bundle",
-          hint: "to make a bundle, run: lifeboat bundle create STORE -o FILE")
-      }
-      try unpack(inner)
+      try unpack(BundleSecretOptions.bundle(at: given, secrets), isBundle: isBundle)
     } else if let (archive, name) = UnpackedArchive.split(given) {
       kept?.drop()
       try unpack(BundleSecretOptions.bundle(at: archive, secrets), name, of: archive)
@@ -375,13 +367,14 @@ final class StoreInput {
     store = place
   }
 
-  private func unpack(_ file: BundleFile) throws {
+  private func unpack(_ file: BundleFile, isBundle: Bool = false) throws {
     self.file = file
     let interruption = Interruption()
     self.interruption = interruption
     let making = interruption.files.making
     try Self.unpacking(given) {
       guard try UnpackedArchive.bundle(in: file) != nil else {
+        guard !isBundle else { throw Self.notABundle(given, hint: file.innerHint) }
         return try take(UnpackedArchive(file, making: making), nil, of: given)
       }
       let bundle = try UnpackedBundle(file, making: making)
@@ -392,6 +385,13 @@ final class StoreInput {
         store = try only(inFolder: files)
       }
     }
+  }
+
+  /// The failure for an input that is not a bundle. `hint` says what to do instead of making a bundle.
+  static func notABundle(_ path: String, hint: String? = nil) -> Failure {
+    Failure(
+      65, BundleError.Code.badManifest.rawValue, "\(path) is not a bundle",
+      hint: hint ?? "to make a bundle, run: lifeboat bundle create STORE -o FILE")
   }
 
   private func note(_ others: [StoreFinder.PassedOver], in archive: String) {

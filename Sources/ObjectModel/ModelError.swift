@@ -64,7 +64,7 @@ public struct ModelError: Error, Sendable, Hashable {
       message: "\(what) called \(name)"
         + (isSame
           ? "."
-          : "; the two names differ only in how their letters are composed, which is not read."),
+          : "; lifeboat does not tell apart names that differ only in how letters are composed."),
       line: line)
   }
 

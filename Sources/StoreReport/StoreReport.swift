@@ -162,7 +162,7 @@ package struct StoreReport {
           "name": PageFrame.text(path), "kind": kindName(inspection.kind),
           "verdict": health.sentence, "tone": health.tone,
           "rows": Quantity.count(inspection.liveRowCount),
-          "bytes": Quantity.count(size(of: inspection.members)),
+          "bytes": size(of: inspection.members) { Quantity.count($0) },
         ]
       case .failure(let error):
         let message =
@@ -320,7 +320,7 @@ package struct StoreReport {
     facts += [
       (
         "Size",
-        Quantity.bytes(Self.size(of: inspection.members))
+        Self.size(of: inspection.members) { Quantity.bytes($0) }
           + (inspection.members.count == 1
             ? "" : " in \(Quantity.count(inspection.members.count, "file"))")
       ),
@@ -333,9 +333,13 @@ package struct StoreReport {
     return facts
   }
 
-  /// Returns the total size in bytes. The sum is clamped, because a bundle may record any sizes.
-  private static func size(of files: [StoreInspection.Member]) -> UInt64 {
-    files.reduce(0) { $0.addingClamped(UInt64(clamping: $1.sizeBytes)) }
+  /// The total size as a text. The sum is clamped, because a bundle may record any sizes. `text` writes the number of
+  /// bytes.
+  private static func size(
+    of files: [StoreInspection.Member], _ text: (UInt64) -> String
+  ) -> String {
+    let sum: UInt64 = files.reduce(0) { $0.addingClamped(UInt64(clamping: $1.sizeBytes)) }
+    return (files.contains { $0.isSizeApproximate == true } ? "at least " : "") + text(sum)
   }
 
   private static func context(_ incident: Incident) -> [String: Any] {
@@ -530,17 +534,18 @@ package struct StoreReport {
   /// The table of the store's files. All external files share one line, because their names and hashes would reveal
   /// something about values.
   private var files: [[String: Any]] {
-    var lines = inspection.members.filter { !Self.isExternal($0.name) }.map {
+    var lines = inspection.members.filter { !Self.isExternal($0.name) }.map { member in
       [
-        "name": PageFrame.text($0.name), "bytes": Quantity.count($0.sizeBytes),
-        "hash": PageFrame.text($0.sha256 ?? "not taken"),
+        "name": PageFrame.text(member.name),
+        "bytes": Self.size(of: [member]) { Quantity.count($0) },
+        "hash": PageFrame.text(member.sha256 ?? "not taken"),
       ]
     }
     let external = inspection.members.filter { Self.isExternal($0.name) }
     if !external.isEmpty {
       lines.append([
         "name": "external data: \(Quantity.count(external.count, "file"))",
-        "bytes": Quantity.count(Self.size(of: external)), "hash": "not shown",
+        "bytes": Self.size(of: external) { Quantity.count($0) }, "hash": "not shown",
       ])
     }
     return lines

@@ -26,8 +26,8 @@ extension Incidents {
   /// a move had begun, the next open finishes it. To undo the whole change, restore the incident of the store that was
   /// replaced.
   ///
-  /// A returned store that is in use already is not accepted again. A store that an earlier call could not put in its
-  /// place, for example because the present store was in use, is put there without a second incident.
+  /// A returned store that is in its place already is not accepted again. A store that an earlier call could not put in
+  /// its place, for example because the present store was in use, is put there without a second incident.
   ///
   /// - Parameters:
   ///   - file: the `.lifeboat-return` file from support.
@@ -36,8 +36,8 @@ extension Incidents {
   ///   - texts: the words that are used in the records.
   /// - Returns: the new incident, and the result of the restoration.
   /// - Throws: ``StoreReturnError`` when the file is damaged, belongs to another incident, does not fit the app's model
-  ///   or was accepted before (`return.alreadyAccepted`); `SQLiteFileError` when the file cannot be opened or read.
-  ///   After these errors, nothing has changed.
+  ///   or is in its place already (`return.alreadyAccepted`); `SQLiteFileError` when the file cannot be opened or read.
+  ///   After these errors, nothing has changed, except that a move that an earlier call had begun may be finished.
   ///   `StoreRecoveryError` for the reasons for which ``Incidents/restore(_:force:app:texts:)`` throws it. After this
   ///   error, either the present store or the repaired store is in place.
   public func accept(
@@ -87,20 +87,28 @@ extension Incidents {
     let date = entry.outcome.map { " on \($0.date.ISO8601Format())" } ?? ""
     return StoreReturnError(
       .alreadyAccepted,
-      "the store was put in place before\(date), as incident \(entry.id), so nothing was changed",
+      "the store is in its place already; it was put there\(date), as incident \(entry.id)",
       path: file.path)
   }
 
-  /// Whether the store of a returned incident was put in its place, and was not taken back since by restoring the store
-  /// that it replaced. An incident does not record what it replaced, so the times of both incidents decide.
+  /// Whether the store of a returned incident was put in its place and is still there: since then, no store was set
+  /// aside, and the store that it replaced was not restored. An incident does not record what it replaced, so the times
+  /// of the incidents decide.
   private static func isInUse(_ entry: Entry, among entries: [Entry]) -> Bool {
     guard let incident = entry.incident, let outcome = entry.outcome else { return false }
+    let store = PathText.joined(
+      PathText.folder(of: PathText.folder(of: entry.folder)), incident.storeName)
+    guard ByteFile.exists(store) else { return false }
     return !entries.contains { other in
-      guard let replaced = other.incident, replaced.kind == .replaced,
-        PathText.isSame(replaced.storeName, incident.storeName)
-      else { return false }
-      return replaced.created >= incident.created && replaced.created <= outcome.date
-        && other.outcome?.kind == .restored
+      guard let later = other.incident, PathText.isSame(later.storeName, incident.storeName) else {
+        return false
+      }
+      switch later.kind {
+      case .replaced where later.created >= incident.created && later.created <= outcome.date:
+        return other.outcome?.kind == .restored
+      case .replaced, .setAside: return later.created > outcome.date && other.outcome == nil
+      case .returned, .copied: return false
+      }
     }
   }
 

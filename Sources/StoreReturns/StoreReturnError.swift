@@ -17,7 +17,7 @@ public struct StoreReturnError: Error, Sendable, Hashable, CustomStringConvertib
     public static let unreadable = Code(rawValue: "return.unreadable")
     /// A file cannot be written, or a file already exists at the path of the archive.
     public static let cannotCreate = Code(rawValue: "return.cannotCreate")
-    /// The returned store was put into use before, by an earlier call.
+    /// The returned store is in its place already, because of an earlier call.
     package static let alreadyAccepted = Code(rawValue: "return.alreadyAccepted")
   }
 

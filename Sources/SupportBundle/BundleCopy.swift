@@ -18,19 +18,21 @@ package struct BundleCopy: Sendable {
 }
 
 extension BundleRequest {
-  /// The names of the entries that are copied, unchanged except for ``recordsOfFiles``. These entries are records about
-  /// the store. They contain neither rows, nor the model, nor files of the store.
+  /// The names of the entries that are copied unchanged. These entries are records about the store. They contain
+  /// neither rows, nor the model, nor files of the store.
   private static let records: Set<String> = [
-    "incident.json", "incident.txt", StoreBundle.inspectionName, "metadata.json", "hashes.json",
-    "schema.sql", "counts.json", "findings.ndjson", "problem.json",
+    "incident.txt", "metadata.json", "hashes.json", "schema.sql", "counts.json", "findings.ndjson",
+    "problem.json",
   ]
-  /// Those of the copied records that list files.
+  /// The names of the records that list files of the store. They are copied without some facts about these files.
   private static let recordsOfFiles: Set<String> = ["incident.json", StoreBundle.inspectionName]
+  /// The maximum size of such a record in bytes, as in the folder of an incident. The record is read as a whole.
+  private static let maxRecordBytes: UInt64 = 16 << 20
   private static let modelName = "model.xcdatamodel/contents"
 
   /// Packs a copy of a bundle that contains less than the original. The store's files are left out. A token replaces
-  /// each value of a row that the allow-list does not name. Records are copied unchanged. Like any other bundle, the
-  /// copy is searched for texts that must not be in it.
+  /// each value of a row that the allow-list does not name. Records are copied without the traces of files that new
+  /// bundles leave out. Like any other bundle, the copy is searched for texts that must not be in it.
   ///
   /// - Parameters:
   ///   - bundle: the original bundle, unpacked.
@@ -88,11 +90,16 @@ extension BundleRequest {
           plan.withhold(sentence)
         }
       case Self.modelName where !includesModel: leaveOut("The model that the store carries.")
-      case let name where Self.recordsOfFiles.contains(name):
+      case let name
+      where Self.recordsOfFiles.contains(name) && entry.sizeBytes <= Self.maxRecordBytes:
         let record = try Data(contentsOf: URL(fileURLWithPath: path(name)))
         let stripped = try JSONValue.withoutTracesOfFiles([UInt8](record))
         // A bundle that an earlier build made has more in these records.
-        if stripped != nil { leaveOut("Inode numbers of files, or exact sizes, in \(name).") }
+        if stripped != nil {
+          leaveOut(
+            "Inode numbers, sizes, times and checksums of files that new bundles do not hold, in "
+              + "\(name).")
+        }
         try plan.add(
           name: name,
           source: stripped.map { BundlePlan.Source.bytes($0) } ?? .file(path: path(name)),

@@ -28,8 +28,8 @@ package struct StoreBundle {
     }
     if hasRoundedSizes, contents != .store {
       plan.withhold(
-        "The exact sizes, the times and the checksums of files below the store's folder: in the "
-          + "records, the sizes are rounded down to a power of two.")
+        "The exact sizes, the times and the checksums of links and of files below the store's "
+          + "folder: in the records, the sizes are rounded down to a power of two.")
     }
     return plan
   }
@@ -275,8 +275,8 @@ package struct StoreBundle {
 }
 
 extension JSONValue {
-  /// A record of a bundle without what ``StoreBundle`` leaves out of records. Nil when the record has nothing of that
-  /// kind, and when it is not JSON.
+  /// The record in an older bundle without the traces of files that ``StoreBundle`` leaves out of new records. Nil when
+  /// the record has no such traces, and when it is not JSON.
   static func withoutTracesOfFiles(_ record: [UInt8]) throws -> [UInt8]? {
     guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(record)) else {
       return nil

@@ -228,12 +228,18 @@ import Testing
     let signed = try Program.run(
       "bundle", "verify", path("Mail.zip/mail/bundle.zip"), "--public-key", path("key.pub"))
     #expect(signed.errorCode == "usage.signedInArchive", "\(signed.errors)")
-    // The archive is not the bundle, but the hint names it.
-    for command in ["show", "verify", "list"] {
-      let outer = try Program.run("bundle", command, path("Mail.zip"))
-      #expect(outer.status == 65 && outer.errorCode == "bundle.manifestMissing", "\(outer.errors)")
+    // The archive is not the bundle, but the hint names it. Codes and reports are those for any other zip archive.
+    for (command, code) in [
+      (["show"], "bundle.badManifest"), (["extract", "-o", path("none")], "bundle.badManifest"),
+      (["redact", "-o", path("none")], "bundle.badManifest"), (["verify"], "bundle.sealMissing"),
+      (["list"], "bundle.manifestMissing"),
+    ] {
+      let outer = try Program.run(["bundle"] + command + [path("Mail.zip")])
+      #expect(outer.status == 65 && outer.errorCode == code, "\(command): \(outer.errors)")
       #expect(outer.errors.contains(path("Mail.zip/mail/bundle.zip")), "\(outer.errors)")
     }
+    let report = try Program.run("bundle", "verify", "--json", path("Mail.zip")).json()
+    #expect(report["outcome"]?.string == "notABundle")
   }
 
   @Test func whatCannotBeReadCanBePassedOn() throws {

@@ -123,7 +123,7 @@ import Testing
     #expect(treeState(of: demo.folder) == before)
   }
 
-  /// SQLite deletes or changes what has the name of a log or journal of its database, also of one that nobody reads here.
+  /// SQLite deletes or changes what has the name of a log or journal of a database, also of one that nobody reads here.
   @Test(arguments: ["-wal", "-journal", "-shm"])
   func noOutputBecomesAPartOfAnotherDatabase(_ suffix: String) throws {
     let demo = try Demonstration()
@@ -135,15 +135,22 @@ import Testing
     try Data("no database".utf8).write(to: place.url.appendingPathComponent("words"))
     let before = treeState(of: place.url)
     let incident = demo.incident.path
+    let (folder, bundle, _) = try BundleTests.create(demo.incident)
+    defer { withExtendedLifetime(folder) {} }
+    let model = folder.url.appendingPathComponent("model").path
+    #expect(try Program.run("bundle", "extract", bundle.path, "-o", model).status == 0)
     for command in [
       ["extract", demo.kept.path, "--format", "sqlite"], ["recover", demo.kept.path],
       ["bundle", "create", incident], ["bundle", "keygen"],
-      ["return", "make", incident, demo.kept.path],
+      ["return", "make", incident, demo.kept.path], ["demo"],
+      ["bundle", "extract", bundle.path], ["model", "convert", model, "--to", "mom"],
     ] {
       let outcome = try Program.run(command + ["-o", other.path + suffix])
       #expect(outcome.status == 73, "\(command): \(outcome.text)")
       #expect(outcome.errorCode == "output.isEvidence", "\(command): \(outcome.errors)")
     }
+    let triage = try Program.run("triage", incident, "--journal", other.path + suffix)
+    #expect(triage.status == 73 && triage.errorCode == "output.isEvidence", "\(triage.errors)")
     #expect(treeState(of: place.url) == before)
     let words = place.url.appendingPathComponent("words").path + suffix
     #expect(try Program.run("bundle", "create", incident, "-o", words).status == 0)

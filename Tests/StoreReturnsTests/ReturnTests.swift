@@ -135,6 +135,31 @@ import Testing
     #expect(try app.titles().count == 3)
   }
 
+  /// A store that was accepted and set aside again since is no longer in its place.
+  @Test func aReturnThatWasSetAsideIsAcceptedAgain() async throws {
+    let app = try await App()
+    let away = try TemporaryFolder()
+    let url = try app.made(in: away.url)
+    let accepted = try app.incidents.accept(
+      return: url, for: app.incident.id, fitting: Self.newer)
+    let later = Incidents(in: app.folder.url.path, fileSystem: .real) { Date() + 60 }
+    let replaced = try #require(try later.restore(app.incident.id).replaced)
+    #expect(replaced.created > accepted.incident.created)
+    let again = try later.accept(return: url, for: app.incident.id, fitting: Self.newer)
+    #expect(again.incident.id != accepted.incident.id)
+    #expect(try app.titles().count == 3)
+    let error = #expect(throws: StoreReturnError.self) {
+      try later.accept(return: url, for: app.incident.id, fitting: Self.newer)
+    }
+    #expect(error?.code == .alreadyAccepted)
+    // A store that the app has removed is not in its place, either.
+    for name in ["Done.sqlite", "Done.sqlite-wal", "Done.sqlite-shm", ".Done_SUPPORT"] {
+      try? FileManager.default.removeItem(at: app.folder.url.appendingPathComponent(name))
+    }
+    _ = try later.accept(return: url, for: app.incident.id, fitting: Self.newer)
+    #expect(try app.titles().count == 3)
+  }
+
   /// A call that was stopped before it moved anything has made an incident, which the next call goes on with.
   @Test func whatCouldNotBePutInPlaceIsTakenInOnce() async throws {
     let app = try await App()

@@ -49,6 +49,7 @@ struct BundleExtract: ParsableCommand {
   }
 
   func run() throws {
+    try EvidenceGuard.checkIsNoSideFile(output)
     let interruption = Interruption(lettingWorkEnd: true)
     let extraction: BundleExtraction
     let bundle = try secrets.openBundle(path)

@@ -47,12 +47,14 @@ struct BundleList: ParsableCommand {
   }
 
   func run() throws {
-    let reader = try ZipReader(try secrets.openBundle(path))
+    let bundle = try secrets.open(path)
+    let reader = try ZipReader(bundle)
     guard reader.entry(named: BundleManifest.entryName) != nil else {
       throw Failure(
         65, "bundle.manifestMissing",
         "\(path): not a support bundle: the archive has no manifest.json",
-        hint: "to list the entries of a plain zip archive, run: unzip -l \(ShellText.path(path))")
+        hint: bundle.innerHint
+          ?? "to list the entries of a plain zip archive, run: unzip -l \(ShellText.path(path))")
     }
     let contents = try BundleContents(of: reader)
     if display.json {

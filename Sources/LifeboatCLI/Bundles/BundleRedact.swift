@@ -88,24 +88,14 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
     var secrets = BundleSecretOptions()
     secrets.identity = identity
     secrets.passphraseFile = openingPassphraseFile
-    do {
-      try StoreInput.reading(path, bundle: secrets, isBundle: true, redact)
-    } catch let failure as Failure where failure.code == ExtractionError.Code.noStores.rawValue {
-      // The archive was looked into, because it is not a bundle.
-      throw Failure(
-        65, BundleError.Code.badManifest.rawValue, "\(path) is not a bundle",
-        hint: "if a file in the archive is the bundle, name it after the archive: "
-          + ShellText.path(PathText.joined(path, "NAME.zip")))
-    }
+    try StoreInput.reading(path, bundle: secrets, isBundle: true, redact)
   }
 
   private func redact(_ input: StoreInput) throws {
     guard let bundle = input.bundle, let file = input.file else {
       // A file that is missing or cannot be read is told as such.
-      if input.file == nil, !StoreInput.isWithin(path) { _ = try BundleFile(path) }
-      throw Failure(
-        65, BundleError.Code.badManifest.rawValue, "\(path) is not a bundle",
-        hint: "to make a bundle, run: lifeboat bundle create STORE -o FILE")
+      if !StoreInput.isWithin(path) { _ = try BundleFile(path) }
+      throw StoreInput.notABundle(path)
     }
     let verification = try BundleVerification.verify(file)
     guard verification.outcome == .intact else {

@@ -112,7 +112,7 @@ struct BundleVerify: ParsableCommand {
   func run() throws {
     let signed = try signed()
     let bundle: BundleFile
-    do { bundle = try secrets.openBundle(path) } catch let error as BundleError
+    do { bundle = try secrets.open(path) } catch let error as BundleError
       where Self.changed.contains(error.code.rawValue)
     {
       return try reportChanged(error)
@@ -162,7 +162,7 @@ struct BundleVerify: ParsableCommand {
       throw Failure(
         65, problem?.id.rawValue ?? "bundle.notAZip",
         "\(path): not a support bundle: \(problem?.message ?? "")",
-        hint: "to make a bundle, run: lifeboat bundle create STORE -o FILE")
+        hint: bundle.innerHint ?? "to make a bundle, run: lifeboat bundle create STORE -o FILE")
     }
   }
 }

@@ -148,20 +148,17 @@ struct BundleSecretOptions: ParsableArguments {
         + "with --passphrase-file")
   }
 
-  /// Opens the bundle at a path, which may lead into an archive.
-  ///
-  /// - Throws: a failure for an archive that is not a bundle, but may hold one.
+  /// Opens the bundle at a path, as ``open(_:)`` does. The failure for an archive that is no bundle says how to name a
+  /// bundle in it.
   func openBundle(_ path: String) throws -> BundleFile {
     let file = try open(path)
-    guard let name = file.innerBundleName else { return file }
+    guard let hint = file.innerHint else { return file }
     throw Failure(
-      65, BundleVerification.Problem.ID.manifestMissing.rawValue,
-      "\(path): not a support bundle: the archive has no manifest.json",
-      hint: "if a file in the archive is the bundle, name it after the archive: "
-        + argument(PathText.joined(path, name)))
+      65, BundleError.Code.badManifest.rawValue,
+      "\(path): not a support bundle: the archive has no manifest.json", hint: hint)
   }
 
-  /// Opens the bundle at a path. If `options` is nil, an encrypted bundle is refused.
+  /// Opens the bundle at a path, which may lead into an archive. If `options` is nil, an encrypted bundle is refused.
   static func bundle(at path: String, _ options: BundleSecretOptions?) throws -> BundleFile {
     if let options { return try options.open(path) }
     return try bundle(
@@ -178,6 +175,17 @@ struct BundleSecretOptions: ParsableArguments {
     } catch {
       guard error.code.rawValue == AgeError.Code.noKeyFits.rawValue else { throw error }
       throw Failure(65, error.code.rawValue, "\(path): \(error.message)", hint: hint)
+    }
+  }
+}
+
+extension BundleFile {
+  /// A hint that says how to name a bundle in this archive. Nil when the file is a bundle, and when no file in it is
+  /// named like one.
+  var innerHint: String? {
+    innerBundleName.map { name in
+      "if a file in the archive is the bundle, name it after the archive: "
+        + ShellText.path(PathText.joined(path, name))
     }
   }
 }

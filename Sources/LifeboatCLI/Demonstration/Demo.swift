@@ -40,6 +40,7 @@ struct Demo: ParsableCommand {
   }
 
   func run() throws {
+    try output.map(EvidenceGuard.checkIsNoSideFile)
     let place = DemoPlace(
       output
         ?? FileManager.default.temporaryDirectory

@@ -299,17 +299,17 @@ enum IncidentFolder {
   static func parts(of path: String) -> (folder: String, id: String)? {
     let given = PathText.withoutTrailingSlashes(path)
     guard !given.isEmpty else { return nil }
+    let (parent, name) = (PathText.folder(of: given), PathText.lastComponent(of: given))
     // The folder may be named by its own name or a link, or the current folder may be part of its path.
     let places =
-      [given, StoreInput.absolute(given)]
+      [given, PathText.joined(StoreSet.realFolder(parent), name)]
       + (StoreInput.isIncident(given) ? [StoreSet.realFolder(given)] : [])
     for place in places {
       let (folder, id) = (PathText.folder(of: place), PathText.lastComponent(of: place))
-      guard PathText.isSame(PathText.lastComponent(of: folder), Incidents.folderName) else {
-        continue
-      }
       // Another folder than that of an incident may hold stores. A name without a folder may be mistyped.
-      if Incidents.isID(id) || ((try? FileStatus.of(place)) ?? nil) == nil { return (folder, id) }
+      if isOfAll(folder), Incidents.isID(id) || ((try? FileStatus.of(place)) ?? nil) == nil {
+        return (folder, id)
+      }
     }
     return nil
   }
@@ -317,27 +317,22 @@ enum IncidentFolder {
   /// The incident whose folder is at a path, or holds the file or folder at the path. Nil for a path that leads into no
   /// incident. Only the path is examined, not the files.
   static func enclosing(_ path: String) -> (folder: String, id: String)? {
-    var place = StoreInput.absolute(path)
-    while place.utf8.count > 1 {
-      let (folder, id) = (PathText.folder(of: place), PathText.lastComponent(of: place))
-      if Incidents.isID(id),
-        PathText.isSame(PathText.lastComponent(of: folder), Incidents.folderName)
-      {
-        return (folder, id)
-      }
-      place = folder
-    }
-    return nil
+    folders(of: path).map { (folder: PathText.folder(of: $0), id: PathText.lastComponent(of: $0)) }
+      .first { isOfAll($0.folder) && Incidents.isID($0.id) }
   }
 
   /// The folder `Incompatible` that a path leads through. Nil when the path leads through no such folder.
-  static func ofAll(_ path: String) -> String? {
-    var place = StoreInput.absolute(path)
-    while place.utf8.count > 1 {
-      if PathText.isSame(PathText.lastComponent(of: place), Incidents.folderName) { return place }
-      place = PathText.folder(of: place)
-    }
-    return nil
+  static func ofAll(_ path: String) -> String? { folders(of: path).first(where: isOfAll) }
+
+  /// Whether a path is that of a folder `Incompatible`, by its name.
+  private static func isOfAll(_ path: String) -> Bool {
+    PathText.isSame(PathText.lastComponent(of: path), Incidents.folderName)
+  }
+
+  /// The absolute path and the paths of all folders that it leads through, innermost first.
+  private static func folders(of path: String) -> [String] {
+    sequence(first: StoreInput.absolute(path)) { PathText.folder(of: $0) }
+      .prefix { $0.utf8.count > 1 }
   }
 
   /// The incidents of the stores in a folder. `folder` is the path of this folder or of the folder `Incompatible` in
@@ -347,11 +342,10 @@ enum IncidentFolder {
   static func incidents(in folder: String) throws -> Incidents {
     let given = PathText.withoutTrailingSlashes(folder)
     // The name of the folder decides whether it is `Incompatible`, and `.` is not its name.
-    let isNamed = given.isEmpty || PathText.isPlainName(PathText.lastComponent(of: given))
-    let named = isNamed ? given : StoreInput.absolute(given)
+    let isNamed = PathText.isPlainName(PathText.lastComponent(of: given))
+    let named = isNamed ? given : StoreSet.realFolder(given)
     // The folder of a store may be a symbolic link, but the folder `Incompatible` may not.
-    let isOfIncidents = PathText.isSame(
-      PathText.lastComponent(of: named), Incidents.folderName)
+    let isOfIncidents = isOfAll(named)
     let path = isOfIncidents ? named : StoreSet.resolvedFolder(named)
     let status = (try? FileStatus.of(path)) ?? nil
     guard status?.kind == .folder else {
@@ -364,16 +358,16 @@ enum IncidentFolder {
           + (status?.kind == .file ? ": \(ShellText.path(PathText.folder(of: named)))" : ""))
     }
     let inner = PathText.joined(path, Incidents.folderName)
-    if !isOfIncidents, ((try? FileStatus.of(inner)) ?? nil) == nil {
-      if let (all, id) = enclosing(path) {
-        let own = PathText.joined(all, id)
-        let isOwn = PathText.isSame(own, StoreInput.absolute(path))
-        throw Failure(
-          64, "usage.noIncident",
-          "\(folder): this folder \(isOwn ? "is that of" : "belongs to") one incident",
-          hint: (isOwn ? "" : "name the folder of the incident, \(ShellText.path(own)), or ")
-            + "name the folder that all incidents are in: \(ShellText.path(all))")
-      }
+    if !isOfIncidents, ((try? FileStatus.of(inner)) ?? nil) == nil,
+      let (all, id) = enclosing(path)
+    {
+      let own = PathText.joined(all, id)
+      let isOwn = PathText.isSame(own, StoreInput.absolute(path))
+      throw Failure(
+        64, "usage.noIncident",
+        "\(folder): this folder \(isOwn ? "is that of" : "belongs to") one incident",
+        hint: (isOwn ? "" : "name the folder of the incident, \(ShellText.path(own)), or ")
+          + "name the folder that all incidents are in: \(ShellText.path(all))")
     }
     return Incidents(in: URL(fileURLWithPath: named))
   }

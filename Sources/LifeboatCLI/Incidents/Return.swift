@@ -155,8 +155,8 @@ struct ReturnAccept: ParsableCommand {
       Close the app first. The present store is set aside, in an incident of its own; nothing is deleted.
 
       Exit status: 0 when the store is in place; 65 when the store is damaged, belongs to another incident or does not \
-      fit, or when the model cannot be read; 73 when this store was put in place before; other codes as for incidents \
-      restore.
+      fit, or when the model cannot be read; 73 when this store is in its place already; other codes as for \
+      incidents restore.
       """)
 
   @Argument(help: "The returned store.", completion: .file())
@@ -193,20 +193,11 @@ struct ReturnAccept: ParsableCommand {
       for other in input.passedOver { display.note(other) }
       return try input.expected(input.version())
     }
-    let accepted: AcceptedReturn
-    do {
-      accepted = try withExtendedLifetime(interruption) {
-        try IncidentFolder.changing("the returned store was not put in place") {
-          try incidents.accept(
-            return: URL(fileURLWithPath: file), for: argument.incident.id, fitting: expected)
-        }
+    let accepted = try withExtendedLifetime(interruption) {
+      try IncidentFolder.changing("the returned store was not put in place") {
+        try incidents.accept(
+          return: URL(fileURLWithPath: file), for: argument.incident.id, fitting: expected)
       }
-    } catch let error as StoreReturnError where error.code == .alreadyAccepted {
-      guard var failure = Failure(error) else { throw error }
-      failure.hint =
-        "to see what is kept, if the store was set aside again since, run: lifeboat incidents list "
-        + ShellText.path(argument.folder)
-      throw failure
     }
     if display.json {
       return try display.write(

@@ -225,6 +225,7 @@ struct TriageRun: ParsableCommand {
 
   /// Throws if the output would become part of one of the inputs.
   private func guardEvidence(_ output: String) throws {
+    try EvidenceGuard.checkIsNoSideFile(output)
     for path in paths where !PathText.isSame(path, "-") {
       let isFolder = ((try? FileStatus.of(path)) ?? nil)?.kind == .folder
       if isFolder {

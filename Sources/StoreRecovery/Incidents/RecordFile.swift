@@ -36,11 +36,10 @@ struct RecordFile {
 
   func write(bytes: [UInt8], to path: String, replacing: Bool = false) throws {
     let part = path + Self.partSuffix
+    // A run that was killed before its record got its name has left this file.
     do { try fileSystem.unlink(part, nil) } catch let error as SystemCallError
       where error.errno == ENOENT
-    {
-      // Only a run that was killed before its record got its name leaves this file.
-    }
+    {}
     try fileSystem.write(part, bytes)
     if replacing {
       // The record is replaced in one step, because a kill between two steps would leave no record.

@@ -44,9 +44,7 @@ struct ArchiveUnpacking {
   init(of file: InputFile, _ secrets: AgeSecrets, _ making: @escaping OutputTree.Making) {
     self.making = making
     self.secrets = secrets
-    let (grown, overflow) = file.size.multipliedReportingOverflow(by: UnpackedArchive.growthLimit)
-    sizeLimit = min(
-      UnpackedArchive.byteLimit, overflow ? .max : max(grown, UnpackedArchive.freeBytes))
+    sizeLimit = UnpackedArchive.sizeLimit(of: file)
     innerLeft = sizeLimit
   }
 

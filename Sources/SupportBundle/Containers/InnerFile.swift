@@ -14,12 +14,9 @@ extension BundleFile {
       return try BundleFile(path, secrets)
     }
     let outer = try BundleFile(archive, secrets)
-    let (grown, overflow) = outer.file.size.multipliedReportingOverflow(
-      by: UnpackedArchive.growthLimit)
-    var left = min(
-      UnpackedArchive.byteLimit, overflow ? .max : max(grown, UnpackedArchive.freeBytes))
+    var left = UnpackedArchive.sizeLimit(of: outer.file)
     let found = try BundleError.catching(path) {
-      try outer.inner(UnpackedArchive.escaped(name), left: &left, depth: 0)
+      try outer.inner(UnpackedArchive.escaped(name), left: &left)
     }
     guard let found else {
       throw BundleError(.inputMissing, "the archive has no such file", path: path)
@@ -27,39 +24,32 @@ extension BundleFile {
     return found
   }
 
-  /// The name of a file in this zip archive that is named like a bundle. Nil for a bundle, for a zip archive without
-  /// such a file, and for any other file.
+  /// The name of a file in this zip archive that is named like a bundle. Nil for a bundle, for an archive without such
+  /// a file, for an archive that is refused, and for any other file.
   package var innerBundleName: String? {
-    guard let reader = try? ZipReader(file, escapesNames: true),
-      reader.entry(named: BundleManifest.entryName) == nil
+    guard let reader = try? ZipReader(file), reader.entry(named: BundleManifest.entryName) == nil
     else { return nil }
     return reader.entries.first { entry in
       !entry.isFolder && [".zip", ".age"].contains { PathText.ends(entry.name, with: $0) }
     }?.name
   }
 
-  /// The maximum number of archives in which a bundle is nested.
-  private static let deepest = 3
-
-  /// Opens the file `name` in this archive; nil when there is none. `left` is the number of bytes that may still be
-  /// unpacked.
-  private func inner(_ name: String, left: inout UInt64, depth: Int) throws -> BundleFile? {
-    guard depth < Self.deepest else { return nil }
+  /// Opens the file `name` in this archive, or in an archive in it. Returns nil when the archive has no such file.
+  /// `left` is the number of bytes that may still be unpacked.
+  private func inner(_ name: String, left: inout UInt64) throws -> BundleFile? {
     var input = file
     var lead = try UnpackedArchive.lead(of: input)
     if GunzippedFile.isGzip(lead) {
       input = try GunzippedFile.open(input, left: &left)
       lead = try UnpackedArchive.lead(of: input)
     }
-    if TarReader.isTar(lead) {
-      return try inner(name, of: TarReader(input), left: &left, depth: depth)
-    }
+    if TarReader.isTar(lead) { return try inner(name, of: TarReader(input), left: &left) }
     guard UnpackedArchive.isZip(lead: lead) else { return nil }
-    return try inner(name, of: ZipReader(input, escapesNames: true), left: &left, depth: depth)
+    return try inner(name, of: ZipReader(input, escapesNames: true), left: &left)
   }
 
   private func inner<Reader: ArchiveReader>(
-    _ name: String, of reader: Reader, left: inout UInt64, depth: Int
+    _ name: String, of reader: Reader, left: inout UInt64
   ) throws -> BundleFile? {
     // The entry is the file itself, or an archive that holds it.
     let entry = reader.entries.first { entry in
@@ -78,6 +68,7 @@ extension BundleFile {
     try reader.unpack(entry) { try output.append($0) }
     let opened = try BundleFile(output.input(named: place), secrets)
     guard let rest = PathText.dropping(prefix: entry.name + "/", from: name) else { return opened }
-    return try opened.inner(rest, left: &left, depth: depth + 1)
+    // The rest of the name is shorter, so the depth is limited by what the user has named.
+    return try opened.inner(rest, left: &left)
   }
 }

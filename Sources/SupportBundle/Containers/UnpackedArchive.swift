@@ -134,6 +134,12 @@ package final class UnpackedArchive {
   /// The number of bytes that may be unpacked from any archive, whatever its size.
   static let freeBytes: UInt64 = 1 << 20
 
+  /// The number of bytes that may be unpacked from an archive, by its size.
+  static func sizeLimit(of archive: InputFile) -> UInt64 {
+    let (grown, overflow) = archive.size.multipliedReportingOverflow(by: growthLimit)
+    return min(byteLimit, overflow ? .max : max(grown, freeBytes))
+  }
+
   /// The maximum size in bytes of an entry with this name.
   static func limit(of name: String) -> UInt64 {
     let last = PathText.lastComponent(of: name)
