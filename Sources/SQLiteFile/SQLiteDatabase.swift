@@ -491,4 +491,13 @@ extension Finding {
       "the first row of this page has values that SQLite does not store in the table; the page may belong to another table",
       member: place.member, page: page, offset: place.offset, table: table)
   }
+
+  /// The main file ends within a page; its rest is read as zeros, as SQLite reads it.
+  package static func cutPage(_ page: UInt32, _ place: PageReader.Place, _ table: String?)
+    -> Finding
+  {
+    Finding(
+      .pageMissing, "the file ends within this page; its rest is read as zeros",
+      member: place.member, page: page, offset: place.offset, table: table)
+  }
 }

@@ -177,7 +177,7 @@ public final class DamagedDatabase {
     // A deleted entry with the same name and root page may have a readable statement for this table.
     for older in dropped
     where older.type == "table" && older.rootPage == root
-      && SQLName.isSame(older.name, entry.name) && older.sql != entry.sql
+      && SQLName.isSame(older.name, entry.name) && !older.hasSameStatement(as: entry)
     {
       if let sql = older.sql,
         let table = ExpectedTable(name: entry.name, sql: sql, rootPage: root)

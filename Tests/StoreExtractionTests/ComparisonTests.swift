@@ -149,6 +149,29 @@ import Testing
     #expect(throws: ExtractionError.self) { try Self.compare(one, other, entities: ["Nobody"]) }
   }
 
+  /// Texts that only read the same have other bytes, in the metadata as in rows.
+  @Test func metadataAreComparedByTheirBytes() throws {
+    let folder = try TemporaryFolder()
+    let uuids = ["caf\u{e9}", "cafe\u{301}"]
+    let urls = try uuids.map { uuid in
+      let url = folder.url.appendingPathComponent("\(uuid.utf8.count).sqlite")
+      let connection = try SQLiteConnection(url)
+      try connection.exec(
+        """
+        CREATE TABLE Z_METADATA(Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
+        INSERT INTO Z_METADATA VALUES(1, '\(uuid)', NULL);
+        CREATE TABLE Z_PRIMARYKEY(Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
+        """)
+      connection.close()
+      return url
+    }
+    let report = try Self.compare(urls[0], urls[1]).report
+    let change = try #require(report.metadataChanges.first)
+    #expect(report.metadataChanges.count == 1 && change.name == "uuid")
+    #expect(change.old.map { Array($0.utf8) } == Array(uuids[0].utf8))
+    #expect(change.new.map { Array($0.utf8) } == Array(uuids[1].utf8))
+  }
+
   /// Entities share the table of their parent: only rows of those that are asked for are counted.
   @Test func rowsOfOtherEntitiesInTheSameTableAreNotCounted() throws {
     let folder = try TemporaryFolder()

@@ -213,9 +213,37 @@ import Testing
     #expect(try Self.keys(store, "id > 1000 AND s MATCHES[c] 'a|ab'") == [1001, 1003])
   }
 
+  /// `[d]` ignores the diacritics of the value and those of the expression.
+  @Test(
+    arguments: [
+      ("MATCHES 'caf\u{e9}'", [1001]), ("MATCHES[d] 'caf\u{e9}'", [1001, 1002, 1003]),
+      ("MATCHES[d] 'cafe\u{301}'", [1001, 1002, 1003]), ("MATCHES[d] 'cafe'", [1001, 1002, 1003]),
+      ("MATCHES[d] 'caf[\u{e9}\u{e8}]'", [1001, 1002, 1003]),
+      ("MATCHES[cd] 'CAF\u{c9}'", [1001, 1002, 1003, 1004]),
+      // One condition has an expression with and without the option.
+      ("MATCHES 'caf\u{e9}' AND s MATCHES[d] 'caf\u{e9}'", [1001]),
+      // Each syllable is one letter of a range.
+      ("MATCHES[d] '[\u{ac00}-\u{d7a3}]{2}'", [1005]),
+      // In lower case, this letter has two scalars.
+      ("MATCHES[c] '\u{130}'", [1006]), ("MATCHES[cd] '\u{130}'", [1006]),
+    ] as [(String, [Int64])])
+  func diacriticsAreIgnoredOnBothSides(_ condition: String, _ keys: [Int64]) throws {
+    let place = try TemporaryFolder()
+    let store = try Self.store(in: place)
+    let connection = try SQLiteConnection(store)
+    try connection.exec(
+      """
+      INSERT INTO t(id, s) VALUES (1001, 'caf\u{e9}'), (1002, 'cafe\u{301}'), (1003, 'cafe'),
+        (1004, 'Cafe'), (1005, '\u{d55c}\u{ae00}'), (1006, '\u{130}');
+      """)
+    connection.close()
+    #expect(try Self.keys(store, "id > 1000 AND s \(condition)") == keys)
+  }
+
   /// What `[c]` says of a text, it says of a UUID and of each element of a list.
   @Test(arguments: [
     "id CONTAINS[c] '7f3a'", "id BEGINSWITH[c] '7F3a'", "id LIKE[c] '*abcd'",
+    "id MATCHES[c] '7f3a.*'",
     "id ==[c] '7f3a1111-0000-0000-0000-00000000abcd'",
     "id == '7f3a1111-0000-0000-0000-00000000abcd'",
     "names CONTAINS[c] 'WORK'", "names CONTAINS 'Work'", "NOT names CONTAINS 'WORK'",

@@ -275,6 +275,59 @@ import Testing
     #expect(hits.last?.inside == "external file \(stray), text" && hits.last?.part == nil)
   }
 
+  /// An expression is held against the first part of a long value. What is left out is counted.
+  @Test func whatIsSearchedOnlyInPartIsCounted() throws {
+    let place = try TemporaryFolder()
+    let store = try Self.made("CREATE TABLE t(id INTEGER PRIMARY KEY, v)", in: place)
+    func long(_ count: Int, needleAt offset: Int) -> [UInt8] {
+      var bytes = [UInt8](repeating: UInt8(ascii: "x"), count: count)
+      bytes.replaceSubrange(offset..<offset + 6, with: Array("needle".utf8))
+      return bytes
+    }
+    let values: [FixtureValue] = [
+      .text(long(100_000, needleAt: 10)), .text(long(100_000, needleAt: 90_000)),
+      .blob(long(2_000_000, needleAt: 10)), .blob(long(2_000_000, needleAt: 1_500_000)),
+      .blob(long(300_000, needleAt: 200_000)), .blob([UInt8](repeating: 0, count: 2_000_000)),
+      .string("nothing"),
+    ]
+    let connection = try SQLiteConnection(store)
+    try connection.insert("INSERT INTO t(v) VALUES (?)", values.map { [$0] })
+    connection.close()
+    let folder = place.url.appendingPathComponent(".s_SUPPORT/_EXTERNAL_DATA")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try Data(long(5 << 20, needleAt: 4 << 20)).write(
+      to: folder.appendingPathComponent("0B7C4A52-4C42-4B5F-9A0B-2F1D3C4E5F60"))
+    func found(_ text: String) throws -> (keys: [Int64?], outcome: ValueSearch.Outcome) {
+      var keys: [Int64?] = []
+      let search = ValueSearch(try DamagedStore(path: store.path), for: try SearchPattern(text))
+      let outcome = try search.run(.readable) {
+        keys.append($0.key)
+        return true
+      }
+      return (keys, outcome)
+    }
+    let expression = try found("/need.e/")
+    #expect(expression.keys == [1, 3])
+    #expect(expression.outcome.searchedInPart == 4)
+    let text = try found("needle")
+    #expect(text.keys == [1, 2, 3, 4, 5, nil])
+    #expect(text.outcome.searchedInPart == 0)
+  }
+
+  /// A list that is too large to be read is not passed over without a word.
+  @Test func aListTooLargeToBeReadIsCounted() throws {
+    let list = ["key": String(repeating: "salt & pepper ", count: 100_000)]
+    let bytes = [UInt8](
+      try PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0))
+    try #require(bytes.count > 1 << 20)
+    for (text, isFound) in [("/salt & p/", false), ("salt & p", false), ("salt", true)] {
+      var isPartial = false
+      let found = try SearchPattern(text).match(inBlob: bytes, &isPartial)
+      #expect((found != nil) == isFound, "\(text)")
+      #expect(isPartial != isFound, "\(text)")
+    }
+  }
+
   /// Excerpts are short and never begin within a letter.
   @Test func excerpts() throws {
     let place = try TemporaryFolder()

@@ -139,7 +139,7 @@ struct Search: ParsableCommand, RecordedCommand {
       deleted ? .deleted : live ? .readable : .all, limit: limit
     ) { hit in
       do {
-        if (format ?? (display.json ? .ndjson : .text)) == .ndjson {
+        if isNDJSON {
           try output.write(json: JSONText.line(Line(hit, in: name)))
         } else {
           if isOneOfMany, count == 0 {
@@ -157,15 +157,35 @@ struct Search: ParsableCommand, RecordedCommand {
       }
     }
     if let failure { throw failure }
+    if outcome.searchedInPart > 0, isNDJSON {
+      let line = PartLine(store: name, searchedInPart: outcome.searchedInPart)
+      try output.write(json: JSONText.line(line))
+    }
     try output.flush()
     try watch.requireUnchanged()
     for file in outcome.unreadFiles { display.note("note: \(file) cannot be read") }
     if outcome.isCut {
       display.note("note: \(name): there may be more matches; a higher --limit shows more")
     }
+    if outcome.searchedInPart > 0 {
+      let values = Quantity.count(outcome.searchedInPart, "value was", "values were")
+      display.note(
+        "note: \(name): \(values) searched only in part: "
+          + (pattern.isExpression
+            ? "an expression is held against a limited length; a text without slashes is looked for everywhere"
+            : "what is compressed or in a list is read up to a limited size"))
+    }
     let findings = damaged.database.findings
     display.note(findings.kept)
     return (count, findings.damageCount > 0 || !outcome.unreadFiles.isEmpty)
+  }
+
+  private var isNDJSON: Bool { (format ?? (display.json ? .ndjson : .text)) == .ndjson }
+
+  /// The last line of a store with values that were not searched to their end.
+  struct PartLine: Encodable {
+    let store: String
+    let searchedInPart: Int
   }
 
   struct Line: Encodable {

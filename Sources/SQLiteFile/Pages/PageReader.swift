@@ -107,8 +107,15 @@ package struct PageReader: ~Copyable {
     }
   }
 
-  /// Returns the bytes of a page; nil when the page number is impossible, or when the file ends before the end of the
-  /// page.
+  /// Returns the number of bytes of a page that the main file has, if the file ends within the page; otherwise the page
+  /// size.
+  package func storedLength(of number: UInt32) -> Int {
+    guard number == cutPage, number > 0 else { return pageSize }
+    return min(pageSize, Int(clamping: max(0, main.size - location(of: number).offset)))
+  }
+
+  /// Returns the bytes of a page; nil when the page number is impossible, or when the file ends before the page. If the
+  /// file ends within the page, the rest is zeros, unless the reader was made without them.
   @_lifetime(&self)
   package mutating func page(_ number: UInt32) throws(SQLiteFileError) -> RawSpan? {
     guard number >= 1, number <= pageLimit else { return nil }

@@ -344,7 +344,7 @@ package struct BTreeScan: ~Copyable {
           .pageMissing,
           number == 0
             ? "a b-tree leads to page 0, which does not exist"
-            : "the file ends before the end of this page",
+            : "the file ends before this page",
           number, reader)
         return nil
       }
@@ -549,7 +549,7 @@ package struct BTreeScan: ~Copyable {
   /// Adds a finding if the main file ends in the middle of the page.
   mutating func reportCut(_ page: UInt32, _ reader: borrowing PageReader) {
     guard page == reader.cutPage, page > 0 else { return }
-    report(.pageMissing, "the file ends within this page; its rest is read as zeros", page, reader)
+    findings.add(.cutPage(page, reader.location(of: page), table))
   }
 
   @inline(never)

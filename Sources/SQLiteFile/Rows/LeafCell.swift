@@ -16,7 +16,8 @@
   /// The number of serial types at the start of the record header that are lost; 0 for an intact cell. The remaining
   /// types start at ``record``.
   @usableFromInline package var lostTypes = 0
-  /// The first serial type, which was inferred. Set only if exactly one type is lost (``lostTypes`` is 1).
+  /// The first serial type, which was inferred. Set only if exactly one type is lost (``lostTypes`` is 1). Of a type of
+  /// two bytes, from 128 on, only the first byte is lost.
   @usableFromInline package var firstType: UInt64 = 0
   /// Whether the cell's first four bytes are lost. If so, ``record`` is the offset of the first remaining serial type.
   @usableFromInline package var isStartLost = false

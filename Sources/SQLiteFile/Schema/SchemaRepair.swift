@@ -35,8 +35,13 @@ package struct SchemaRepair {
 extension SchemaEntry {
   /// Whether SQLite treats two entries as the same.
   package func isSame(as other: SchemaEntry) -> Bool {
-    type == other.type && rootPage == other.rootPage && sql == other.sql
+    type == other.type && rootPage == other.rootPage && hasSameStatement(as: other)
       && SQLName.isSame(name, other.name) && SQLName.isSame(tableName, other.tableName)
+  }
+
+  /// Whether two entries have the same CREATE statement, byte for byte.
+  package func hasSameStatement(as other: SchemaEntry) -> Bool {
+    sql.map { Array($0.utf8) } == other.sql.map { Array($0.utf8) }
   }
 
   /// Returns the entry of a table as SQLite wrote it. Returns the entry unchanged if SQLite accepts it, or if nothing

@@ -110,12 +110,13 @@ struct RowShape {
     }
   }
 
-  /// Whether a row with these serial types looks like a row of the table.
+  /// Whether a row with these serial types looks like a row of the table. `first`: the number of types to leave out at
+  /// the start.
   @inline(__always)
-  func fits(_ types: borrowing RecordTypes) -> Bool {
+  func fits(_ types: borrowing RecordTypes, from first: Int = 0) -> Bool {
     let count = types.types.count
     guard count <= fields.count, count >= minFieldCount else { return false }
-    var index = 0
+    var index = first
     while index < count {
       guard fields[index].classes.contains(StorageClasses(serialType: types.types[index])) else {
         return false

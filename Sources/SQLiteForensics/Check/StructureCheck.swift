@@ -48,8 +48,7 @@ struct StructureCheck: ~Copyable {
     self.database = database
     self.depth = depth
     self.demands = demands
-    // The page in the middle of which the file ends is reported as missing, not judged by zeros.
-    reader = database.anotherReader(fillsCutPage: false)
+    reader = database.anotherReader()
     pageLimit = min(database.pageCount, reader.pageLimit)
     isSchemaLost =
       database.schema.entries.isEmpty

@@ -1,12 +1,14 @@
 import SQLiteFile
 
-/// A list of carved rows, 48 bytes each: enough to compare a row with live rows and earlier finds, and to read it
+/// A list of carved rows, 56 bytes each: enough to compare a row with live rows and earlier finds, and to read it
 /// again.
 struct CarvedIndex {
   struct Entry: BitwiseCopyable {
     /// The hash of the record's content, without the first field if its length is doubtful or its value is the row id,
     /// and without the first serial type if that is lost.
     var content: UInt64
+    /// The hash of the record's content without the first serial type; see ``ContentHash``.
+    var withoutType: UInt64
     var rowID: Int64
     /// The page number or, as ``source`` tells, an index into the list of page versions.
     var page: UInt32
@@ -29,6 +31,7 @@ struct CarvedIndex {
     var knowsRowID: Bool { flags & CarvedIndex.hasRowID != 0 }
     /// The table, counted from 1, if the row can belong to no other; 0 if it can.
     var certainTable: UInt16 { flags & CarvedIndex.isOfTable != 0 ? table : 0 }
+    var hasFirstType: Bool { flags & CarvedIndex.lostFirst == 0 }
   }
 
   /// The maximum number of entries that are kept at the same time.
@@ -47,8 +50,8 @@ struct CarvedIndex {
   private(set) var entries: ContiguousArray<Entry> = []
   /// Whether any entry has lost its first serial type.
   private(set) var hasLostTypes = false
-  /// The contents of rows that have not lost their first serial type, hashed without it.
-  private var withoutType = SeenRows()
+  /// The contents without the first serial type of rows that have this type and were sent before.
+  private var sentWithoutType = SeenRows()
   /// Bitmaps that rule out most live rows without a search in ``entries``.
   /// `filter`: by the highest bits of the content hash.
   /// `lengths`: by the total length of all values except the first.
@@ -64,24 +67,18 @@ struct CarvedIndex {
     lengths[length >> 6 & 0x3ff] |= 1 << UInt64(length & 63)
   }
 
-  /// Notes a row that has its first serial type, so that the remains of the same row without this type are dropped.
-  ///
-  /// `content`: the hash of the row without the type.
-  mutating func note(withoutType content: UInt64, of table: UInt16) {
-    withoutType.insert(content, nil, of: table)
-  }
-
   mutating func removeAll() {
     entries.removeAll(keepingCapacity: true)
     hasLostTypes = false
-    withoutType = SeenRows()
+    sentWithoutType = SeenRows()
     for index in filter.indices { filter[index] = 0 }
     for index in lengths.indices { lengths[index] = 0 }
   }
 
-  /// Sorts the entries by content and row id, and drops those that are in `seen`. Of several equal entries, only the
-  /// one with the highest confidence is kept. An entry without a row id is dropped if one with a row id has the same
-  /// content. Entries that certainly belong to different tables are not equal.
+  /// Sorts the entries by content and row id, and drops those that are in `seen`. Of several equal entries that belong
+  /// to the same table, or that can all belong to several, only the one with the highest confidence is kept. An entry
+  /// without a row id is dropped if one with a row id has the same content. Entries of which only one can belong to
+  /// several tables are compared in ``entries(without:)``, because a live row may equal only one of them.
   mutating func settle(_ seen: inout SeenRows) {
     entries.sort { one, two in
       if one.content != two.content { return one.content < two.content }
@@ -89,6 +86,29 @@ struct CarvedIndex {
       if one.knowsRowID, one.rowID != two.rowID { return one.rowID < two.rowID }
       return one.confidence > two.confidence
     }
+    entries = Self.distinct(entries) { $0.contains($1) }
+    var kept: ContiguousArray<Entry> = []
+    for entry in entries {
+      let rowID = entry.knowsRowID ? entry.rowID : nil
+      if !seen.contains(entry.content, rowID, of: entry.certainTable) {
+        kept.append(entry)
+      } else if hasLostTypes, entry.hasFirstType {
+        sentWithoutType.insert(entry.withoutType, nil, of: entry.certainTable)
+      }
+    }
+    entries = kept
+    for entry in entries {
+      let bit = Self.bit(entry.content)
+      filter[bit >> 6] |= 1 << UInt64(bit & 63)
+    }
+  }
+
+  /// Those of some sorted entries that equal no earlier one.
+  ///
+  /// `isKnown`: whether an entry's table, counted from 1 or 0, makes the entry equal to one of these rows.
+  private static func distinct(
+    _ entries: ContiguousArray<Entry>, _ isKnown: (EqualRows, UInt16) -> Bool
+  ) -> ContiguousArray<Entry> {
     var kept: ContiguousArray<Entry> = []
     // The tables of the kept entries with the current content, and of those with the current row id too.
     var ofContent = EqualRows()
@@ -98,26 +118,19 @@ struct CarvedIndex {
       if isNewContent { ofContent.removeAll() }
       if isNewContent || kept.last?.rowID != entry.rowID { ofRow.removeAll() }
       let table = entry.certainTable
-      if entry.knowsRowID ? ofRow.include(table) : ofContent.include(table) { continue }
+      if isKnown(entry.knowsRowID ? ofRow : ofContent, table) { continue }
       ofContent.insert(table)
       ofRow.insert(table)
       kept.append(entry)
     }
-    kept.removeAll {
-      seen.contains($0.content, $0.knowsRowID ? $0.rowID : nil, of: $0.certainTable)
-        || $0.flags & Self.lostFirst != 0
-          && withoutType.contains($0.content, nil, of: $0.certainTable)
-    }
-    entries = kept
-    for entry in entries {
-      let bit = Self.bit(entry.content)
-      filter[bit >> 6] |= 1 << UInt64(bit & 63)
-    }
+    return kept
   }
 
   /// The tables of equal entries, counted from 1; 0 for an entry that can belong to several tables.
   private struct EqualRows {
     private var tables: Set<UInt16> = []
+
+    func contains(_ table: UInt16) -> Bool { tables.contains(table) }
 
     /// Whether a row of `table` may be one of these rows.
     func include(_ table: UInt16) -> Bool {
@@ -192,13 +205,22 @@ struct CarvedIndex {
     }
   }
 
-  /// The entries that equal no live row. `live`: the marked entries, one value for each part of the search.
+  /// The entries that equal no live row, each row once. Entries that certainly belong to different tables are not
+  /// equal. `live`: the marked entries, one value for each part of the search.
   func entries(without live: [LiveEntries]) -> ContiguousArray<Entry> {
     var kept: ContiguousArray<Entry> = []
     for index in entries.indices
     where !live.contains(where: { $0.bits[index >> 6] & 1 << UInt64(index & 63) != 0 }) {
       kept.append(entries[index])
     }
+    kept = Self.distinct(kept) { $0.include($1) }
+    guard hasLostTypes else { return kept }
+    // Remains of a row that has lost its first type are dropped if the same row is there with this type.
+    var whole = sentWithoutType
+    for entry in kept where entry.hasFirstType {
+      whole.insert(entry.withoutType, nil, of: entry.certainTable)
+    }
+    kept.removeAll { !$0.hasFirstType && whole.contains($0.content, nil, of: $0.certainTable) }
     return kept
   }
 }
@@ -243,30 +265,32 @@ struct SeenRows {
   }
 }
 
-/// Hashes the content of a record. The remains of a freed cell have the hash of the complete cell.
-enum ContentHash {
-  /// The hash of a record's serial types and values.
+/// The hashes of a record's serial types and values. The remains of a freed cell have the hashes of the complete cell.
+struct ContentHash {
+  /// The hash of everything but the type of the first field, which a freed cell may have lost.
+  let withoutType: UInt64
+  /// The hash of everything. If the first field is left out, this is ``withoutType``.
+  let content: UInt64
+
+  /// Hashes a record.
   ///
   /// `skipsFirst`: whether to leave out the first field.
-  /// `omitsType`: whether to leave out only the type of the first field, which a freed cell may have lost.
   /// `body`: the offset at which the values begin.
   /// `end`: the offset at which the cell ends on the page, after the number of the first overflow page.
-  static func of(
-    _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int, skipsFirst: Bool,
-    omitsType: Bool = false
-  ) -> UInt64 {
+  init(
+    _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int, skipsFirst: Bool
+  ) {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     var offset = body
     for (index, type) in types.types.enumerated() {
-      if index == 0, skipsFirst {
+      if index > 0 {
+        hash = Self.mix(hash, type)
+      } else if skipsFirst {
         offset += RecordDecoder.length(ofType: type)
-        continue
       }
-      if index == 0, omitsType { continue }
-      hash = mix(hash, type)
     }
     while offset + 8 <= end {
-      hash = mix(hash, page.word(at: offset))
+      hash = Self.mix(hash, page.word(at: offset))
       offset += 8
     }
     var last: UInt64 = 0
@@ -274,7 +298,9 @@ enum ContentHash {
       last = last << 8 | UInt64(page.byte(at: offset))
       offset += 1
     }
-    return mix(mix(hash, last), 1)
+    hash = Self.mix(Self.mix(hash, last), 1)
+    withoutType = hash
+    content = skipsFirst ? hash : types.types.first.map { Self.mix(hash, $0) } ?? hash
   }
 
   @inline(__always)

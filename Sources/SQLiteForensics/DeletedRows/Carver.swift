@@ -28,9 +28,8 @@ struct Carver {
   /// The serial types that the search for newer cells reads. That search has its own budget, so that it does not use up
   /// that of the search for rows.
   private var newerTypes = RecordTypes()
-  /// The maximum number of fields of a cell that has lost its start, for each possible start of its record header: 2 to
-  /// 7 bytes after the start of the cell.
-  private var maxFieldCounts = ContiguousArray<Int>(repeating: 0, count: 6)
+  /// The maximum number of fields of a cell that has lost its start, for each of ``headerPlaces``.
+  private var maxFieldCounts = ContiguousArray<Int>(repeating: 0, count: headerPlaces.count)
   private(set) var finds: [Find] = []
 
   init(usableSize: Int, maxPayload: Int, encoding: DatabaseHeader.TextEncoding) {
@@ -260,6 +259,23 @@ struct Carver {
 
   // MARK: - Cells without their start
 
+  /// Where the record header of a cell that has lost its start may have begun.
+  struct HeaderPlace {
+    /// The offset from the start of the cell. Payload length and row id take 2 to 7 bytes before the record header.
+    let offset: Int
+    /// Whether the first serial type has two bytes, of which only the first is lost. This is possible only where the
+    /// record header begins two bytes after the start of the cell.
+    var hasLongFirst = false
+  }
+
+  static let headerPlaces: [HeaderPlace] =
+    (2...7).map { HeaderPlace(offset: $0) } + [HeaderPlace(offset: 2, hasLongFirst: true)]
+
+  /// The order in which places of a record header are tried, as indexes of ``headerPlaces``. At the first place, the
+  /// serial type of the first value is lost: only that of a row id is known, so other tables try this place last.
+  private static let placesOfRowIDs = [0, 1, 2, 3, 4, 5, 6]
+  private static let placesOfOthers = [1, 2, 3, 4, 5, 6, 0]
+
   /// A cell at `start` that has lost its first four bytes; nil if the bytes fit no shape.
   ///
   /// `exact`: the size of the freeblock that starts there; nil if none does. The cell has this size, unless the
@@ -274,33 +290,46 @@ struct Carver {
     for index in order {
       let shape = shapes[index]
       let space = Space(start: start, limit: limit, exact: exact, shape: shape)
-      // Payload length and row id take 2 to 7 bytes before the record header.
-      for place in 0..<6 {
-        maxFieldCounts[place] = fieldCount(page, start, start + 2 + place, limit, shape)
+      for (place, header) in Self.headerPlaces.enumerated() {
+        maxFieldCounts[place] = fieldCount(
+          page, start, start + header.offset, limit, shape, hasLongFirst: header.hasLongFirst)
       }
       guard let most = maxFieldCounts.max(), most >= shape.minFieldCount else { continue }
-      for count in (shape.minFieldCount...most).reversed() {
-        for place in 0..<6 where count <= maxFieldCounts[place] {
+      let counts = (shape.minFieldCount...most).reversed()
+      // Lengths that lead exactly to the end of the freeblock prove most, unless one of them was deduced from that end.
+      if let exact {
+        for count in counts {
+          for place in Self.headerPlaces.indices.dropFirst() where count <= maxFieldCounts[place] {
+            if let cell = plausibleCell(
+              page, Self.headerPlaces[place], space, fieldCount: count, isStale: isStale, own),
+              cell.end == start + exact
+            {
+              return Find(
+                cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1,
+                confidence: 70)
+            }
+          }
+        }
+      }
+      let places = shape.rowIDField == 0 ? Self.placesOfRowIDs : Self.placesOfOthers
+      for count in counts {
+        for place in places where count <= maxFieldCounts[place] {
           guard
-            let cell = cellWithoutStart(page, start + 2 + place, space, fieldCount: count)
+            let cell = plausibleCell(
+              page, Self.headerPlaces[place], space, fieldCount: count, isStale: isStale, own)
           else { continue }
-          // A few bytes often look like a row of small integers. Such a row counts only if a freeblock confirms it.
-          if cell.payload - cell.headerLength < (own == nil ? 16 : exact == nil || isStale ? 6 : 0)
-          {
-            continue
-          }
-          // Zeros look like NULLs, and any bytes look like rows of a table whose columns accept anything. In both cases
-          // only a freeblock of exactly this length proves that there was a cell.
-          if Self.isBlank(page, start + 4..<cell.end)
-            || (shape.isUnconstrained && exact.map { cell.end != start + $0 } ?? true)
-          {
-            continue
-          }
+          // Some type of a first value leads to nearly every end, so an end proves little where this type is lost. That
+          // the space ends there proves nothing then.
+          let isGuessed = cell.lostTypes > 0 && cell.firstType < 128 && shape.rowIDField != 0
+          let isExact = exact.map { cell.end == start + $0 } ?? false
           let find = Find(
-            cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1, confidence: 70)
-          if lands(page, cell.end, space) { return find }
+            cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1,
+            confidence: !isGuessed ? 70 : isExact ? 50 : 30)
+          if lands(page, cell.end, space), !isGuessed || isExact || cell.end < limit {
+            return find
+          }
           // Two small numbers, as in a row of a join table, occur anywhere, for example in old cell pointers.
-          let body = cell.record + cell.headerLength - 1 - cell.lostTypes
+          let body = cell.record + cell.headerLength - cell.lostHeader.count
           if fallback == nil, shape.fields.count > 2, body < cell.end,
             !Self.isBlank(page, body..<cell.end)
           {
@@ -314,6 +343,30 @@ struct Carver {
     return fallback
   }
 
+  /// The cell that the bytes give if its record header began at `header`; nil if they prove nothing.
+  private mutating func plausibleCell(
+    _ page: RawSpan, _ header: HeaderPlace, _ space: borrowing Space, fieldCount: Int,
+    isStale: Bool, _ own: Int?
+  ) -> LeafCell? {
+    let start = space.start
+    let exact = space.exact
+    guard
+      let cell = cellWithoutStart(
+        page, start + header.offset, space, fieldCount: fieldCount,
+        hasLongFirst: header.hasLongFirst)
+    else { return nil }
+    // A few bytes often look like a row of small integers. Such a row counts only if a freeblock confirms it.
+    let leastLength = own == nil ? 16 : exact == nil || isStale ? 6 : 0
+    guard cell.payload - cell.headerLength >= leastLength else { return nil }
+    // Zeros look like NULLs, and any bytes look like rows of a table whose columns accept anything. In both cases only
+    // a freeblock of exactly this length proves that there was a cell.
+    let isExact = exact.map { cell.end == start + $0 } ?? false
+    if Self.isBlank(page, start + 4..<cell.end) || (space.shape.isUnconstrained && !isExact) {
+      return nil
+    }
+    return cell
+  }
+
   private static func isBlank(_ page: RawSpan, _ range: Range<Int>) -> Bool {
     range.allSatisfy { page.byte(at: $0) == 0 }
   }
@@ -321,12 +374,22 @@ struct Carver {
   /// The number of leading fields of a shape that fit the serial types of a cell without its start.
   ///
   /// `header`: the offset at which the record header of the cell began.
+  /// `hasLongFirst`: whether the first serial type has two bytes, of which the second is left.
   func fieldCount(
-    _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ shape: RowShape
+    _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ shape: RowShape,
+    hasLongFirst: Bool = false
   ) -> Int {
+    if hasLongFirst {
+      // The lowest bit of a type tells text from a blob.
+      guard start + 4 < limit, case let left = UInt64(page.byte(at: start + 4)), left < 128,
+        let field = shape.fields.first,
+        field.classes.contains(StorageClasses(serialType: 128 | left))
+      else { return 0 }
+      return shape.fittingCount(page, at: start + 5, end: limit, from: 1)
+    }
     // If the payload length and the row id are short, the header length is among the four lost bytes. If both have only
     // one byte, the first type is lost too.
-    shape.fittingCount(
+    return shape.fittingCount(
       page, at: max(start + 4, header + 1), end: limit, from: header == start + 2 ? 1 : 0)
   }
 
@@ -364,52 +427,21 @@ struct Carver {
   /// Reads a cell that has lost its start as if it had `fieldCount` fields and a record header at `header`. Returns nil
   /// if the bytes contradict this. Afterwards ``types`` has its serial types.
   ///
+  /// `hasLongFirst`: whether the first serial type has two bytes, of which the second is left.
   /// `mayBeCut`: whether the cell may end outside the space. If so, the values are not checked.
   mutating func cellWithoutStart(
     _ page: RawSpan, _ header: Int, _ space: borrowing Space, fieldCount: Int,
-    mayBeCut: Bool = false
+    hasLongFirst: Bool = false, mayBeCut: Bool = false
   ) -> LeafCell? {
     let start = space.start
     let limit = space.limit
     let lost = start + 4
     switch header - start {
     case 2:
-      // The payload length, the row id, the header length and the first type have one byte each, and all four are lost.
-      guard fieldCount > 1,
-        let body = types.read(page, at: lost, count: fieldCount - 1, end: limit)
-      else { return nil }
-      let rest = types.bodyLength
-      let headerLength = body - lost + 2
-      var found: LeafCell?
-      for first in firstCandidates(space, rest: rest, header: headerLength) {
-        let firstLength = RecordDecoder.length(ofType: first)
-        let payload = headerLength + firstLength + rest
-        guard payload < 128, mayBeCut || header + payload <= limit,
-          2 + payload <= space.exact ?? .max,
-          types.read(page, at: lost, count: fieldCount - 1, end: limit) != nil
-        else { continue }
-        types.prepend(first)
-        guard space.shape.fits(types),
-          mayBeCut
-            || space.shape.fitsValues(
-              types, page, body: body, end: header + payload, encoding: encoding)
-        else { continue }
-        let cell = LeafCell(
-          start: start, length: max(4, 2 + payload), rowID: 0, record: lost, payload: payload,
-          local: payload, hasRowID: false, lostTypes: 1, firstType: first, isStartLost: true,
-          headerLength: headerLength)
-        if found == nil { found = cell }
-        if lands(page, cell.end, space) {
-          found = cell
-          break
-        }
-      }
-      // Later candidates may have replaced the types of the found cell, so they are read again.
-      guard let found, types.read(page, at: lost, count: fieldCount - 1, end: limit) != nil else {
-        return nil
-      }
-      types.prepend(found.firstType)
-      return found
+      // The payload length, the row id and the header length have one byte each. All three are lost, and with them the
+      // first byte of the first type.
+      return cellWithoutFirst(
+        page, space, fieldCount: fieldCount, hasLongFirst: hasLongFirst, mayBeCut: mayBeCut)
     case 3:
       guard let body = types.read(page, at: lost, count: fieldCount, end: limit) else { return nil }
       return sized(page, header, body, types: lost, space, mayBeCut: mayBeCut)
@@ -428,6 +460,58 @@ struct Carver {
       else { return nil }
       return sized(page, header, body, types: header + 1, space, mayBeCut: mayBeCut)
     }
+  }
+
+  /// Reads a cell that has lost its start and the first byte of its first serial type, or the whole type.
+  private mutating func cellWithoutFirst(
+    _ page: RawSpan, _ space: borrowing Space, fieldCount: Int, hasLongFirst: Bool, mayBeCut: Bool
+  ) -> LeafCell? {
+    let start = space.start
+    let limit = space.limit
+    let header = start + 2
+    let left = start + (hasLongFirst ? 5 : 4)
+    guard left <= limit, fieldCount > (hasLongFirst ? 0 : 1),
+      let body = types.read(page, at: left, count: fieldCount - 1, end: limit)
+    else { return nil }
+    let rest = types.bodyLength
+    let headerLength = body - header
+    let candidates: [UInt64]
+    if hasLongFirst {
+      // With a payload length of one byte, a type is below 384.
+      let low = UInt64(page.byte(at: start + 4))
+      candidates = [128 | low, 256 | low]
+    } else {
+      candidates = firstCandidates(space, rest: rest, header: headerLength)
+    }
+    var found: LeafCell?
+    for first in candidates {
+      let payload = headerLength + RecordDecoder.length(ofType: first) + rest
+      guard payload < 128, mayBeCut || header + payload <= limit,
+        2 + payload <= space.exact ?? .max, fieldCount > 1 || 2 + payload == space.exact,
+        types.read(page, at: left, count: fieldCount - 1, end: limit) != nil
+      else { continue }
+      types.prepend(first)
+      guard space.shape.fits(types),
+        mayBeCut
+          || space.shape.fitsValues(
+            types, page, body: body, end: header + payload, encoding: encoding)
+      else { continue }
+      let cell = LeafCell(
+        start: start, length: max(4, 2 + payload), rowID: 0, record: left, payload: payload,
+        local: payload, hasRowID: false, lostTypes: 1, firstType: first, isStartLost: true,
+        headerLength: headerLength)
+      if found == nil { found = cell }
+      if lands(page, cell.end, space) {
+        found = cell
+        break
+      }
+    }
+    // Later candidates may have replaced the types of the found cell, so they are read again.
+    guard let found, types.read(page, at: left, count: fieldCount - 1, end: limit) != nil else {
+      return nil
+    }
+    types.prepend(found.firstType)
+    return found
   }
 
   /// A cell that has lost its start but no serial type; nil if its lengths do not fit the space. `header` and `body`:
@@ -476,7 +560,7 @@ struct Carver {
       let length = exact - 2 - header - rest
       // A serial type of one byte is below 128.
       if length == 0 { empty = field.types(ofLength: 0) }
-      if (1..<57).contains(length) { candidates = field.types(ofLength: length) }
+      if (1...57).contains(length) { candidates = field.types(ofLength: length) }
     }
     let table = space.shape.table
     if table < firstTypes.count, !firstTypes[table].isEmpty {

@@ -17,7 +17,8 @@ extension DamagedDatabase {
   }
 
   /// Sends the deleted rows in free space, on free pages and on older versions of pages, each once. Rows that equal a
-  /// live row are not sent, unless their table is certain and the live row is in another table.
+  /// live row are not sent, unless their table is certain and the live row is in another table: a table is certain if
+  /// the row fits no other one, or if the page has never belonged to another one.
   ///
   /// `wanted`: the indexes of the tables; nil for all rows, including those of no known table.
   /// `withContradicted`: whether to send rows that SQLite reads although their row ids belong to another page.
@@ -43,7 +44,7 @@ extension DamagedDatabase {
       guard let list else { continue }
       for place in list.indices where sink.wantsMore {
         guard try load(list[place], &buffer) else { continue }
-        look(at: list[place], UInt32(place), source, buffer.rawSpan, &collection)
+        try look(at: list[place], UInt32(place), source, buffer.rawSpan, &collection)
         if collection.index.isFull { try flush(&collection, wanted, withContradicted, &sink) }
       }
     }
@@ -140,15 +141,17 @@ extension DamagedDatabase {
         }
         carveGaps(page, limit, own, number, &collection)
       } else {
-        let own = vote(page, number, available, &collection) ?? formerOwner(number)
+        let vote = vote(page, number, available, &collection.reading, &collection.types)
+        let own = vote.table ?? formerOwner(number)
         let place = census.free.contains(number) ? RowOrigin.Place.freePage : .orphan
         let isAmbiguous = own.map { mayBeUnknown($0) && $0 != formerOwner(number) } ?? false
         // The ordinary reader may have returned these rows and marked them as contradicted.
         let rows = contradicted.contains(number) ? [] : collection.reading.cells
         for cell in rows {
           add(
-            Found(cell: cell, table: own, confidence: 95, isAmbiguous: isAmbiguous), page,
-            Site(number: number, place: place), &collection)
+            Found(
+              cell: cell, table: own, confidence: 95, isAmbiguous: isAmbiguous,
+              isOfTable: vote.isOnlyOne), page, Site(number: number, place: place), &collection)
         }
         carveGaps(page, limit, own, number, &collection)
       }
@@ -179,87 +182,26 @@ extension DamagedDatabase {
   private func look(
     at version: PageVersion, _ place: UInt32, _ source: Source, _ page: RawSpan,
     _ collection: inout Collection
-  ) {
+  ) throws(SQLiteFileError) {
     guard version.page > 1, !map.isMap(version.page),
       page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue
     else { return }
-    let own = vote(
-      page, version.page, layout.pageSize, former: census.owner(version.page)?.table, &collection)
+    let owner = census.owner(version.page)
+    let vote = vote(
+      page, version.page, layout.pageSize, former: owner?.table, &collection.reading,
+      &collection.types)
+    let own = vote.table
     let isAmbiguous = own.map(mayBeUnknown) ?? false
+    var isOfTable = vote.isOnlyOne
+    if !isOfTable, !isAmbiguous, let own, let owner, owner.table == own, owner.evidence == .root {
+      isOfTable = try sharesRows(version.page, with: page, collection.reading.cells)
+    }
     for cell in collection.reading.cells {
       add(
-        Found(cell: cell, table: own, confidence: 98, isAmbiguous: isAmbiguous), page,
-        Site(number: place, source: source, place: .cell), &collection)
+        Found(
+          cell: cell, table: own, confidence: 98, isAmbiguous: isAmbiguous, isOfTable: isOfTable),
+        page, Site(number: place, source: source, place: .cell), &collection)
     }
-  }
-
-  private func formerOwner(_ page: UInt32) -> Int? {
-    tables.firstIndex { $0.isDropped && $0.rootPage == page }
-  }
-
-  /// Whether rows that look like rows of `table` may belong to a dropped table that no remaining schema entry names.
-  private func mayBeUnknown(_ table: Int) -> Bool {
-    hasUnknownTables && !shapes[table].hasEntityNumber
-  }
-
-  /// Whether the rows at lower offsets than the live cells may belong to a table that used the page earlier.
-  ///
-  /// SQLite does not clear a page that another table reuses. New rows fill it from its end, so the last one begins in
-  /// the middle of an older row of the other table. Deleted rows of the page's own table end where the live rows begin,
-  /// or leave freeblocks between live rows. If SQLite has rearranged the cells of a page, copies of them remain at
-  /// lower offsets.
-  private func mayBeFormer(
-    _ gap: Range<Int>, _ finds: [Carver.Find], _ page: RawSpan, _ reading: borrowing LeafReading
-  ) -> Bool {
-    guard gap.lowerBound < reading.cells.first?.start ?? .max, let last = finds.last else {
-      return false
-    }
-    var above = layout.usableSize
-    var live: [Int64: LeafCell] = [:]
-    for cell in reading.cells {
-      if cell.start > above { return false }
-      above = cell.start
-      live[cell.rowID] = cell
-    }
-    guard above == layout.usableSize || last.cell.end != above else { return false }
-    return !finds.contains { find in
-      guard find.cell.hasRowID, let cell = live[find.cell.rowID], cell.length == find.cell.length
-      else { return false }
-      return (0..<cell.length).allSatisfy {
-        page.byte(at: cell.start + $0) == page.byte(at: find.cell.start + $0)
-      }
-    }
-  }
-
-  private func fits(
-    _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
-  ) -> Bool {
-    hasRowIDs(table) && shapes[table].fits(types)
-      && shapes[table].fitsValues(
-        types, page, body: cell.record + cell.payload - types.bodyLength,
-        end: cell.record + cell.local, encoding: layout.textEncoding)
-  }
-
-  /// Finds out from its rows which table a leaf belonged to that is now in no b-tree. Returns the index of the table
-  /// that at least 90% of the rows fit. If several tables fit, the one whose shape proves most is chosen. Nil if none
-  /// fits, or if several prove equally much.
-  ///
-  /// `former`: the table that the current version of the page belongs to, if any. If the rows fit it, it is chosen.
-  private func vote(
-    _ page: RawSpan, _ number: UInt32, _ available: Int, former: Int? = nil,
-    _ collection: inout Collection
-  ) -> Int? {
-    collection.reading.read(page, number: number, available: available, shape: nil)
-    var fits = [Int](repeating: 0, count: shapes.count)
-    let rows = tally(
-      collection.reading.cells, page, shapes.indices.filter(hasRowIDs), &collection.types, &fits)
-    guard rows > 0 else { return nil }
-    let good = fits.indices.filter { fits[$0] * 10 >= rows * 9 }
-    if let former, good.contains(former) { return former }
-    guard let best = good.max(by: { shapes[$0].weight < shapes[$1].weight }),
-      good.count(where: { shapes[$0].weight == shapes[best].weight }) == 1
-    else { return nil }
-    return best
   }
 
   private func carveGaps(
@@ -267,22 +209,30 @@ extension DamagedDatabase {
   ) {
     let floor = collection.reading.contentFloor
     let blocks = collection.reading.freeBlocks
-    if collection.reading.isTight {
-      if let gap = collection.reading.usedGap(page, limit) {
-        carve(page, gap, own, Site(number: number, place: .gap, isTight: true), &collection)
-      }
-      return
-    }
     let isOfTable =
       collection.reading.method == .pointers && census.isLiveLeaf(number)
       && census.owner(number)?.evidence == .root
+    // With a pointer map, SQLite moves a page of another table out of the place of a new root page. Its rows stay there.
+    let mayBeMoved = map.isPresent && own.map { tables[$0].rootPage == number } ?? true
+    let lowest = isOfTable && !mayBeMoved ? collection.reading.cells.map(\.start).min() : nil
+    if collection.reading.isTight {
+      if let gap = collection.reading.usedGap(page, limit) {
+        carve(
+          page, gap, own,
+          Site(
+            number: number, place: .gap, isTight: true, isBelowCells: gap.upperBound == lowest),
+          &collection)
+      }
+      return
+    }
     for gap in collection.reading.gaps(from: floor, to: limit, without: []) {
       let inside = blocks.filter { gap.contains($0.lowerBound) }
       carve(
         page, gap, blocks: inside, own,
         Site(
           number: number, place: inside.isEmpty ? .gap : .freeBlock,
-          isOfTable: isOfTable && !inside.isEmpty && gap.lowerBound > floor), &collection)
+          isOfTable: isOfTable && !inside.isEmpty && gap.lowerBound > floor,
+          isBelowCells: gap.upperBound == lowest), &collection)
     }
   }
 
@@ -298,6 +248,9 @@ extension DamagedDatabase {
     /// Whether the space is between two live cells of a page that the schema leads to. All of it was written as cells of
     /// the page's own table, because SQLite fills an empty page from its end.
     var isOfTable = false
+    /// Whether the space ends at the lowest live cell of a page that the schema leads to, and SQLite can have moved no
+    /// page out of its place.
+    var isBelowCells = false
   }
 
   private struct Found {
@@ -321,9 +274,13 @@ extension DamagedDatabase {
     collection.carver.removeAll()
     collection.carver.carve(
       page, region, freeBlocks: blocks, shapes: shapes, own: own, wholeOnly: site.takesWholeOnly)
-    let mayBeFormer =
-      site.isTight && mayBeFormer(region, collection.carver.finds, page, collection.reading)
-    for find in collection.carver.finds {
+    let finds = collection.carver.finds
+    let mayBeFormer = site.isTight && mayBeFormer(region, finds, page, collection.reading)
+    var firstOwn = finds.count
+    if site.isBelowCells, let own {
+      firstOwn = firstOwnFind(finds, of: own, collection.reading)
+    }
+    for (index, find) in finds.enumerated() {
       var (table, isAmbiguous) = (find.shape, find.isAmbiguous)
       if mayBeFormer, table == own {
         let isWhole = !find.cell.isStartLost && parse(find.cell, page, &collection.types)
@@ -342,45 +299,33 @@ extension DamagedDatabase {
       add(
         Found(
           cell: find.cell, table: table, confidence: find.confidence, isAmbiguous: isAmbiguous,
-          isOfTable: site.isOfTable && table == own && !isAmbiguous, newer: find.newer), page, site,
-        &collection)
+          isOfTable: (site.isOfTable || index >= firstOwn) && table == own && !isAmbiguous,
+          newer: find.newer), page, site, &collection)
     }
   }
-
-  /// Whether another table, whose shape proves at least as much, fits a cell too. Always false if the rows of `table`
-  /// have an entity number. `types`: the serial types of the cell.
-  private func fitsOtherTable(
-    _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
-  ) -> Bool {
-    if shapes[table].hasEntityNumber { return false }
-    let weight = shapes[table].weight
-    for other in shapes.indices.prefix(Self.maxComparedTables)
-    where other != table && shapes[other].weight >= weight {
-      if fits(cell, page, other, types) { return true }
-    }
-    return false
-  }
-
-  /// The maximum number of tables with which a row is compared.
-  private static let maxComparedTables = 64
 
   private func add(
     _ found: Found, _ page: RawSpan, _ site: Site, _ collection: inout Collection
   ) {
     let cell = found.cell
-    guard let content = hash(cell, page, found.table, &collection.types) else { return }
+    guard let hashes = hash(cell, page, found.table, &collection.types) else { return }
     var flags: UInt8 = 0
     if cell.hasRowID { flags |= CarvedIndex.hasRowID }
     if cell.isStartLost { flags |= CarvedIndex.isStartLost }
     if cell.lostTypes > 0 { flags |= CarvedIndex.lostFirst }
     if found.isAmbiguous { flags |= CarvedIndex.isAmbiguous }
     if found.isPointed { flags |= CarvedIndex.isPointed }
-    if found.isOfTable { flags |= CarvedIndex.isOfTable }
+    if let table = found.table, !found.isAmbiguous,
+      found.isOfTable || !hasRival(table, cell, collection.types)
+    {
+      flags |= CarvedIndex.isOfTable
+    }
     if cell.isFirstDoubtful { flags |= CarvedIndex.isFirstDoubtful }
     if cell.isEndDoubtful { flags |= CarvedIndex.isEndDoubtful }
     let entry = CarvedIndex.Entry(
-      content: content, rowID: cell.rowID, page: site.number, start: UInt16(cell.start),
-      record: UInt16(cell.record), length: UInt16(cell.length),
+      content: cell.lostTypes > 0 ? hashes.withoutType : hashes.content,
+      withoutType: hashes.withoutType, rowID: cell.rowID, page: site.number,
+      start: UInt16(cell.start), record: UInt16(cell.record), length: UInt16(cell.length),
       table: found.table.map { UInt16($0 + 1) } ?? 0, payload: UInt32(cell.payload),
       firstType: UInt16(cell.firstType), confidence: UInt8(found.confidence), flags: flags,
       headerLength: UInt8(cell.headerLength), source: site.source.rawValue,
@@ -388,24 +333,16 @@ extension DamagedDatabase {
       overflow: cell.spills && found.newer == nil && !cell.isEndDoubtful
         ? page.uint32(at: cell.end - 4) : 0)
     collection.index.append(entry, length: collection.types.lengthWithoutFirst)
-    if cell.lostTypes == 0, found.table.map({ shapes[$0].rowIDField != 0 }) ?? true,
-      let content = hash(cell, page, found.table, &collection.types, omitsType: true)
-    {
-      collection.index.note(withoutType: content, of: entry.certainTable)
-    }
   }
 
   private static let places: [RowOrigin.Place] = [
     .cell, .freeBlock, .gap, .freePage, .trunk, .orphan,
   ]
 
-  /// The hash of a cell's content; nil if the cell cannot be read. Afterwards `types` has its serial types.
-  ///
-  /// `omitsType`: whether to leave out the first serial type even if the cell has it.
+  /// The hashes of a cell's content; nil if the cell cannot be read. Afterwards `types` has its serial types.
   private func hash(
-    _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ types: inout RecordTypes,
-    omitsType: Bool = false
-  ) -> UInt64? {
+    _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ types: inout RecordTypes
+  ) -> ContentHash? {
     let end = cell.end
     var body: Int
     if cell.isStartLost {
@@ -420,9 +357,7 @@ extension DamagedDatabase {
     let skipsFirst =
       (cell.lostTypes > 0 && cell.isFirstDoubtful)
       || table.map { shapes[$0].rowIDField == 0 } ?? false
-    return ContentHash.of(
-      types, page, body: body, end: end, skipsFirst: skipsFirst,
-      omitsType: omitsType || cell.lostTypes > 0)
+    return ContentHash(types, page, body: body, end: end, skipsFirst: skipsFirst)
   }
 
   // MARK: - Output

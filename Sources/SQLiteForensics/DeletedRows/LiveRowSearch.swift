@@ -35,17 +35,13 @@ private struct LiveContent {
     guard types.read(page, record &+ header.length..<body),
       types.bodyLength &+ Int(header.value) == payload
     else { return }
-    index.meet(
-      ContentHash.of(types, page, body: body, end: end, skipsFirst: skipsFirst), rowID: rowID,
-      of: table, &live)
+    let hash = ContentHash(types, page, body: body, end: end, skipsFirst: skipsFirst)
+    index.meet(hash.content, rowID: rowID, of: table, &live)
     guard !skipsFirst else { return }
-    index.meet(
-      ContentHash.of(types, page, body: body, end: end, skipsFirst: true), rowID: rowID,
-      of: table, &live)
+    let rest = ContentHash(types, page, body: body, end: end, skipsFirst: true)
+    index.meet(rest.content, rowID: rowID, of: table, &live)
     guard index.hasLostTypes else { return }
-    index.meet(
-      ContentHash.of(types, page, body: body, end: end, skipsFirst: false, omitsType: true),
-      rowID: rowID, of: table, &live)
+    index.meet(hash.withoutType, rowID: rowID, of: table, &live)
   }
 }
 
@@ -138,11 +134,11 @@ extension DamagedDatabase {
     // If a carved row can belong to only one table, an equal live row is in that table or on a page of no known table.
     var concerned: Set<Int>? = []
     for entry in index.entries {
-      guard entry.table > 0, entry.flags & CarvedIndex.isAmbiguous == 0 else {
+      guard entry.certainTable > 0 else {
         concerned = nil
         break
       }
-      concerned?.insert(Int(entry.table) - 1)
+      concerned?.insert(Int(entry.certainTable) - 1)
     }
     let count = pageCount < ParallelRecovery.minPageCount ? 1 : 2
     let parts = (0..<count).map { _ in LiveRowSearch(self, index, concerned) }

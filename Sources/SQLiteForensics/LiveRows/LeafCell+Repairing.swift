@@ -5,7 +5,11 @@ extension LeafCell {
   /// is the page offset after them. Empty for all other cells.
   var lostHeader: [UInt8] {
     guard isStartLost else { return [] }
-    return lostTypes == 0 ? [UInt8(headerLength)] : [UInt8(headerLength), UInt8(firstType)]
+    let length = UInt8(truncatingIfNeeded: headerLength)
+    if lostTypes == 0 { return [length] }
+    let low = UInt8(truncatingIfNeeded: firstType & 0x7f)
+    return firstType < 128
+      ? [length, low] : [length, 0x80 | UInt8(truncatingIfNeeded: firstType >> 7 & 0x7f), low]
   }
 
   /// Parses a cell of an index or of a WITHOUT ROWID table (file format, section 2.4). Nil when its lengths do not

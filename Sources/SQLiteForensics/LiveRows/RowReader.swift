@@ -489,8 +489,8 @@ struct RowReader: ~Copyable {
     let certainEnd = cell.isEndDoubtful ? cell.payload - Self.doubtfulEndLength : .max
     var isFirstDoubtful = cell.isFirstDoubtful
     let lostLength = RecordDecoder.length(ofType: cell.firstType)
-    if cell.lostTypes > 0, let shape, header + lostLength <= record.count {
-      // The lost type was deduced from the length of the value.
+    if cell.lostTypes > 0, cell.firstType < 128, let shape, header + lostLength <= record.count {
+      // The lost type was deduced from the length of the value. What is left of a longer type tells text from a blob.
       let value = record.rawSpan.part(header, lostLength)
       if shape.mayBeOther(than: cell.firstType, value, reading.encoding) { isFirstDoubtful = true }
     }

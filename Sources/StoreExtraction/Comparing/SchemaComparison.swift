@@ -79,25 +79,30 @@ enum MetadataComparison {
     let after = facts(new)
     return Set(before.keys).union(after.keys).sorted()
       .filter { before[$0] != after[$0] }
-      .map { .init(name: $0, old: before[$0], new: after[$0]) }
+      .map { .init(name: $0.text, old: before[$0]?.text, new: after[$0]?.text) }
   }
 
-  private static func facts(_ store: CoreDataStore) -> [String: String] {
+  /// The facts by name. Names and texts come from the store, so both are compared by their bytes.
+  private static func facts(_ store: CoreDataStore) -> [ExactText: ExactText] {
     let header = store.database.header
-    var facts = [
-      "kind": store.kind.rawValue, "pageSize": String(header.pageSize),
-      "userVersion": String(header.userVersion), "applicationID": String(header.applicationID),
-      "textEncoding": "\(header.textEncoding)",
-    ]
+    var facts: [ExactText: ExactText] = [:]
+    func add(_ name: String, _ text: String?) {
+      facts[ExactText(name)] = text.map { ExactText($0) }
+    }
+    add("kind", store.kind.rawValue)
+    add("pageSize", String(header.pageSize))
+    add("userVersion", String(header.userVersion))
+    add("applicationID", String(header.applicationID))
+    add("textEncoding", "\(header.textEncoding)")
     if let metadata = store.metadata {
-      facts["uuid"] = metadata.uuid
-      facts["frameworkVersion"] = metadata.frameworkVersion.map { String($0) }
-      facts["versionIdentifiers"] = metadata.versionIdentifiers.joined(separator: ", ")
-      facts["digest"] = metadata.digest
-      facts["checksum"] = metadata.checksum
-      for (name, hash) in metadata.versionHashes { facts["versionHash.\(name)"] = hash.hex }
+      add("uuid", metadata.uuid)
+      add("frameworkVersion", metadata.frameworkVersion.map { String($0) })
+      add("versionIdentifiers", metadata.versionIdentifiers.joined(separator: ", "))
+      add("digest", metadata.digest)
+      add("checksum", metadata.checksum)
+      for (name, hash) in metadata.versionHashes { add("versionHash.\(name)", hash.hex) }
       for key in metadata.otherKeys {
-        facts["key.\(key.name)"] = "\(key.kind) of \(key.sizeBytes) bytes"
+        add("key.\(key.name)", "\(key.kind) of \(key.sizeBytes) bytes")
       }
     }
     return facts

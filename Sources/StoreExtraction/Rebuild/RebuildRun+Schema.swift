@@ -22,7 +22,9 @@ extension RebuildRun {
         targets.append(nil)
         continue
       }
-      if let known = made[key], known.sql == expected.sql {
+      if let known = made[key],
+        known.sql.map({ ExactText($0) }) == expected.sql.map({ ExactText($0) })
+      {
         targets.append(known.table)
         continue
       }

@@ -21,7 +21,7 @@ package enum BlobContent: Equatable {
   /// The maximum size in bytes of an external file that is decoded.
   package static let maxFileBytes: Int64 = 16 << 20
   /// The maximum size in bytes of a property list or text that is read.
-  private static let maxBytes = 1 << 20
+  static let maxBytes = 1 << 20
   /// The maximum total size in bytes of the texts and data in a property list. A value counts each time it occurs,
   /// because a small list may refer to the same long text a hundred thousand times.
   private static let maxValueBytes = 4 << 20
@@ -153,6 +153,15 @@ package enum BlobContent: Equatable {
       bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 || $0 == 0x0a || $0 == 0x0d })
     else { return nil }
     return String(validating: bytes, as: UTF8.self)
+  }
+
+  /// Whether the first 4 KiB of a value are text in UTF-8.
+  static func beginsAsText(_ bytes: [UInt8]) -> Bool {
+    var lead = bytes.prefix(1 << 12)
+    // The last letter may be cut.
+    while let last = lead.last, last & 0xc0 == 0x80 { lead.removeLast() }
+    if let last = lead.last, last >= 0xc0 { lead.removeLast() }
+    return text(Array(lead)) != nil
   }
 
   // MARK: - Images

@@ -13,9 +13,15 @@ extension SearchPattern {
   /// The depth of nesting at which property lists are no longer read. Data in a property list may itself be a property
   /// list.
   private static let maxDepth = 8
-  /// The maximum number of bytes that are read from data in property lists. Nested property lists may repeat the same
-  /// data any number of times.
-  private static let maxDataBytes = 16 << 20
+
+  /// What the search of one binary value may still read, and what it has left out.
+  private struct Reach {
+    /// The number of bytes that may still be read from data in property lists. Nested property lists may repeat the
+    /// same data any number of times.
+    var dataBytes = 16 << 20
+    /// Whether a part of the value is too large, or nested too deeply, to be searched.
+    var isExceeded = false
+  }
 
   /// Searches a binary value: its bytes as text in UTF-8 and UTF-16, and its content as a property list, a keyed
   /// archive, JSON or other text. The content is searched even if it is compressed.
@@ -23,37 +29,49 @@ extension SearchPattern {
   /// - Returns: the first match in the content if there is one, otherwise the first match in the bytes; nil if nothing
   ///   matches.
   func match(inBlob bytes: [UInt8]) -> BlobMatch? {
-    var left = Self.maxDataBytes
-    return match(inBlob: bytes, depth: 0, &left)
+    var isPartial = false
+    return match(inBlob: bytes, &isPartial)
+  }
+
+  /// Searches a binary value. If nothing matches, `isPartial` is set when a part of the value was not searched, because
+  /// it is too large or nested too deeply.
+  func match(inBlob bytes: [UInt8], _ isPartial: inout Bool) -> BlobMatch? {
+    var reach = Reach()
+    let found = match(inBlob: bytes, depth: 0, &reach)
+    if found == nil, reach.isExceeded { isPartial = true }
+    return found
   }
 
   /// Searches a binary value that may come from within another one.
   ///
   /// `depth`: the number of times that the value was decompressed or taken out of a property list. If it is 3 or more,
   /// the value is not decompressed again.
-  /// `left`: the number of bytes that may still be read from data in property lists.
-  private func match(inBlob bytes: [UInt8], depth: Int, _ left: inout Int) -> BlobMatch? {
+  private func match(inBlob bytes: [UInt8], depth: Int, _ reach: inout Reach) -> BlobMatch? {
     let content = ContiguousArray(bytes)
     let span = content.rawSpan
     let raw = isExpression ? nil : match(inBytes: span)
-    if let format = Inflation.form(of: bytes), depth < 3,
-      let unpacked = try? Inflation.bytes(of: bytes, format),
-      var found = match(inBlob: unpacked, depth: depth + 1, &left)
-    {
-      found.inside = "\(format.rawValue)" + (found.inside.map { ", " + $0 } ?? "")
-      return found
-    }
+    if let found = match(inCompressed: bytes, depth: depth, &reach) { return found }
     guard isExpression || raw != nil || mayBeWritten(in: bytes) else { return nil }
     switch depth < Self.maxDepth ? BlobContent(bytes) : .unknown {
     case .propertyList(let list):
-      if let found = match(in: list, "property list", depth, &left) { return found }
+      if let found = match(in: list, "property list", depth, &reach) { return found }
     case .keyedArchive(_, let tree):
-      if let found = match(in: tree, "keyed archive", depth, &left) { return found }
+      if let found = match(in: tree, "keyed archive", depth, &reach) { return found }
     case .text(let text):
       if let range = match(inText: span) {
         return BlobMatch(inside: "text", excerpt: SearchExcerpt(range, of: text))
       }
-    case .image, .compressed, .unknown: break
+      if leavesOut(textOf: bytes.count) { reach.isExceeded = true }
+    case .unknown:
+      if Self.isList(bytes) || depth >= Self.maxDepth {
+        reach.isExceeded = true
+      } else if isExpression, bytes.count > BlobContent.maxBytes, BlobContent.beginsAsText(bytes) {
+        if let range = match(inText: span) {
+          return BlobMatch(inside: "text", excerpt: SearchExcerpt(range, of: span))
+        }
+        reach.isExceeded = true
+      }
+    case .image, .compressed: break
     }
     guard let raw else { return nil }
     let found = bytes[raw]
@@ -67,8 +85,32 @@ extension SearchPattern {
             ? String(decoding: found.filter { $0 != 0 }, as: UTF8.self) : "(bytes)"))
   }
 
-  /// Whether a property list with these bytes may contain the searched text although the bytes themselves do not. In a
-  /// property list, numbers, dates and UUIDs have other forms, and XML may contain entities and data in Base64.
+  /// Searches what a value contains in compressed form; nil if the value is not compressed.
+  private func match(
+    inCompressed bytes: [UInt8], depth: Int, _ reach: inout Reach
+  ) -> BlobMatch? {
+    guard let format = Inflation.form(of: bytes) else { return nil }
+    guard depth < 3 else {
+      reach.isExceeded = true
+      return nil
+    }
+    do throws(Inflation.Failure) {
+      let unpacked = try Inflation.bytes(of: bytes, format)
+      guard var found = match(inBlob: unpacked, depth: depth + 1, &reach) else { return nil }
+      found.inside = "\(format.rawValue)" + (found.inside.map { ", " + $0 } ?? "")
+      return found
+    } catch {
+      if error == .tooLarge { reach.isExceeded = true }
+      return nil
+    }
+  }
+
+  private static func isList(_ bytes: [UInt8]) -> Bool {
+    bytes.starts(with: "bplist0".utf8) || bytes.starts(with: "<?xml".utf8)
+  }
+
+  /// Whether a property list with these bytes may contain the searched text although the bytes themselves do not.
+  /// Numbers, dates and UUIDs have other forms there, and XML may contain entities and data in Base64.
   private func mayBeWritten(in bytes: [UInt8]) -> Bool {
     let isXML = bytes.starts(with: "<?xml".utf8)
     guard isXML || bytes.starts(with: "bplist0".utf8) else { return false }
@@ -79,7 +121,7 @@ extension SearchPattern {
 
   /// Returns the first match in a property list, and the keys that lead to the value with the match.
   private func match(
-    in list: PropertyList, _ kind: String, _ depth: Int, _ left: inout Int
+    in list: PropertyList, _ kind: String, _ depth: Int, _ reach: inout Reach
   ) -> BlobMatch? {
     // The property list reader limits the depth and the number of values.
     var keys: [String] = []
@@ -89,7 +131,11 @@ extension SearchPattern {
     }
     func found(_ text: String) -> BlobMatch? {
       let bytes = ContiguousArray(text.utf8)
-      return self.match(inText: bytes.rawSpan).map { hit(SearchExcerpt($0, of: bytes.rawSpan)) }
+      if let range = self.match(inText: bytes.rawSpan) {
+        return hit(SearchExcerpt(range, of: bytes.rawSpan))
+      }
+      if leavesOut(textOf: bytes.count) { reach.isExceeded = true }
+      return nil
     }
     func search(_ list: PropertyList) -> BlobMatch? {
       func within(_ key: String, _ value: PropertyList) -> BlobMatch? {
@@ -107,8 +153,12 @@ extension SearchPattern {
         let date = ReferenceDate(seconds: seconds)
         return matches(date) ? hit(SearchExcerpt(whole: date.iso8601 ?? "")) : nil
       case .data(let bytes):
-        left -= bytes.count
-        return left < 0 ? nil : self.match(inBlob: bytes, depth: max(3, depth) + 1, &left)
+        reach.dataBytes -= bytes.count
+        guard reach.dataBytes >= 0 else {
+          reach.isExceeded = true
+          return nil
+        }
+        return self.match(inBlob: bytes, depth: max(3, depth) + 1, &reach)
       case .array(let values), .set(let values):
         for (place, value) in values.enumerated() {
           if let match = within(String(place), value) { return match }

@@ -107,13 +107,17 @@ enum ConditionValue: Hashable {
     case .list(let elements): return .list(elements.map { $0.folded(options) })
     default: return self
     }
-    if options.contains(.diacriticInsensitive) {
-      var scalars = String.UnicodeScalarView()
-      for scalar in text.decomposedStringWithCanonicalMapping.unicodeScalars
-      where scalar.properties.generalCategory != .nonspacingMark { scalars.append(scalar) }
-      text = String(scalars)
-    }
+    if options.contains(.diacriticInsensitive) { text = Self.withoutDiacritics(text) }
     if options.contains(.caseInsensitive) { text = text.lowercased() }
     return .text(text)
+  }
+
+  /// Returns a text without its diacritics. The rest is composed again, so that a syllable of Hangul is one scalar, as
+  /// in the ranges of a regular expression.
+  static func withoutDiacritics(_ text: String) -> String {
+    var scalars = String.UnicodeScalarView()
+    for scalar in text.decomposedStringWithCanonicalMapping.unicodeScalars
+    where scalar.properties.generalCategory != .nonspacingMark { scalars.append(scalar) }
+    return String(scalars).precomposedStringWithCanonicalMapping
   }
 }

@@ -10,7 +10,7 @@ import ObjectModel
 /// missing. A text in the form of a date counts as a date when it is compared with a date.
 package struct RowCondition {
   let predicate: ModelPredicate
-  /// The compiled regular expressions of the condition. A pattern is compiled separately with `[c]` and without.
+  /// The compiled regular expressions of the condition. A pattern is compiled separately for each set of options.
   private var expressions: [ExactText: TextExpression] = [:]
 
   /// Parses a condition.
@@ -51,7 +51,9 @@ package struct RowCondition {
         }
         guard
           let expression = TextExpression(
-            text, isCaseSensitive: !comparison.options.contains(.caseInsensitive))
+            comparison.options.contains(.diacriticInsensitive)
+              ? ConditionValue.withoutDiacritics(text) : text,
+            isCaseSensitive: !comparison.options.contains(.caseInsensitive))
         else {
           throw Self.refusal("\(text) is not a valid regular expression")
         }
@@ -72,7 +74,10 @@ package struct RowCondition {
   private static func key(
     of text: String, _ comparison: ModelPredicate.Comparison
   ) -> ExactText {
-    ExactText((comparison.options.contains(.caseInsensitive) ? "[c]" : "[]") + text)
+    let marks =
+      (comparison.options.contains(.caseInsensitive) ? "c" : "")
+      + (comparison.options.contains(.diacriticInsensitive) ? "d" : "")
+    return ExactText("[\(marks)]" + text)
   }
 
   /// Returns the name of a function without the colon at its end, which a selector with one argument has.
@@ -221,8 +226,11 @@ package struct RowCondition {
     _ left: ConditionValue, _ right: ConditionValue, _ comparison: ModelPredicate.Comparison
   ) -> Bool {
     var (left, right) = (Self.dated(left, beside: right), Self.dated(right, beside: left))
-    if !comparison.options.isEmpty {
-      (left, right) = (left.folded(comparison.options), right.folded(comparison.options))
+    var options = comparison.options
+    // A regular expression ignores case by itself. In lower case, some letters have more scalars than before.
+    if comparison.operator == .matches { options.remove(.caseInsensitive) }
+    if !options.isEmpty {
+      (left, right) = (left.folded(options), right.folded(options))
     }
     let order = ConditionValue.order(left, right)
     let hasValues = left != .null && right != .null

@@ -22,7 +22,7 @@ package struct SearchPattern: Sendable {
   var overlap: Int {
     max(needles.map(\.maxBytes).max() ?? 0, wideNeedles.map(\.maxBytes).max() ?? 0)
   }
-  var isExpression: Bool { expression != nil }
+  package var isExpression: Bool { expression != nil }
   /// Whether the searched text can also be read as a number, a date or a UUID.
   var isNumberDateOrUUID: Bool { integer != nil || real != nil || seconds != nil || uuid != nil }
 
@@ -61,7 +61,13 @@ package struct SearchPattern: Sendable {
     seconds = DateText.seconds(in: text)
   }
 
-  /// Returns the byte range of the first match in a UTF-8 text; nil without a match.
+  /// Whether ``match(inText:)`` does not look at the end of a text of this many bytes.
+  func leavesOut(textOf byteCount: Int) -> Bool {
+    isExpression && byteCount > Self.maxExpressionBytes
+  }
+
+  /// Returns the byte range of the first match in a UTF-8 text; nil without a match. A regular expression is applied
+  /// to the first ``maxExpressionBytes``.
   func match(inText bytes: RawSpan) -> Range<Int>? {
     guard let expression else {
       for needle in needles { if let match = needle.firstMatch(in: bytes) { return match } }

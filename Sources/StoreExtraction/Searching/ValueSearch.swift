@@ -20,6 +20,9 @@ package final class ValueSearch {
     package var fileCount = 0
     /// Whether the search stopped at its limit. If so, there may be more hits.
     package var isCut = false
+    /// The number of values and external files without a match of which only a part was searched, because they are too
+    /// large or nested too deeply.
+    package var searchedInPart = 0
     package var unreadFiles: [String] = []
   }
 
@@ -98,7 +101,10 @@ package final class ValueSearch {
         excerpt = SearchExcerpt(whole: text)
       case .text:
         let content = row.bytes.rawSpan.part(value.offset, value.count)
-        guard let match = pattern.match(inText: content) else { continue }
+        guard let match = pattern.match(inText: content) else {
+          if pattern.leavesOut(textOf: value.count) { outcome.searchedInPart += 1 }
+          continue
+        }
         excerpt = SearchExcerpt(match, of: content)
       case .blob:
         guard let found = blob(row.content(of: value)) else { continue }
@@ -162,9 +168,14 @@ package final class ValueSearch {
       return SearchPattern.BlobMatch(
         inside: Self.inside(found, file: file), excerpt: found.excerpt)
     }
+    var isPartial = false
     // Core Data may store a value in an external file or in the row. In the row, a byte 1 precedes the value.
-    return pattern.match(inBlob: bytes.first == 1 ? Array(bytes.dropFirst()) : bytes)
-      ?? (bytes.first == 1 ? pattern.match(inBlob: bytes) : nil)
+    if bytes.first == 1, let found = pattern.match(inBlob: Array(bytes.dropFirst()), &isPartial) {
+      return found
+    }
+    if let found = pattern.match(inBlob: bytes, &isPartial) { return found }
+    if isPartial { outcome.searchedInPart += 1 }
+    return nil
   }
 
   private func hit(
@@ -211,7 +222,17 @@ package final class ValueSearch {
 
   private func match(in file: ByteFile) throws(SQLiteFileError) -> SearchPattern.BlobMatch? {
     if file.size <= Self.maxDecodedBytes {
-      return pattern.match(inBlob: try file.bytes(at: 0, count: Int(file.size)))
+      var isPartial = false
+      let found = pattern.match(inBlob: try file.bytes(at: 0, count: Int(file.size)), &isPartial)
+      if isPartial { outcome.searchedInPart += 1 }
+      return found
+    }
+    let lead = try file.bytes(at: 0, count: BlobContent.maxBytes + 1)
+    if pattern.isExpression {
+      // The start of a text is searched, as in smaller files.
+      if let found = pattern.match(inBlob: lead) { return found }
+      outcome.searchedInPart += 1
+      return nil
     }
     var offset: Int64 = 0
     while offset < file.size {
@@ -224,6 +245,8 @@ package final class ValueSearch {
       }
       offset += Int64(Self.pieceBytes)
     }
+    // The file's own bytes were searched, but not what they stand for.
+    if Inflation.form(of: lead) != nil { outcome.searchedInPart += 1 }
     return nil
   }
 

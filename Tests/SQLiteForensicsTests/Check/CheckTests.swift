@@ -115,6 +115,77 @@ import Testing
     #expect(damage.contains(id), "\(damage)")
   }
 
+  /// A file that ends in the middle of its last page: a leaf, or the end of an overflow chain. The check reads the rest
+  /// of the page as zeros, as SQLite and the reading of rows do, so all three count the same rows.
+  @Test(
+    arguments: [
+      "CREATE TABLE t(a INTEGER PRIMARY KEY, b BLOB)",
+      "CREATE TABLE t(a INTEGER PRIMARY KEY, b BLOB) WITHOUT ROWID",
+    ], [60, 1])
+  func theRowsOfACutPageAreCountedAsTheyAreRead(_ definition: String, _ count: Int) throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("cut.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec("PRAGMA page_size = 1024; \(definition)")
+    try connection.insert(
+      "INSERT INTO t VALUES (?, ?)",
+      (1...count).map { number -> [FixtureValue] in
+        let length = count == 1 ? 5000 : 40
+        return [.integer(Int64(number)), .blob([UInt8](repeating: UInt8(number), count: length))]
+      })
+    connection.close()
+    let content = try bytes(of: url)
+    var counts: Set<Int> = []
+    for kept in [100, 512, 700, 1000] {
+      try Data(content.dropLast(1024 - kept)).write(to: url)
+      let database = try SQLiteDatabase(path: url.path)
+      let table = try #require(database.schema.table(named: "t"))
+      let report = try database.check(depth: .full)
+      // Where the cell pointers lead into the zeros, SQLite makes rows of NULL of them.
+      let truth = try SQLiteConnection(url).rows("SELECT a FROM t WHERE b IS NOT NULL").count
+      #expect(report.rowCount == truth, "\(kept)")
+      #expect(try database.rowCount(of: table).count == truth, "\(kept)")
+      #expect(try database.rows(of: table).count == truth, "\(kept)")
+      counts.insert(truth)
+      let missing = report.findings.kept.filter { $0.id.rawValue == "page.missing" }
+      #expect(missing.map(\.page) == [UInt32(content.count / 1024)], "\(kept)")
+      #expect(missing.allSatisfy { $0.message.contains("ends within this page") }, "\(kept)")
+      // What the missing bytes would have said is not held against the page.
+      let ids = Set(report.findings.kept.map(\.id.rawValue))
+      #expect(
+        ids.isDisjoint(with: ["page.badFragments", "freeblock.badSize", "freeblock.badChain"]),
+        "\(ids)")
+    }
+    #expect(counts.count > (count == 1 ? 0 : 1), "\(counts)")
+  }
+
+  /// A trunk of the freelist, and a page of the pointer map, within which the file ends.
+  @Test(arguments: ["NONE", "INCREMENTAL"]) func aCutPageListsNoPageZero(_ vacuum: String) throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("cut.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      PRAGMA page_size = 512; PRAGMA auto_vacuum = \(vacuum); CREATE TABLE t(a); CREATE TABLE u(b);
+      INSERT INTO t VALUES (zeroblob(20000)); DELETE FROM t;
+      """)
+    connection.close()
+    let content = try bytes(of: url)
+    let trunk = content[32..<36].reduce(0) { $0 << 8 | Int($1) }
+    try #require(trunk > 2)
+    // The trunk becomes the last page. It ends within its list; the pages behind it are gone.
+    try Data(content.prefix((trunk - 1) * 512 + 10)).write(to: url)
+    let report = try SQLiteDatabase(path: url.path).check(depth: .full)
+    let found = report.findings.kept
+    #expect(
+      found.contains {
+        $0.id.rawValue == "page.missing" && $0.page == UInt32(trunk)
+          && $0.message.contains("ends within this page")
+      })
+    #expect(!found.contains { $0.message.contains("page 0") }, "\(found.map(\.message))")
+    #expect(!found.contains { $0.id.rawValue == "freelist.badCount" })
+  }
+
   /// One byte after the other is changed; whatever SQLite notices is noticed.
   @Test(arguments: ["free-blocks", "auto-vacuum-full", "free-pages", "without-rowid", "page-512"])
   func aChangedByteThatSQLiteNoticesIsNoticed(_ name: String) throws {

@@ -173,28 +173,107 @@ import Testing
   }
 
   /// A table and its copy: an equal row of the one says nothing about the other.
-  @Test func deletedRowsThatAnotherTableHasAreFound() throws {
+  private static func fillTwins(_ connection: SQLiteConnection) throws {
+    try connection.exec(
+      """
+      CREATE TABLE a(x INTEGER, y INTEGER, n TEXT);
+      CREATE TABLE b(x INTEGER, y INTEGER, n TEXT);
+      WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 60)
+        INSERT INTO a SELECT i, i * 1000, 'name of item ' || i FROM c;
+      INSERT INTO b SELECT * FROM a;
+      """)
+  }
+
+  /// Between live cells, and below the lowest one.
+  @Test(arguments: [
+    ("x IN (10, 20, 30)", "x IN (20, 40)", 3, 2), ("x > 57", "x = 60 OR x = 40", 3, 2),
+    ("x > 57", "x > 58", 3, 2), ("x IN (10, 59, 60)", "x = 7", 3, 1),
+  ])
+  func deletedRowsThatAnotherTableHasAreFound(
+    _ ofFirst: String, _ ofSecond: String, _ first: Int, _ second: Int
+  ) throws {
     let change = try Change(
-      pageSize: 4096,
-      fill: { connection in
-        try connection.exec(
-          """
-          CREATE TABLE a(x INTEGER, y INTEGER, n TEXT);
-          CREATE TABLE b(x INTEGER, y INTEGER, n TEXT);
-          WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 60)
-            INSERT INTO a SELECT i, i * 1000, 'name of item ' || i FROM c;
-          INSERT INTO b SELECT * FROM a;
-          """)
+      pageSize: 4096, fill: Self.fillTwins,
+      steps: [
+        { try $0.exec("DELETE FROM a WHERE \(ofFirst); DELETE FROM b WHERE \(ofSecond)") }
+      ])
+    let (_, finds) = try Self.recover(change)
+    finds.expectHonest()
+    #expect(finds.found.mapValues(\.count) == ["a": first, "b": second])
+  }
+
+  /// Only an older version of the page has the rows. It shares most of its rows with the page as it is.
+  @Test func replacedRowsThatAnotherTableHasAreFound() throws {
+    let change = try Change(
+      pageSize: 4096, pragmas: "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0",
+      fill: {
+        try Self.fillTwins($0)
+        try $0.exec("PRAGMA wal_checkpoint(TRUNCATE)")
       },
       steps: [
         { connection in
+          // Nothing is left of the rows on the new versions of the pages.
+          try connection.exec("PRAGMA secure_delete = ON")
           try connection.exec("DELETE FROM a WHERE x IN (10, 20, 30)")
           try connection.exec("DELETE FROM b WHERE x IN (20, 40)")
         }
       ])
-    let (_, finds) = try Self.recover(change)
+    let (all, finds) = try Self.recover(change)
     finds.expectHonest()
     #expect(finds.found.mapValues(\.count) == ["a": 3, "b": 2])
+    #expect(all.dead.allSatisfy { $0.origin.state == .superseded })
+  }
+
+  /// A third of the rows fit another table, which has them too. The pages that went free with them had rows of one
+  /// table only.
+  @Test func rowsOfFreePagesThatAnotherTableHasAreFound() throws {
+    let change = try Change(
+      fill: { connection in
+        try connection.exec(
+          """
+          CREATE TABLE a(x INTEGER, y INTEGER, n TEXT);
+          CREATE TABLE b(x INTEGER, y INTEGER, n INTEGER);
+          WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 2000)
+            INSERT INTO a SELECT i, i * 1000, CASE WHEN i % 3 THEN 'name of item ' || i END FROM c;
+          INSERT INTO b(rowid, x, y) SELECT rowid, x, y FROM a WHERE n IS NULL;
+          """)
+      },
+      steps: [
+        { connection in
+          try connection.exec("DELETE FROM a WHERE rowid BETWEEN 500 AND 1500")
+          try connection.exec("DELETE FROM b WHERE rowid = 3")
+        }
+      ])
+    let (_, finds) = try Self.recover(change)
+    #expect(finds.living.isEmpty, "\(finds.living)")
+    let rows = change.versions["a"] ?? []
+    func count(_ isNull: Bool) -> Int {
+      (finds.found["a"] ?? []).count { (rows[$0].row.values[2] == .null) == isNull }
+    }
+    #expect(count(false) > 300, "\(count(false))")
+    #expect(count(true) * 5 > count(false) * 2, "\(count(true)) of \(count(false))")
+  }
+
+  /// The place of a page that SQLite moved, to make room for a new root page, keeps rows that are live elsewhere.
+  @Test(arguments: ["NONE", "INCREMENTAL"])
+  func rowsOfAnAlikeTableThatMovedWereNotDeleted(_ vacuum: String) throws {
+    let change = try Change(
+      pageSize: 1024, pragmas: "PRAGMA auto_vacuum = \(vacuum)",
+      fill: { connection in
+        try connection.exec(
+          """
+          CREATE TABLE a(x INTEGER, n TEXT);
+          WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 400)
+            INSERT INTO a SELECT i, printf('entry number %04d', i) FROM c;
+          CREATE TABLE b(x INTEGER, n TEXT);
+          CREATE TABLE d(x INTEGER, n TEXT);
+          INSERT INTO b SELECT x, n FROM a WHERE x <= 9;
+          INSERT INTO d SELECT x + 7000, n || ' of d' FROM a WHERE x <= 9;
+          """)
+      }, steps: [])
+    let (all, finds) = try Self.recover(change)
+    finds.expectHonest()
+    #expect(all.dead.isEmpty, "\(all.dead.map(\.values))")
   }
 
   /// The serial type of a first value that is no row id is among the four bytes that a free block overwrites.
@@ -221,6 +300,8 @@ import Testing
     finds.expectHonest()
     #expect(finds.count == 6)
     #expect(all.dead.allSatisfy { $0.partial.map(\.column) == (isSure ? [] : [0]) })
+    // The length of the first value follows from the size of the free block, which a newer row may have made smaller.
+    #expect(all.dead.allSatisfy { $0.origin.confidence <= 50 })
   }
 
   /// The only row with a value of this length is the deleted one. A value without bytes may be 0, 1 or NULL.
@@ -242,6 +323,59 @@ import Testing
     finds.expectHonest()
     #expect(finds.count == 1)
     #expect(all.dead.map { $0.partial.map(\.column) } == [isSure ? [] : [0]])
+  }
+
+  /// A row id from 128 on takes two bytes, so a free block overwrites all lengths, but no type. With a guessed first
+  /// type, the other types would be read as those of the columns behind.
+  @Test(arguments: [
+    ("a REAL, b INTEGER", "i * 1.37, i * 7"), ("a REAL, b REAL", "i * 1.37, i * 0.25"),
+    ("a INTEGER, b INTEGER", "i * 3, i * 700"),
+    ("a TEXT, b TEXT", "'name ' || i, 'title ' || i % 7"),
+    ("a INTEGER, b INTEGER, c INTEGER", "i * 3, i * 300, i * 7"),
+    ("a REAL, b INTEGER, c INTEGER", "i * 1.5, i * 300, i * 7"),
+  ])
+  func rowsBehindALongRowIDAreReadByTheirOwnTypes(_ columns: String, _ values: String) throws {
+    let change = try Change(
+      pageSize: 4096,
+      fill: { connection in
+        try connection.exec(
+          """
+          CREATE TABLE t(\(columns));
+          INSERT INTO t(rowid) VALUES (1000);
+          WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 100)
+            INSERT INTO t SELECT \(values) FROM c;
+          """)
+      },
+      steps: [{ try $0.exec("DELETE FROM t WHERE rowid % 3 = 0") }])
+    let (_, finds) = try Self.recover(change)
+    finds.expectHonest()
+    #expect(change.dead == 33 && finds.count >= 32, "\(finds.count)")
+  }
+
+  /// The type of a text or blob from 58 bytes on has two bytes, of which a free block overwrites the first.
+  @Test(arguments: [
+    ("a TEXT, b INTEGER", "printf('%.*c', 40 + 2 * i, char(96 + i)), i * 3"),
+    ("a TEXT, b TEXT", "printf('%.*c', 50 + 2 * i, char(96 + i)), 'row ' || i"),
+    ("a BLOB, b INTEGER", "CAST(printf('%.*c', 50 + 2 * i, char(96 + i)) AS BLOB), i * 300"),
+    ("a, b INTEGER", "CAST(printf('%.*c', 60 + 2 * i, char(96 + i)) AS BLOB), i * 300"),
+    ("a TEXT", "printf('%.*c', 60 + 2 * i, char(96 + i))"),
+  ])
+  func aLongFirstValueIsFoundWhateverItsLength(_ columns: String, _ values: String) throws {
+    let change = try Change(
+      pageSize: 4096,
+      fill: { connection in
+        try connection.exec(
+          """
+          CREATE TABLE t(\(columns));
+          WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 26)
+            INSERT INTO t SELECT \(values) FROM c;
+          """)
+      },
+      steps: [{ try $0.exec("DELETE FROM t WHERE rowid % 3 = 0") }])
+    let (all, finds) = try Self.recover(change)
+    finds.expectHonest()
+    #expect(finds.count == change.dead && change.dead == 8, "\(finds.count)")
+    #expect(all.dead.allSatisfy(\.partial.isEmpty))
   }
 
   @Test(arguments: ["NONE", "INCREMENTAL"])

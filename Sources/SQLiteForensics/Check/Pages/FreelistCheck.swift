@@ -30,6 +30,7 @@ struct FreelistCheck {
     _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Bool {
     let room = reader.usableSize / 4 - 2
+    var isWhole = true
     while trunk != 0 {
       let place = reader.location(of: trunk)
       func add(_ id: Finding.ID, _ message: String, _ offset: Int = 0) {
@@ -54,6 +55,8 @@ struct FreelistCheck {
         return false
       }
       pageCount += 1
+      // The part of a trunk that the file lacks lists no page.
+      let stored = min(reader.storedLength(of: trunk), reader.usableSize)
       var leaves: ContiguousArray<UInt32> = []
       let next: UInt32
       let count: Int
@@ -66,9 +69,13 @@ struct FreelistCheck {
         next = page.uint32(at: 0)
         count = Int(page.uint32(at: 4))
         // "Due to a bug in versions before 3.6.0" SQLite leaves the last six entries empty; readers accept them.
-        for index in 0..<min(max(count, 0), room) {
+        for index in 0..<min(max(count, 0), room, max(0, stored - 8) / 4) {
           leaves.append(page.uint32(at: 8 + 4 * index))
         }
+      }
+      if stored < reader.usableSize {
+        tree.findings.add(.cutPage(trunk, place, nil))
+        if count > leaves.count { isWhole = false }
       }
       if count > room {
         add(.freelistBadTrunk, "a freelist trunk lists \(count) pages, but has room for \(room)", 4)
@@ -105,6 +112,6 @@ struct FreelistCheck {
       previous = trunk
       trunk = next
     }
-    return true
+    return isWhole
   }
 }

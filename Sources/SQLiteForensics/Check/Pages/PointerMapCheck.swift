@@ -38,6 +38,7 @@ enum PointerMapCheck {
     let lock = lockBytePage(pageSize)
     for number in mapPages(upTo: last, usableSize: usableSize, pageSize: pageSize) {
       let place = reader.location(of: number)
+      let stored = min(reader.storedLength(of: number), usableSize)
       var wrong = 0
       var first = ""
       var firstOffset = 0
@@ -51,6 +52,7 @@ enum PointerMapCheck {
             if overflow || described > last { break }
             if described == lock { continue }
             let offset = Int(index) &* 5
+            guard offset &+ 5 <= stored else { break }
             let kind = page.byte(at: offset)
             let parent = page.uint32(at: offset &+ 1)
             let entry = tree.map[described]
@@ -68,6 +70,7 @@ enum PointerMapCheck {
           isMissing = true
         }
       }
+      if stored < usableSize { tree.findings.add(.cutPage(number, place, nil)) }
       if isMissing {
         tree.findings.add(
           Finding(

@@ -154,6 +154,8 @@ struct BTreeCheck: ~Copyable {
     if pagesDone & 0xff == 0, let onPages { onPages(pagesDone) }
     let usableSize = reader.usableSize
     let limit = reader.storedPageCount * usableSize
+    let stored = reader.storedLength(of: number)
+    let isCut = stored < reader.pageSize
     let defect: BTreePage.Defect
     do {
       guard let page = try reader.page(number) else {
@@ -164,6 +166,10 @@ struct BTreeCheck: ~Copyable {
             ? "a b-tree leads to page 0, which does not exist" : "the file ends before this page",
           number, place, tree.name)
         return
+      }
+      if isCut {
+        counts.isWhole = false
+        findings.add(.cutPage(number, place, tree.name.isEmpty ? nil : tree.name))
       }
       do throws(BTreePage.Defect) {
         let header = try BTreePage(parsing: page, number: number, usableSize: usableSize)
@@ -190,7 +196,7 @@ struct BTreeCheck: ~Copyable {
               number, place, tree.name)
           }
         }
-        check(page, header, pending, limit, tree, &counts, place)
+        check(page, header, pending, limit, stored: stored, tree, &counts, place)
         return
       } catch {
         defect = error
@@ -201,9 +207,12 @@ struct BTreeCheck: ~Copyable {
   }
 
   /// Checks the cells of a page, and the use of the page's space (file format, section 1.6).
+  ///
+  /// `stored`: the number of bytes of the page before the end of the file. If that is not all, only cells that can be
+  /// read count as rows or entries, as in a reading of the rows.
   @inline(__always)
   private mutating func check(
-    _ page: RawSpan, _ header: BTreePage, _ pending: Pending, _ limit: Int,
+    _ page: RawSpan, _ header: BTreePage, _ pending: Pending, _ limit: Int, stored: Int,
     _ tree: borrowing Tree, _ counts: inout Counts,
     _ at: (member: Finding.Member, offset: Int64)
   ) {
@@ -229,6 +238,7 @@ struct BTreeCheck: ~Copyable {
     var taken = 0
     // Whether the records of some cells are not checked.
     var isCut = false
+    var unreadable = 0
     var trouble = CellTrouble()
     let isLeaf = header.kind.isLeaf
     let stackStart = stack.count
@@ -242,7 +252,14 @@ struct BTreeCheck: ~Copyable {
       guard start >= floor, start &+ 4 <= usableSize else {
         trouble.pointers.add(index)
         isAccountable = false
+        unreadable &+= 1
         if !isLeaf { counts.isWhole = false }
+        continue
+      }
+      guard start < stored else {
+        trouble.unstored.add(index)
+        isAccountable = false
+        unreadable &+= 1
         continue
       }
       var offset = start
@@ -260,6 +277,7 @@ struct BTreeCheck: ~Copyable {
         else {
           trouble.lengths.add(index)
           isAccountable = false
+          unreadable &+= 1
           continue
         }
         offset &+= length.length
@@ -270,6 +288,7 @@ struct BTreeCheck: ~Copyable {
         guard let key = Varint.read(page, at: offset, end: usableSize) else {
           trouble.ends.add(index)
           isAccountable = false
+          unreadable &+= 1
           continue
         }
         offset &+= key.length
@@ -288,6 +307,7 @@ struct BTreeCheck: ~Copyable {
       guard end <= usableSize else {
         trouble.ends.add(index)
         isAccountable = false
+        unreadable &+= 1
         continue
       }
       // The smallest cell takes four bytes.
@@ -319,10 +339,12 @@ struct BTreeCheck: ~Copyable {
         ValuePlace(
           member: at.member, page: pending.page, offset: at.offset + Int64(start), rowID: rowID))
       {
+        if Self.isUnreadable(defect.id) { unreadable &+= 1 }
         report(
           defect.id, defect.message + ", cell \(index)", pending.page, at, tree.name, start)
       }
     }
+    if stored < usableSize, isLeaf || !isTable { counts.entries &-= unreadable }
     swap(&bits, &space.bits)
     space.taken = taken
     if isCut { records.incompleteSums.formUnion(tree.rules.sumNumbers) }
@@ -339,7 +361,13 @@ struct BTreeCheck: ~Copyable {
     if trouble.isAny {
       for found in trouble.findings { report(found.id, found.message, pending.page, at, tree.name) }
     }
+    guard stored >= usableSize else { return }
     accountForSpace(page, header, isAccountable, pending.page, at, tree.name)
+  }
+
+  /// Whether a record with this fault gives no row.
+  private static func isUnreadable(_ fault: Finding.ID) -> Bool {
+    fault == .recordBadHeader || fault == .recordTruncated
   }
 
   /// The offsets of the b-tree header and of the cell content area, from the start of the page (file format, section
@@ -410,6 +438,7 @@ struct BTreeCheck: ~Copyable {
   ) throws(SQLiteFileError) {
     guard !spills.isEmpty else { return }
     let place = reader.location(of: pending.page)
+    let isCut = reader.storedLength(of: pending.page) < reader.usableSize
     for index in spills.indices {
       let spill = spills[index]
       payload.removeAll(keepingCapacity: true)
@@ -417,6 +446,7 @@ struct BTreeCheck: ~Copyable {
       let isWhole = try follow(spill, pending.page, tree, place, &counts, &reader)
       if let key = spill.rowID, tree.rules.keys >= 0 { records.keys[tree.rules.keys].insert(key) }
       guard isWhole else {
+        if isCut { counts.entries -= 1 }
         records.incompleteSums.formUnion(tree.rules.sumNumbers)
         continue
       }
@@ -432,6 +462,7 @@ struct BTreeCheck: ~Copyable {
           member: place.member, page: pending.page, offset: place.offset + Int64(spill.cell),
           rowID: spill.rowID))
       {
+        if isCut, Self.isUnreadable(defect.id) { counts.entries -= 1 }
         report(defect.id, defect.message, pending.page, place, tree.name, spill.cell)
       }
     }
@@ -476,6 +507,11 @@ struct BTreeCheck: ~Copyable {
         following = page.uint32(at: 0)
         let room = Self.gatherLimit - payload.count
         if room > 0 { append(page.part(4, min(wanted, room))) }
+      }
+      if reader.storedLength(of: next) < reader.pageSize {
+        counts.isWhole = false
+        findings.add(
+          .cutPage(next, reader.location(of: next), tree.name.isEmpty ? nil : tree.name))
       }
       counts.overflowPages += 1
       pagesDone += 1

@@ -13,13 +13,15 @@ struct CellTrouble {
   }
 
   var pointers = Tally()
+  /// Cells in the part of a page that the file lacks.
+  var unstored = Tally()
   var lengths = Tally()
   var ends = Tally()
   var overlaps = Tally()
   var keys = Tally()
 
   var isAny: Bool {
-    pointers.count | lengths.count | ends.count | overlaps.count | keys.count != 0
+    pointers.count | unstored.count | lengths.count | ends.count | overlaps.count | keys.count != 0
   }
 
   /// One finding for each type of fault that occurred. The caller adds the page and the offset.
@@ -38,6 +40,8 @@ struct CellTrouble {
     add(
       pointers, .cellBadPointer, "lies outside the cell content area of its page",
       "lie outside the cell content area of their page")
+    add(
+      unstored, .cellPastEnd, "lies behind the end of the file", "lie behind the end of the file")
     add(
       lengths, .cellBadLength, "has a payload longer than the file",
       "have payloads longer than the file")
