@@ -15,11 +15,11 @@ struct OpenFlow: Sendable {
   /// The maximum number of starts of one attempt, which starts again when another process has moved the store.
   private static let startLimit = 3
 
-  private let recovery: StoreRecovery
+  private let recovery: Recovery
   private let model: (any ModelExpectation)?
   private(set) var next = Next.call(after: nil)
   private var starts = 0
-  /// The main file's path, as ``StoreRecovery/path()`` returns it; empty when the URL is not a file URL.
+  /// The main file's path, as ``Recovery/path()`` returns it; empty when the URL is not a file URL.
   private var path = ""
   /// The facts gathered about the store before `opener` ran.
   private var facts = StoreEvidence(mainKind: nil)
@@ -36,7 +36,7 @@ struct OpenFlow: Sendable {
   /// The earlier store after it was moved away to make room for a fresh one; nil while it is in place.
   private var aside: SetAside?
 
-  init(_ recovery: StoreRecovery, _ model: (any ModelExpectation)?) {
+  init(_ recovery: Recovery, _ model: (any ModelExpectation)?) {
     self.recovery = recovery
     self.model = model
     start()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a normal launch costs through StoreRecovery, against the same launch without it (open, prepare, first
+# What a normal launch costs through Recovery, against the same launch without it (open, prepare, first
 # read, close), for a store with a rollback journal, a closed WAL store and one with a hot log, with and without
 # incidents of the past, with and without a model. Then, where strace and valgrind are installed, the system calls
 # and allocations of one launch that the guard adds.

@@ -56,7 +56,7 @@ struct Host {
   struct OldStore: Error {}
   struct FreshFails: Error {}
 
-  private var recovery: StoreRecovery {
+  private var recovery: Recovery {
     var policy = Policy()
     policy.sqliteCode = { ($0 as? SQLiteError)?.code }
     policy.report = { event in
@@ -72,7 +72,7 @@ struct Host {
       policy.sealPace = SealPace(bytesPerLaunch: pace[0], bytesPerNote: pace[1])
     }
     if let wait = options["wait"].flatMap({ Double($0) }) { policy.maximumWaitSeconds = wait }
-    return StoreRecovery(
+    return Recovery(
       URL(fileURLWithPath: store), app: .init(name: "Done", version: "2.1"), policy: policy,
       structure: { _, evidence in
         evidence.recordedHashes = Self.hashes(0xaa)

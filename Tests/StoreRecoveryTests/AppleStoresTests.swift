@@ -10,16 +10,16 @@ import Testing
 @Suite struct AppleStoresTests {
   @Test func coveredStores() {
     let file = URL(fileURLWithPath: "/stores/Done.sqlite")
-    #expect(StoreRecovery.covers(isSQLite: true, url: file, isReadOnly: false))
-    #expect(!StoreRecovery.covers(isSQLite: true, url: file, isReadOnly: true))
-    #expect(!StoreRecovery.covers(isSQLite: false, url: file, isReadOnly: false))
-    #expect(!StoreRecovery.covers(isSQLite: true, url: nil, isReadOnly: false))
+    #expect(Recovery.covers(isSQLite: true, url: file, isReadOnly: false))
+    #expect(!Recovery.covers(isSQLite: true, url: file, isReadOnly: true))
+    #expect(!Recovery.covers(isSQLite: false, url: file, isReadOnly: false))
+    #expect(!Recovery.covers(isSQLite: true, url: nil, isReadOnly: false))
     for path in ["/dev/null", "/dev/null/Done"] {
       let url = URL(fileURLWithPath: path)
-      #expect(!StoreRecovery.covers(isSQLite: true, url: url, isReadOnly: false))
+      #expect(!Recovery.covers(isSQLite: true, url: url, isReadOnly: false))
     }
     let web = URL(string: "https://example.org/Done.sqlite")
-    #expect(!StoreRecovery.covers(isSQLite: true, url: web, isReadOnly: false))
+    #expect(!Recovery.covers(isSQLite: true, url: web, isReadOnly: false))
   }
 
   @Test func hashesOfCoreData() throws {

@@ -217,7 +217,7 @@ import Testing
   @Test func missingFolder() throws {
     let bench = try Workbench()
     let url = URL(fileURLWithPath: bench.folder + "/nowhere/Done.sqlite")
-    let recovery = StoreRecovery(
+    let recovery = Recovery(
       url, app: .init(name: "Done", version: "1"), policy: Workbench.policy())
     #expect(throws: SQLiteFailure(code: 14)) {
       try recovery.openSynchronously { try Database.open($0) }

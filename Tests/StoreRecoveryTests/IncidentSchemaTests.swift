@@ -235,7 +235,7 @@ import Testing
   private static func full() throws -> Record {
     let bench = try Workbench()
     try bench.makeStore()
-    let recovery = StoreRecovery(
+    let recovery = Recovery(
       URL(fileURLWithPath: bench.store), app: .init(name: "Done", version: "2.1", build: "7"),
       structure: { path, evidence in
         FileStructure.read(path, &evidence)

@@ -285,7 +285,7 @@ import Testing
   @Test func calledOff() throws {
     let made = try bench()
     let asked = Counter()
-    let recovery = StoreRecovery(
+    let recovery = Recovery(
       URL(fileURLWithPath: made.store), app: .init(name: "Done", version: "2.1"),
       policy: Workbench.policy(), structure: Workbench.mismatching, clock: { Workbench.now },
       isCancelled: { asked.next() > 5 })

@@ -26,7 +26,7 @@ import Testing
     let calls = Counter()
     var policy = Policy()
     policy.keepsDamagedLogs = false
-    let recovery = StoreRecovery(
+    let recovery = Recovery(
       URL(fileURLWithPath: bench.store), app: .init(name: "Done", version: "1"), policy: policy)
     let error = #expect(throws: StoreRecoveryError.self) {
       try recovery.openSynchronously { _ in calls.next() }

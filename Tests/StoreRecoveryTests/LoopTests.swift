@@ -15,20 +15,19 @@ import Testing
     try bench.makeStore()
   }
 
-  private func recovery(version: String = "2.1", allows: Bool = true) -> StoreRecovery {
+  private func recovery(version: String = "2.1", allows: Bool = true) -> Recovery {
     var policy = Workbench.policy()
     policy.allowsRepetition = { [asked] failure in
       asked.next(failure.incidents.joined(separator: " "))
       return allows
     }
-    return StoreRecovery(
+    return Recovery(
       URL(fileURLWithPath: bench.store), app: .init(name: "Done", version: version), policy: policy,
       structure: Workbench.mismatching, clock: { Workbench.now })
   }
 
   /// A launch on whose store the opener fails, while the fresh one opens. The next launch finds that one bad.
-  private func launch(_ recovery: StoreRecovery, _ error: any Error = HostError()) -> Outcome<Void>
-  {
+  private func launch(_ recovery: Recovery, _ error: any Error = HostError()) -> Outcome<Void> {
     let before = bench.snapshot()
     return recovery.attemptSynchronously(expecting: Workbench.model) { url in
       if bench.snapshot() == before, !before.isEmpty { throw error }
@@ -101,7 +100,7 @@ import Testing
     try log.close()
     // The same bytes are copied once.
     for _ in 1...3 {
-      let recovery = StoreRecovery(
+      let recovery = Recovery(
         URL(fileURLWithPath: home + "/Done.sqlite"), app: .init(name: "Done", version: "2.1"),
         policy: Workbench.policy())
       #expect(throws: HostError.self) {
@@ -118,8 +117,8 @@ import Testing
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: bench.folder)
     defer { try? FileManager.default.removeItem(atPath: link) }
     let before = bench.snapshot()
-    func recovery(_ version: String, _ system: FileSystem = .real) -> StoreRecovery {
-      StoreRecovery(
+    func recovery(_ version: String, _ system: FileSystem = .real) -> Recovery {
+      Recovery(
         URL(fileURLWithPath: link + "/Done.sqlite"), app: .init(name: "Done", version: version),
         policy: Workbench.policy(), structure: Workbench.mismatching, fileSystem: system,
         clock: { Workbench.now })
@@ -148,7 +147,7 @@ import Testing
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: bench.folder)
     defer { try? FileManager.default.removeItem(atPath: link) }
     let before = bench.snapshot()
-    let recovery = StoreRecovery(
+    let recovery = Recovery(
       URL(fileURLWithPath: link + "/Done.sqlite"), app: .init(name: "Done", version: "2.1"),
       policy: Workbench.policy(), structure: Workbench.mismatching, clock: { Workbench.now })
     let incident = try #require(try launch(recovery).get().incident)

@@ -169,7 +169,7 @@ import Testing
     let folder = URL(fileURLWithPath: bench.folder)
     let before = treeState(of: folder)
     let verdicts = Verdicts()
-    let recovery = StoreRecovery(
+    let recovery = Recovery(
       URL(fileURLWithPath: bench.store), app: .init(name: "Done", version: "2.1"),
       policy: Self.policy(verdicts))
     let result = Result { try recovery.openSynchronously { try Self.opener($0) } }
@@ -210,7 +210,7 @@ import Testing
     let bench = try Workbench()
     let url = URL(fileURLWithPath: bench.folder + "/none/Done.sqlite")
     let verdicts = Verdicts()
-    let recovery = StoreRecovery(
+    let recovery = Recovery(
       url, app: .init(name: "Done", version: "2.1"), policy: Self.policy(verdicts))
     let error = #expect(throws: Failure.self) {
       try recovery.openSynchronously { try Self.opener($0) }
@@ -228,7 +228,7 @@ import Testing
     try bench.makeStore()
     try sessions.run(bench.store, .stay, ["PRAGMA locking_mode=EXCLUSIVE", "BEGIN EXCLUSIVE"])
     let verdicts = Verdicts()
-    let recovery = StoreRecovery(
+    let recovery = Recovery(
       URL(fileURLWithPath: bench.store), app: .init(name: "Done", version: "2.1"),
       policy: Self.policy(verdicts))
     let error = #expect(throws: Failure.self) {
@@ -254,7 +254,7 @@ import Testing
     } else {
       try Self.remove(bench.store + "-wal")
     }
-    let recovery = StoreRecovery(
+    let recovery = Recovery(
       URL(fileURLWithPath: bench.store), app: .init(name: "Done", version: "2.1"))
     let evidence = try recovery.examine()
     #expect(evidence.wal?.loss == nil)

@@ -16,11 +16,11 @@ import Testing
 
   private func recovery(
     _ path: String, _ verdicts: Verdicts = Verdicts(), expecting free: Int64? = nil
-  ) -> StoreRecovery {
+  ) -> Recovery {
     var policy = Workbench.policy()
     if let free { policy.minimumFreeBytes = free }
     policy.report = { if case .judged(let verdict) = $0 { verdicts.add(verdict) } }
-    return StoreRecovery(
+    return Recovery(
       URL(fileURLWithPath: path), app: .init(name: "Done", version: "2.1"), policy: policy)
   }
 

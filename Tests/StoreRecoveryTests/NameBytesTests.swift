@@ -50,8 +50,8 @@ import Testing
     return all
   }
 
-  private func recovery(_ store: String) -> StoreRecovery {
-    StoreRecovery(
+  private func recovery(_ store: String) -> Recovery {
+    Recovery(
       URL(fileURLWithPath: store), app: .init(name: "Done", version: "2.1"),
       policy: Workbench.policy(), structure: Workbench.mismatching, clock: { Workbench.now })
   }

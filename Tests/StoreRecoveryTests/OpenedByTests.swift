@@ -7,19 +7,19 @@ import Testing
 @Suite struct OpenedByTests {
   private func recovery(
     _ bench: Workbench, _ version: String, build: String? = nil, mode: Policy.Mode = .act
-  ) -> StoreRecovery {
+  ) -> Recovery {
     var policy = Workbench.policy()
     policy.mode = mode
-    return StoreRecovery(
+    return Recovery(
       URL(fileURLWithPath: bench.store), app: .init(name: "Done", version: version, build: build),
       policy: policy, structure: Workbench.mismatching, clock: { Workbench.now })
   }
 
-  private func open(_ recovery: StoreRecovery) throws {
+  private func open(_ recovery: Recovery) throws {
     _ = try recovery.openSynchronously { try Database.open($0).close() }
   }
 
-  private func judged(_ recovery: StoreRecovery) -> Verdict? {
+  private func judged(_ recovery: Recovery) -> Verdict? {
     let outcome = recovery.attemptSynchronously(expecting: Workbench.model) { _ in
       throw HostError()
     }

@@ -38,8 +38,8 @@ struct RealStore {
 
   var state: [String: TreeEntry] { treeState(of: folder.url) }
 
-  var recovery: StoreRecovery {
-    StoreRecovery(url, app: .init(name: "Moody", version: "6"), policy: Workbench.policy())
+  var recovery: Recovery {
+    Recovery(url, app: .init(name: "Moody", version: "6"), policy: Workbench.policy())
   }
 
   func atRest(_ model: (any ModelExpectation)? = nil) throws -> Judgement {
@@ -358,9 +358,9 @@ func cocoa(_ code: Int, sqlite: Int32? = nil) -> NSError {
     let model = ExpectedModel(name: nil, hashes: hashes(["Task": 1]))
     #expect(try plain.atRest(model).verdict.rule.rawValue == "model.unrecorded")
     #expect(try plain.atRest(model).verdict.action == .refuse)
-    let folder = StoreRecovery(plain.folder.url, app: .init(name: "x", version: "1"))
+    let folder = Recovery(plain.folder.url, app: .init(name: "x", version: "1"))
     #expect(folder.judge(try folder.examine()).verdict.rule.rawValue == "store.notAFile")
-    let nothing = StoreRecovery(
+    let nothing = Recovery(
       plain.folder.url.appendingPathComponent("none"), app: .init(name: "x", version: "1"))
     let error = #expect(throws: StoreRecoveryError.self) { try nothing.examine() }
     #expect(error?.code == .missing)

@@ -211,7 +211,7 @@ import Testing
     #expect(Posix.mkdir(place.victim + "/fresh", 0o700) == 0)
     try FileSystem.real.write(place.victim + "/fresh/Done.sqlite", Array("secret".utf8))
     let before = place.state
-    let recovery = StoreRecovery(
+    let recovery = Recovery(
       URL(fileURLWithPath: place.home + "/Done.sqlite"), app: .init(name: "Done", version: "1"),
       policy: Workbench.policy(), structure: nil)
     Posix.mkdir(place.home + "/Incompatible", 0o700)
@@ -353,8 +353,8 @@ import Testing
     let home = link + "/deep"
     let before = bench.snapshot(in: home)
     let calls = Counter()
-    func recovery() -> StoreRecovery {
-      StoreRecovery(
+    func recovery() -> Recovery {
+      Recovery(
         URL(fileURLWithPath: home + "/Done.sqlite"), app: .init(name: "Done", version: "2.1"),
         policy: {
           var policy = Workbench.policy()
@@ -382,9 +382,9 @@ import Testing
   }
 }
 
-extension StoreRecovery {
+extension Recovery {
   fileprivate func makeWholeElsewhere(_ home: String) throws {
-    let other = StoreRecovery(
+    let other = Recovery(
       URL(fileURLWithPath: home + "/Other.sqlite"), app: app, policy: policy, structure: nil)
     try other.makeWhole { try FileSystem.real.write($0.path, [1]) }
     #expect(StoreSet(at: home + "/Other.sqlite").members.count == 1)

@@ -77,8 +77,8 @@ final class Workbench: Sendable {
   func recovery(
     policy: Policy = Workbench.policy(), structure: StructureReader? = nil,
     fileSystem: FileSystem = .real, clock: @escaping @Sendable () -> Date = { Workbench.now }
-  ) -> StoreRecovery {
-    StoreRecovery(
+  ) -> Recovery {
+    Recovery(
       URL(fileURLWithPath: store), app: .init(name: "Done", version: "2.1"), policy: policy,
       structure: structure, fileSystem: fileSystem, clock: clock)
   }

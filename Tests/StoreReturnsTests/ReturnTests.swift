@@ -58,7 +58,7 @@ import Testing
       try FileManager.default.createDirectory(at: blobs, withIntermediateDirectories: true)
       try Data("a large picture".utf8).write(to: blobs.appendingPathComponent(name))
       struct Refused: Error {}
-      let recovery = StoreRecovery(url, app: .init(name: "Done", version: "2"))
+      let recovery = Recovery(url, app: .init(name: "Done", version: "2"))
       let opened = try await recovery.open(expecting: ReturnTests.newer) { url in
         if FileManager.default.fileExists(atPath: url.path) {
           throw NSError(domain: "NSCocoaErrorDomain", code: 134_100)

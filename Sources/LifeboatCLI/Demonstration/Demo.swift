@@ -74,7 +74,7 @@ struct Demo: ParsableCommand {
       "2. Version 2 of the app opens the store",
       "The model has changed: a note now has a count of its words, and the name of a tag is now called label. The store does not open. Lifeboat finds out why, sets the store aside, and lets the app go on."
     )
-    let opened = try StoreRecovery(
+    let opened = try Recovery(
       URL(fileURLWithPath: path), app: .init(name: "Notes", version: "2.0")
     ).openSynchronously(expecting: DemoStore.newModel) { url in
       try DemoApp.open(url, expecting: DemoStore.newModel)

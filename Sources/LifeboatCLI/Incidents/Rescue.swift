@@ -145,8 +145,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
 
   private func recovery(
     for model: ManagedObjectModel, isCancelled: @escaping @Sendable () -> Bool = { false }
-  ) -> StoreRecovery {
-    StoreRecovery(
+  ) -> Recovery {
+    Recovery(
       URL(fileURLWithPath: path), app: .init(name: app, version: appVersion ?? ""),
       policy: policy(model), isCancelled: isCancelled)
   }
@@ -187,7 +187,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
   /// Makes the fresh store with the owner, group and permissions of the old store, so that the app can use it, whoever
   /// runs this command. The owner may always write to the fresh store, even if the old one was read-only.
   private func makeFresh(
-    _ recovery: StoreRecovery, _ model: ManagedObjectModel, _ traits: FileTraits?
+    _ recovery: Recovery, _ model: ManagedObjectModel, _ traits: FileTraits?
   ) throws {
     try recovery.makeWhole(traits: traits) { try FreshStore.create(at: $0.path, for: model) }
     guard let traits, let fresh = FileTraits.ofFile(at: path), fresh.group != traits.group else {

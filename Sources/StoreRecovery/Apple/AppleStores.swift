@@ -4,7 +4,7 @@ import SafeText
 
 // The decisions of the adaptors for Core Data and SwiftData, in plain Swift, so that they are tested on every platform.
 
-extension StoreRecovery {
+extension Recovery {
   /// Whether recovery applies to a store: only an SQLite file that is opened for writing. A read-only store, for
   /// example one that ships with the app, cannot be replaced by a fresh one. The URL `/dev/null` stands for a store in
   /// memory.
@@ -17,10 +17,10 @@ extension StoreRecovery {
   static var inMemoryPath: String { "/dev/null" }
 
   /// A copy of this recovery with `policy`. Events of the copy reach the listeners of this recovery.
-  func with(_ policy: Policy) -> StoreRecovery {
+  func with(_ policy: Policy) -> Recovery {
     var policy = policy
     policy.report = { tell($0) }
-    return StoreRecovery(
+    return Recovery(
       storeURL, app: app, policy: policy, structure: structure, fileSystem: fileSystem,
       clock: clock)
   }

@@ -35,14 +35,14 @@ public enum ContainerOutcome<Container> {
 
 extension ContainerOutcome: Sendable where Container: Sendable {}
 
-/// Several stores that are opened together in one container, each with its own ``StoreRecovery``.
+/// Several stores that are opened together in one container, each with its own ``Recovery``.
 ///
 /// The recoveries are nested, so that the evidence of every store is read before the container opens any store, and no
 /// store is read while the container has it open. Each recovery gets only the errors of its own store. When another
 /// store fails, a recovery gets a `CancellationError`, and its own store stays in place or is moved back.
 struct SeveralStores {
   struct Member {
-    let recovery: StoreRecovery
+    let recovery: Recovery
     let model: ExpectedModel?
   }
 

@@ -9,7 +9,7 @@ import SafeText
 struct FailureState: Codable, Sendable, Equatable {
   struct Entry: Codable, Sendable, Equatable {
     let storeName: String
-    let app: StoreRecovery.App
+    let app: Recovery.App
     /// The text that identifies the failure; see ``StoreEvidence/Repetition/fingerprint(_:_:)``.
     let fingerprint: String
     var count: Int
@@ -36,7 +36,7 @@ struct FailureState: Codable, Sendable, Equatable {
   }
 
   mutating func add(
-    _ storeName: String, _ app: StoreRecovery.App, _ fingerprint: String, incident: String,
+    _ storeName: String, _ app: Recovery.App, _ fingerprint: String, incident: String,
     on date: Date
   ) {
     var entry = Entry(
@@ -91,7 +91,7 @@ struct FailureState: Codable, Sendable, Equatable {
   }
 }
 
-extension StoreRecovery {
+extension Recovery {
   /// How often this build has set the store aside before; nil when the evidence does not call for a quarantine.
   func repetition(of evidence: StoreEvidence, at path: String) -> StoreEvidence.Repetition? {
     let verdict = classify(evidence, policy: policy)

@@ -13,9 +13,9 @@ import SafeText
 struct OpenedBy {
   private let folder: String
   private let prefix: String
-  private let app: StoreRecovery.App
+  private let app: Recovery.App
 
-  init(_ path: String, _ app: StoreRecovery.App) {
+  init(_ path: String, _ app: Recovery.App) {
     folder = PathText.folder(of: path)
     prefix = "." + PathText.lastComponent(of: path) + ".opened-by-"
     self.app = app

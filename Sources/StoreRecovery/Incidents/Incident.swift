@@ -77,7 +77,7 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
   /// Why the store set is in the quarantine.
   public let kind: Kind
   /// The app that moved or copied the set.
-  public let app: StoreRecovery.App
+  public let app: Recovery.App
   /// The main file's name.
   public let storeName: String
   /// The path of the quarantine's folder at the time when it was made. An app's container may move later.
@@ -134,7 +134,7 @@ extension Incident {
 
 extension Incident {
   init(
-    _ judgement: Judgement, app: StoreRecovery.App, storeName: String, id: String, folder: String,
+    _ judgement: Judgement, app: Recovery.App, storeName: String, id: String, folder: String,
     created: Date, kind: Kind, texts: IncidentTexts
   ) {
     schema = Self.schemaName

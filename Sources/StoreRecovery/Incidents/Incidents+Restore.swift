@@ -46,7 +46,7 @@ extension Incidents {
   ///   (`restore.notAStore`), when they differ from their seal, when another process has a store open, when too little
   ///   space is free, or when a file cannot be moved. Either the current store or the kept one is then in place.
   public func restore(
-    _ id: String, force: Bool = false, app: StoreRecovery.App? = nil,
+    _ id: String, force: Bool = false, app: Recovery.App? = nil,
     texts: IncidentTexts = IncidentTexts()
   ) throws -> Restoration {
     _ = try show(id)
@@ -56,7 +56,7 @@ extension Incidents {
   }
 
   private func restoreHoldingLease(
-    _ id: String, force: Bool, app: StoreRecovery.App?, texts: IncidentTexts
+    _ id: String, force: Bool, app: Recovery.App?, texts: IncidentTexts
   ) throws -> Restoration {
     _ = try PendingMoves(mover: mover, home: home, storeName: nil, only: id)
       .endHoldingLease(now: clock())
@@ -293,7 +293,7 @@ extension Incidents {
 
   /// Sets aside the files that now have the names of the store to restore. The caller closes this move.
   private func replace(
-    _ folder: QuarantineFolder, app: StoreRecovery.App, texts: IncidentTexts
+    _ folder: QuarantineFolder, app: Recovery.App, texts: IncidentTexts
   ) throws -> (QuarantineFolder, Incident) {
     let now = Timestamp.wholeSeconds(clock())
     let verdict = Verdict(

@@ -4,7 +4,7 @@ import SafeFiles
 import Foundation
 import SafeText
 
-extension StoreRecovery {
+extension Recovery {
   /// Copies the store's files into a new incident before opening makes SQLite drop a part of the log. The store stays
   /// in place. If the files exceed ``Policy/maximumCopyBytes`` or the free space, only the log and the wal-index are
   /// copied, because opening the store loses no other committed data.

@@ -11,7 +11,7 @@ extension Error {
 
 /// A store that was moved into its quarantine, while no fresh store has opened yet.
 struct SetAside: Sendable {
-  let recovery: StoreRecovery
+  let recovery: Recovery
   let judgement: Judgement
   let folder: QuarantineFolder
   let incident: Incident

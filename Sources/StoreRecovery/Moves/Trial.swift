@@ -197,7 +197,7 @@ extension TrialFolder {
   }
 }
 
-extension StoreRecovery {
+extension Recovery {
   /// The judgement after the last checks: the free space, whether a fresh store can be made, whether a private copy
   /// opens, and whether the host allows a repetition.
   func confirmed(_ judgement: Judgement) throws -> Judgement {

@@ -34,7 +34,7 @@ extension FailedOpen {
   }
 
   /// What support needs to know about this failure, in English.
-  public func supportText(app: StoreRecovery.App) -> String {
+  public func supportText(app: Recovery.App) -> String {
     verdict.supportText(evidence: evidence, app: app)
   }
 }

@@ -28,7 +28,7 @@ extension Incident {
 extension Verdict {
   /// What support needs to know about a failed open that moved nothing, in English; for an incident see
   /// ``Incident/supportText``.
-  package func supportText(evidence: StoreEvidence?, app: StoreRecovery.App) -> String {
+  package func supportText(evidence: StoreEvidence?, app: Recovery.App) -> String {
     var text = SupportText()
     text.add("App", SupportText.name(of: app))
     text.add(self, evidence)
@@ -76,7 +76,7 @@ struct SupportText {
     lines.append((name, parts, true))
   }
 
-  static func name(of app: StoreRecovery.App) -> String {
+  static func name(of app: Recovery.App) -> String {
     let parts = [app.name, app.version, app.build.map { "(build \($0))" } ?? ""]
     let name = parts.filter { !$0.isEmpty }.joined(separator: " ")
     return name.isEmpty ? "not named" : name

@@ -20,13 +20,13 @@ enum Form: CaseIterable {
   ) async throws -> OpenedContainer<NSPersistentContainer> {
     switch form {
     case .waiting:
-      return try await StoreRecovery.load(app: Stack.app, policy: policy) { make() }.get()
+      return try await Recovery.load(app: Stack.app, policy: policy) { make() }.get()
     case .synchronous:
-      return try StoreRecovery.loadSynchronously(app: Stack.app, policy: policy) { make() }.get()
+      return try Recovery.loadSynchronously(app: Stack.app, policy: policy) { make() }.get()
     case .completion:
       var result: ContainerOutcome<NSPersistentContainer>?
       await withCheckedContinuation { continuation in
-        StoreRecovery.load(app: Stack.app, policy: policy, container: make) {
+        Recovery.load(app: Stack.app, policy: policy, container: make) {
           result = $0
           continuation.resume()
         }
@@ -77,7 +77,7 @@ enum Form: CaseIterable {
     #expect(stack.made == 1)
     #expect(!stack.hasQuarantine)
     #expect(try stack.rows("default.store")?.count == 1)
-    let outcome = StoreRecovery.loadSynchronously(app: Stack.app, policy: Stack.policy) {
+    let outcome = Recovery.loadSynchronously(app: Stack.app, policy: Stack.policy) {
       stack.container([stack.description("default.store")])
     }
     guard case .failed(let failed) = outcome else {
@@ -200,7 +200,7 @@ enum Form: CaseIterable {
   /// The outcome tells what to do, and for which store.
   @Test func whatToDo() async throws {
     try stack.makeStore("Done.sqlite", Stack.second)
-    let outcome = await StoreRecovery.load(app: Stack.app) {
+    let outcome = await Recovery.load(app: Stack.app) {
       let container = stack.container([stack.description("Done.sqlite")])
       container.persistentStoreCoordinator.stubFault = { _ in throw Stack.sqliteError(13) }
       return container
@@ -276,13 +276,13 @@ enum Form: CaseIterable {
   @Test func makeThrows() async throws {
     struct Mine: Error {}
     await #expect(throws: Mine.self) {
-      _ = try await StoreRecovery.load(app: Stack.app) { () throws -> NSPersistentContainer in
+      _ = try await Recovery.load(app: Stack.app) { () throws -> NSPersistentContainer in
         throw Mine()
       }.get()
     }
     try stack.makeStore("Done.sqlite")
     #expect(throws: Mine.self) {
-      _ = try StoreRecovery.loadSynchronously(app: Stack.app) {
+      _ = try Recovery.loadSynchronously(app: Stack.app) {
         () throws -> NSPersistentContainer in
         if stack.made > 1 { throw Mine() }
         let container = stack.container([stack.description("Done.sqlite")])
@@ -319,7 +319,7 @@ enum Form: CaseIterable {
     #expect(memory.cloudKitContainerOptions == nil)
     #expect(description.url == stack.url("Done.sqlite"))
     try stack.makeStore("Done.sqlite")
-    _ = try await StoreRecovery.load(app: Stack.app) { stack.container([description]) }.get()
+    _ = try await Recovery.load(app: Stack.app) { stack.container([description]) }.get()
     #expect(description.url == stack.url("Done.sqlite"))
     #expect(description.cloudKitContainerOptions != nil)
     #expect(!description.shouldAddStoreAsynchronously)

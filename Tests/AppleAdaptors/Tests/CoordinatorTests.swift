@@ -9,8 +9,8 @@ import Testing
 
   init() throws { stack = try Stack() }
 
-  func recovery(_ policy: Policy = Stack.policy) -> StoreRecovery {
-    StoreRecovery(stack.url("Done.sqlite"), app: Stack.app, policy: policy)
+  func recovery(_ policy: Policy = Stack.policy) -> Recovery {
+    Recovery(stack.url("Done.sqlite"), app: Stack.app, policy: policy)
   }
 
   func coordinator() -> NSPersistentStoreCoordinator {

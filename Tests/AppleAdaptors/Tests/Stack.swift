@@ -22,7 +22,7 @@ final class Stack {
     return policy
   }
 
-  static let app = StoreRecovery.App(name: "Done", version: "2.0")
+  static let app = Recovery.App(name: "Done", version: "2.0")
   static var first: NSManagedObjectModel {
     NSManagedObjectModel(stubHashes: ["Task": hash(1), "Tag": hash(2)])
   }

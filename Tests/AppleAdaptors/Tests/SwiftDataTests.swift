@@ -20,7 +20,7 @@ private final class Tag: PersistentModel {
   init() throws { stack = try Stack() }
 
   private func open(_ policy: Policy = Stack.policy) throws -> Opened<ModelContainer> {
-    try StoreRecovery(stack.url("default.store"), app: Stack.app, policy: policy)
+    try Recovery(stack.url("default.store"), app: Stack.app, policy: policy)
       .openModelContainer(for: [Task.self, Tag.self]) { url in
         stack.made += 1
         return try ModelContainer(
@@ -49,7 +49,7 @@ private final class Tag: PersistentModel {
   /// Apps without a sandbox all find the same `default.store`.
   @Test func storeOfAnotherApp() throws {
     try stack.makeStore("default.store", Stack.other)
-    let recovery = StoreRecovery(
+    let recovery = Recovery(
       stack.url("default.store"), app: Stack.app, policy: Stack.policy)
     let outcome = recovery.openModelContainer(for: [Task.self, Tag.self]) { url in
       stack.made += 1
@@ -71,7 +71,7 @@ private final class Tag: PersistentModel {
   @Test func healthyStore() throws {
     try stack.makeStore("default.store", Stack.second)
     #expect(throws: SwiftDataError.loadIssueModelContainer) {
-      _ = try StoreRecovery(stack.url("default.store"), app: Stack.app)
+      _ = try Recovery(stack.url("default.store"), app: Stack.app)
         .openModelContainer(for: [Task.self, Tag.self]) { _ in
           throw SwiftDataError.loadIssueModelContainer
         }.get()

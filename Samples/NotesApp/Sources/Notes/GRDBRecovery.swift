@@ -15,7 +15,7 @@ import StoreRecovery
 /// ```
 struct GRDBRecovery<Connection: DatabaseWriter> {
   let url: URL
-  let app: StoreRecovery.App
+  let app: Recovery.App
   /// What the app decides; what Lifeboat must know about GRDB is added to it.
   var policy = Policy()
   /// Makes the connection: a `DatabasePool` or a `DatabaseQueue`.
@@ -31,7 +31,7 @@ struct GRDBRecovery<Connection: DatabaseWriter> {
     policy.sqliteCode = { ($0 as? DatabaseError)?.extendedResultCode.rawValue }
     // Before the database moves, a private copy has to fail like the original.
     policy.check = { [self] url in try connection(url).close() }
-    return StoreRecovery(url, app: app, policy: policy).attemptSynchronously { try connection($0) }
+    return Recovery(url, app: app, policy: policy).attemptSynchronously { try connection($0) }
   }
 
   private func connection(_ url: URL) throws -> Connection {

@@ -15,7 +15,7 @@ struct Library {
   }
 
   var storeURL: URL { folder.appendingPathComponent("Notes.sqlite") }
-  var app: StoreRecovery.App { .init(name: "Notes", version: release.rawValue) }
+  var app: Recovery.App { .init(name: "Notes", version: release.rawValue) }
   /// Lifeboat's words, in the user's language. An app with languages of its own prefers
   /// `Bundle.main.preferredLocalizations`.
   var texts: IncidentTexts { IncidentTexts() }

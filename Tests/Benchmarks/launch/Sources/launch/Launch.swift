@@ -3,7 +3,7 @@ import ObjectModel
 import StoreRecovery
 import SystemSQLite
 
-/// Times a launch through `StoreRecovery.openSynchronously` against the same launch without it: open, prepare,
+/// Times a launch through `Recovery.openSynchronously` against the same launch without it: open, prepare,
 /// first read, close. Both run in turn in one process.
 @main struct Launch {
   static func main() throws {
@@ -34,7 +34,7 @@ import SystemSQLite
       }))
 
   static func guarded(_ store: BenchedStore, _ model: ExpectedModel?) throws {
-    let recovery = StoreRecovery(store.url, app: .init(name: "Done", version: "2.1"))
+    let recovery = Recovery(store.url, app: .init(name: "Done", version: "2.1"))
     let opened = try recovery.openSynchronously(expecting: model) { _ in try store.launch() }
     guard opened.incident == nil else { throw Usage() }
     sqlite3_close_v2(opened.handle)

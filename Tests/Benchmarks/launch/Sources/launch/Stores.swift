@@ -103,7 +103,7 @@ struct BenchedStore {
     var policy = Policy()
     policy.sqliteCode = { ($0 as? LaunchError)?.code }
     var calls = 0
-    _ = try StoreRecovery(url, app: .init(name: "Done", version: "0.\(number)"), policy: policy)
+    _ = try Recovery(url, app: .init(name: "Done", version: "0.\(number)"), policy: policy)
       .openSynchronously { _ in
         calls += 1
         if calls <= 2 { throw LaunchError(code: SQLITE_NOTADB) }

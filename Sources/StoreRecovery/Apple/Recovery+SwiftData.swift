@@ -4,7 +4,7 @@
   public import SwiftData
 
   @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
-  extension StoreRecovery {
+  extension Recovery {
     /// Opens the store in a SwiftData container that has no other store; if the store does not open, recovery decides.
     ///
     /// SwiftData does not say why a store does not load, so the version hashes decide. A store is set aside if its

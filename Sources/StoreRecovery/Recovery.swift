@@ -7,13 +7,13 @@ public import Foundation
 /// open, for a reason that will not pass, is moved aside but never deleted, and the app continues with a fresh store.
 ///
 /// ```swift
-/// let recovery = StoreRecovery(storeURL, app: .init(name: "Done", version: "2.1"))
+/// let recovery = Recovery(storeURL, app: .init(name: "Done", version: "2.1"))
 /// let opened = try await recovery.open { url in try Database(path: url.path) }
 /// ```
 ///
 /// Call `open` once per store and process, before anything else opens the store. `open` reads the start of the file and
 /// closes the file again. In a process that has the store open already, closing would drop SQLite's locks.
-public struct StoreRecovery: Sendable {
+public struct Recovery: Sendable {
   /// The app that opens the store.
   public struct App: Sendable, Codable, Equatable {
     /// The app's name as its users know it.
@@ -202,7 +202,7 @@ package struct Judgement: Sendable {
 
 // MARK: Building blocks, for `open` and for the command line
 
-extension StoreRecovery {
+extension Recovery {
   /// Examines a store that nobody tried to open. Reads the whole main file, and changes nothing.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `store.missing` when no file of the store exists.

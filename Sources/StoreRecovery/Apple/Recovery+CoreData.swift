@@ -22,8 +22,8 @@
     public func inMemory() -> NSPersistentStoreDescription {
       let memory =
         copy() as? NSPersistentStoreDescription
-        ?? NSPersistentStoreDescription(url: URL(fileURLWithPath: StoreRecovery.inMemoryPath))
-      memory.url = URL(fileURLWithPath: StoreRecovery.inMemoryPath)
+        ?? NSPersistentStoreDescription(url: URL(fileURLWithPath: Recovery.inMemoryPath))
+      memory.url = URL(fileURLWithPath: Recovery.inMemoryPath)
       memory.type = NSSQLiteStoreType
       memory.isReadOnly = false
       memory.cloudKitContainerOptions = nil
@@ -31,7 +31,7 @@
     }
   }
 
-  extension StoreRecovery {
+  extension Recovery {
     /// Adds the store to a coordinator; if the store does not open, recovery decides what to do.
     ///
     /// - Parameters:

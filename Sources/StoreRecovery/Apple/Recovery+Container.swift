@@ -2,7 +2,7 @@
   public import CoreData
   import Foundation
 
-  extension StoreRecovery {
+  extension Recovery {
     /// Loads the stores of a container, and recovers each SQLite store in a file that does not open. In-memory stores,
     /// read-only stores and stores of other types are left to Core Data. Each description keeps its options.
     ///
@@ -99,12 +99,12 @@
 
   extension SeveralStores {
     fileprivate init(
-      _ container: NSPersistentContainer?, app: StoreRecovery.App, policy: Policy
+      _ container: NSPersistentContainer?, app: Recovery.App, policy: Policy
     ) {
       let model = (container?.managedObjectModel).flatMap { ExpectedModel($0) }
       let policy = policy.adaptedToProcess()
       members = Self.covered(container?.persistentStoreDescriptions ?? []).compactMap(\.url).map {
-        Member(recovery: StoreRecovery($0, app: app, policy: policy), model: model)
+        Member(recovery: Recovery($0, app: app, policy: policy), model: model)
       }
     }
 
@@ -112,7 +112,7 @@
       _ descriptions: [NSPersistentStoreDescription]
     ) -> [NSPersistentStoreDescription] {
       descriptions.filter {
-        StoreRecovery.covers(
+        Recovery.covers(
           isSQLite: $0.type == NSSQLiteStoreType, url: $0.url, isReadOnly: $0.isReadOnly)
       }
     }
