@@ -303,12 +303,14 @@ extension DamagedDatabase {
   /// from an earlier use.
   private func isRuinedInterior(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     var buffer = ContiguousArray<UInt8>()
-    guard try reader.copy(page, into: &buffer) == layout.pageSize else { return false }
-    if isInteriorByHeader(buffer.rawSpan, page) {
+    let available = try reader.copy(page, into: &buffer)
+    if available > 0, isInteriorByHeader(buffer.rawSpan, page) {
       // The search for deleted rows also looks at interior pages.
       census.set(page, .tableInterior)
       return true
     }
+    // The file may end within the page.
+    guard available == layout.pageSize else { return false }
     let end = layout.usableSize
     // A cell: the number of the child, and a key (file format, section 1.6).
     for length in 5...13 {
@@ -342,8 +344,11 @@ extension DamagedDatabase {
     let count = Int(page.uint16(at: 3))
     let right = page.uint32(at: 8)
     let floor = 12 + 2 * count
+    // The page that the header leads to may be behind the end of a truncated file.
+    let counted = layout.header.map { $0.isPageCountValid ? $0.pageCount : 0 } ?? 0
     guard page.byte(at: 0) == BTreePage.Kind.interiorTable.rawValue, count > 0,
-      floor + 5 * count <= layout.usableSize, right >= 2, right <= pageCount, right != number
+      floor + 5 * count <= layout.usableSize, right >= 2, right <= max(pageCount, counted),
+      right != number
     else { return false }
     return (0..<count).allSatisfy { index in
       let start = Int(page.uint16(at: 12 + 2 * index))

@@ -212,7 +212,7 @@ extension DamagedDatabase {
     let isOfTable =
       collection.reading.method == .pointers && census.isLiveLeaf(number)
       && census.owner(number)?.evidence == .root
-    // With a pointer map, SQLite moves a page of another table out of the place of a new root page. Its rows stay there.
+    // With a pointer map, SQLite moves a page of another table out of the place of a new root page. Its rows stay.
     let mayBeMoved = map.isPresent && own.map { tables[$0].rootPage == number } ?? true
     let lowest = isOfTable && !mayBeMoved ? collection.reading.cells.map(\.start).min() : nil
     if collection.reading.isTight {

@@ -97,8 +97,8 @@ extension DamagedDatabase {
   }
 
   /// Finds out from its rows which table a leaf belonged to that is now in no b-tree: the table that at least 90% of
-  /// the rows fit. If several tables fit, the one whose shape proves most is chosen; none if several prove equally much.
-  /// Afterwards `reading` has the cells of the leaf.
+  /// the rows fit. If several tables fit, the one whose shape proves most is chosen; none if several prove equally
+  /// much. Afterwards `reading` has the cells of the leaf.
   ///
   /// `former`: the table that the current version of the page belongs to, if any. If the rows fit it, it is chosen.
   func vote(

@@ -145,6 +145,30 @@ import Testing
     }
   }
 
+  /// The file ends within the cells of the root page. The rows on it are those of the time when it was a leaf, and the
+  /// cells have overwritten the end of one of them.
+  @Test(arguments: [1, 5, 20, 70]) func leftoversOnACutInteriorPageAreNotLive(_ missing: Int) throws
+  {
+    let made = try DamageCase(pageSize: 512) { connection in
+      try connection.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b BLOB)")
+      try connection.insert(
+        "INSERT INTO t VALUES(?, ?, ?)",
+        (1...60).map { id in
+          [
+            .integer(Int64(id)), .string("entry number \(id + 1000)"),
+            .blob([UInt8](repeating: UInt8(id), count: id * 13 % 400)),
+          ]
+        })
+      try connection.exec("UPDATE t SET a = 'other number ' || (id + 1000)")
+    }
+    let root = try #require(made.pages("internal", of: "t").first { $0.path == "/" })
+    try #require(root.number == 2 && root.cellCount > 20)
+    let recovered = try made.recover(.all) { bytes in
+      bytes.removeLast(bytes.count - 2 * made.pageSize + missing)
+    }
+    #expect(recovered.live.isEmpty, "\(recovered.live.map(\.values))")
+  }
+
   /// A header that speaks of a pointer map does not make a leaf into a page of it.
   @Test func aLeafIsNoPageOfThePointerMap() throws {
     let made = try DamageCase { try Notebook.fill($0) }
