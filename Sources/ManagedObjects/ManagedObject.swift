@@ -77,7 +77,9 @@ public final class ManagedObject {
     try context.willChange(self)
     let inverse = TableLayout.inverse(of: relationship, in: context.layout.model)
     // An object that the relationship leads to already keeps its position in an ordered inverse.
-    if let inverse, inverse.isToMany, inverse.isOrdered, try self.object(forKey: name) === object {
+    if object != nil, let inverse, inverse.isToMany, inverse.isOrdered,
+      try self.object(forKey: name) === object
+    {
       return
     }
     if let inverse, !inverse.isToMany, inverse.name != name || object !== self {

@@ -1,4 +1,3 @@
-import StoreExtraction
 import CoreDataForensics
 import CoreDataStore
 import Foundation
@@ -7,6 +6,7 @@ import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
+import StoreExtraction
 import StoreFiles
 
 /// The parts of a store, other than its rows, that a migration keeps: the UUID, which is part of each object's URI; the

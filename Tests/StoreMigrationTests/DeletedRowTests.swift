@@ -97,5 +97,8 @@ import Testing
     defer { database.close() }
     #expect(try database.text("SELECT ZITEM FROM ZCONTACT") == "-")
     #expect(report.cutCount == 0)
+    // The older version was found.
+    #expect(
+      try MergeTests.rejects(report).contains { $0.contains("another row has the same key") })
   }
 }

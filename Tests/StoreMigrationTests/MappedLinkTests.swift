@@ -46,6 +46,60 @@ import Testing
     #expect(report.cutCount == 1)
   }
 
+  /// Each of two mappings that share the objects of an entity writes the links of those that it takes, whether the
+  /// other end is one object or two. An object that neither takes has no link that could be cut.
+  @Test(arguments: [false, true], [false, true])
+  func eachMappingLinksTheObjectsThatItTakes(_ isDamaged: Bool, _ areOwnersTwo: Bool) throws {
+    let old = ManagedObjectModel(
+      entities: [
+        Entity(
+          name: "Item", attributes: [attribute("kind", .integer16)],
+          relationships: [relationship("owner", to: "Owner", "items")]),
+        Entity(
+          name: "Owner",
+          relationships: [relationship("items", to: "Item", "owner", isToMany: true)]),
+      ], versionIdentifiers: ["1"])
+    let new = ManagedObjectModel(
+      entities: [
+        Entity(
+          name: "Item",
+          relationships: [relationship("owners", to: "Owner", "items", isToMany: true)]
+        ),
+        Entity(
+          name: "Owner",
+          relationships: [relationship("items", to: "Item", "owners", isToMany: true)]
+        ),
+      ], versionIdentifiers: ["2"])
+    let all = try ModelExpression(
+      parsing:
+        #"FUNCTION($manager, "destinationInstancesForSourceRelationshipNamed:sourceInstances:", "owner", $source.owner)"#
+    )
+    var mappings = try [1, 2].map { kind in
+      var mapping = try MappedReferenceTests.mapping(
+        "Item\(kind)", "Item", "Item", where: "kind == \(kind)")
+      mapping.relationshipMappings = [PropertyMapping(name: "owners", valueExpression: all)]
+      return mapping
+    }
+    for name in ["OwnerToOwner"] + (areOwnersTwo ? ["OwnerToCopy"] : []) {
+      mappings.append(try MappedReferenceTests.mapping(name, "Owner", "Owner"))
+    }
+    let folder = try TemporaryFolder()
+    let (report, database) = try MappedReferenceTests.migrate(
+      old, new, mappings,
+      """
+      INSERT INTO ZOWNER (Z_PK, Z_ENT, Z_OPT) VALUES (5, 2, 1);
+      INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZKIND, ZOWNER) VALUES
+        (1, 1, 1, 1, 5), (2, 1, 1, 2, 5), (3, 1, 1, 3, 5);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 5;
+      """, isDamaged: isDamaged, in: folder)
+    defer { database.close() }
+    #expect(try database.text("SELECT Z_PK FROM ZITEM ORDER BY 1") == "1, 7")
+    #expect(
+      try database.text("SELECT Z_1ITEMS, Z_2OWNERS FROM Z_1OWNERS ORDER BY 1, 2")
+        == (areOwnersTwo ? "1 5, 1 10, 7 5, 7 10" : "1 5, 7 5"))
+    #expect(report.cutCount == 0)
+  }
+
   /// Where a relationship names no mapping, it leads to all objects that are made of one.
   @Test(arguments: [false, true]) func aRelationshipWithoutAMappingTakesAll(_ isDamaged: Bool)
     throws
@@ -149,17 +203,21 @@ import Testing
     #expect(error?.reasons == ["several mappings have the name Same"])
   }
 
-  /// A copy without mappings of properties copies objects as they are.
-  @Test(arguments: [false, true]) func aCopyWithoutPropertiesCopiesAll(_ isDamaged: Bool) throws {
+  /// A copy without mappings of properties copies objects as they are, and so does one without mappings of attributes.
+  @Test(arguments: [false, true], [false, true])
+  func aCopyWithoutPropertiesCopiesAll(_ isDamaged: Bool, _ areTagsMapped: Bool) throws {
     var model = Self.tagged
     model.entities["Contact"]?.attributes = [attribute("name")]
+    var mappings = try ["Contact", "Tag"].map { name in
+      try MappedReferenceTests.mapping(
+        name, name, name,
+        name == "Contact" && areTagsMapped ? ["tags": #""Tag", $source.tags"#] : [:])
+    }
+    for place in mappings.indices { mappings[place].kind = .copy }
     let folder = try TemporaryFolder()
     let (report, database) = try MappedReferenceTests.migrate(
-      model, model,
-      ["Contact", "Tag"].map { name in
-        EntityMapping(
-          name: name, kind: .copy, sourceEntityName: name, destinationEntityName: name)
-      }, Self.taggedRows + "UPDATE ZCONTACT SET ZNAME = 'Ada';", isDamaged: isDamaged, in: folder)
+      model, model, mappings, Self.taggedRows + "UPDATE ZCONTACT SET ZNAME = 'Ada';",
+      isDamaged: isDamaged, in: folder)
     defer { database.close() }
     #expect(try database.text("SELECT ZNAME FROM ZCONTACT") == "Ada")
     #expect(try database.text("SELECT Z_1CONTACTS, Z_2TAGS FROM Z_1TAGS") == "1 1")

@@ -348,6 +348,121 @@ import Testing
       })
   }
 
+  /// The same holds where the inverse names a mapping of other objects.
+  @Test(arguments: [false, true]) func anInverseOfOtherObjectsIsTold(_ isDamaged: Bool) throws {
+    func model(_ name: String, _ destination: String, _ more: [Entity]) -> ManagedObjectModel {
+      ManagedObjectModel(
+        entities: [
+          Entity(
+            name: destination, relationships: [relationship("owner", to: "Owner", name)]),
+          Entity(
+            name: "Owner",
+            relationships: [relationship(name, to: destination, "owner", isToMany: true)]),
+        ] + more, versionIdentifiers: [name])
+    }
+    let folder = try TemporaryFolder()
+    let (report, database) = try Self.migrate(
+      model("pets", "Pet", [Entity(name: "Toy")]), model("friends", "Friend", []),
+      [
+        Self.mapping(
+          "OwnerToOwner", "Owner", "Owner", ["friends": #""ToyToFriend", $source.pets"#]),
+        Self.mapping("PetToFriend", "Pet", "Friend"), Self.mapping("ToyToFriend", "Toy", "Friend"),
+      ],
+      """
+      INSERT INTO ZOWNER (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1);
+      INSERT INTO ZPET (Z_PK, Z_ENT, Z_OPT, ZOWNER) VALUES (1, 2, 1, 1);
+      INSERT INTO ZTOY (Z_PK, Z_ENT, Z_OPT) VALUES (1, 3, 1);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 1;
+      """, isDamaged: isDamaged, in: folder)
+    defer { database.close() }
+    #expect(try database.text("SELECT Z_PK, ZOWNER FROM ZFRIEND ORDER BY 1") == "1 -, 2 -")
+    #expect(
+      report.steps[0].leftOut.contains {
+        $0.contains("OwnerToOwner.friends") && $0.contains("makes no Friend of any Pet")
+      })
+  }
+
+  /// An object leads to its twin if the twin's mapping says so, although its own mapping names another relationship.
+  @Test(arguments: [false, true]) func aTwinCountsBesideARelationship(_ isDamaged: Bool) throws {
+    let old = ManagedObjectModel(
+      entities: [
+        Entity(
+          name: "Book",
+          relationships: [relationship("recipes", to: "Recipe", "book", isToMany: true)]
+        ),
+        Entity(
+          name: "Recipe", attributes: [attribute("kind", .integer16)],
+          relationships: [relationship("book", to: "Book", "recipes")]),
+      ], versionIdentifiers: ["1"])
+    let new = ManagedObjectModel(
+      entities: [
+        Entity(
+          name: "Cuisine",
+          relationships: [relationship("recipes", to: "Recipe", "cuisine", isToMany: true)]),
+        Entity(name: "Recipe", relationships: [relationship("cuisine", to: "Cuisine", "recipes")]),
+      ], versionIdentifiers: ["2"])
+    let folder = try TemporaryFolder()
+    let (report, database) = try Self.migrate(
+      old, new,
+      [
+        Self.mapping("BookToCuisine", "Book", "Cuisine"),
+        Self.mapping(
+          "RecipeToCuisine", "Recipe", "Cuisine", ["recipes": #""RecipeToRecipe", $source"#],
+          where: "kind == 1"),
+        Self.mapping(
+          "RecipeToRecipe", "Recipe", "Recipe", ["cuisine": #""BookToCuisine", $source.book"#]),
+      ],
+      """
+      INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1);
+      INSERT INTO ZRECIPE (Z_PK, Z_ENT, Z_OPT, ZKIND, ZBOOK) VALUES
+        (1, 2, 1, 2, 1), (2, 2, 1, 1, NULL), (3, 2, 1, 2, NULL);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = CASE Z_NAME WHEN 'Book' THEN 1 ELSE 3 END;
+      """, isDamaged: isDamaged, in: folder)
+    defer { database.close() }
+    #expect(try database.text("SELECT Z_PK FROM ZCUISINE ORDER BY 1") == "1, 3")
+    #expect(
+      try database.text("SELECT Z_PK, ZCUISINE FROM ZRECIPE ORDER BY 1") == "1 1, 2 3, 3 -")
+    #expect(report.cutCount == 0)
+  }
+
+  /// The two references of a one-to-one relationship agree, whether a mapping or the inverse sets them.
+  @Test(arguments: [false, true]) func partnersOfTwoMappings(_ isDamaged: Bool) throws {
+    let old = ManagedObjectModel(
+      entities: [
+        Entity(
+          name: "Guest",
+          relationships: [relationship("passes", to: "Pass", "guest", isToMany: true)]
+        ),
+        Entity(name: "Pass", relationships: [relationship("guest", to: "Guest", "passes")]),
+        Entity(name: "Worker"),
+      ], versionIdentifiers: ["1"])
+    let new = ManagedObjectModel(
+      entities: [
+        Entity(name: "Badge", relationships: [relationship("owner", to: "Person", "badge")]),
+        Entity(name: "Person", relationships: [relationship("badge", to: "Badge", "owner")]),
+      ], versionIdentifiers: ["2"])
+    let folder = try TemporaryFolder()
+    let (report, database) = try Self.migrate(
+      old, new,
+      [
+        Self.mapping(
+          "GuestToPerson", "Guest", "Person", ["badge": #""PassToBadge", $source.passes"#]),
+        Self.mapping("PassToBadge", "Pass", "Badge"),
+        Self.mapping("WorkerToBadge", "Worker", "Badge"),
+        Self.mapping("WorkerToPerson", "Worker", "Person", ["badge": #""WorkerToBadge", $source"#]),
+      ],
+      """
+      INSERT INTO ZGUEST (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1);
+      INSERT INTO ZPASS (Z_PK, Z_ENT, Z_OPT, ZGUEST) VALUES (1, 2, 1, 1);
+      INSERT INTO ZWORKER (Z_PK, Z_ENT, Z_OPT) VALUES (1, 3, 1);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 1;
+      """, isDamaged: isDamaged, in: folder)
+    defer { database.close() }
+    #expect(try database.text("SELECT Z_PK, ZBADGE FROM ZPERSON ORDER BY 1") == "1 1, 2 2")
+    #expect(try database.text("SELECT Z_PK, ZOWNER FROM ZBADGE ORDER BY 1") == "1 1, 2 2")
+    #expect(report.cutCount == 0)
+  }
+
   /// Rows of one table keep their order, although rows of another table that have none join them.
   @Test(arguments: [false, true]) func rowsWithoutOrderJoinOrderedOnes(_ isDamaged: Bool) throws {
     let old = ManagedObjectModel(

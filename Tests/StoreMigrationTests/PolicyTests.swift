@@ -169,6 +169,23 @@ import Testing
     #expect(report.writtenCount == 6)
   }
 
+  /// A relationship that a function of the policy computes is left to the policy, and the report says so.
+  @Test func aRelationshipIsLeftToThePolicy() throws {
+    let folder = try TemporaryFolder()
+    var mapping = try Self.mapping()
+    mapping.entityMappings[1].relationshipMappings.append(
+      PropertyMapping(
+        name: "family",
+        valueExpression: try ModelExpression(
+          parsing: #"FUNCTION($entityPolicy, "familyOf:", $source)"#)))
+    let (report, new) = try Self.migrate(mapping, in: folder) {
+      $0.register("PersonPolicy") { Completing() }
+    }
+    defer { new.close() }
+    #expect(try new.text("SELECT Z_PK, ZFAMILY FROM ZPERSON ORDER BY 1") == "2 1, 4 1, 7 2")
+    #expect(report.steps.last?.notes.contains { $0.hasPrefix("PersonToPerson.family") } == true)
+  }
+
   /// Makes all objects itself; one old object becomes two or none.
   private final class Replacing: MigrationPolicy {
     func createDestinationInstances(

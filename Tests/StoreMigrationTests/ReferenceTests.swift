@@ -1,8 +1,8 @@
+import CoreDataForensics
 import CoreDataStore
 import Fixtures
 import Foundation
 import ModelTools
-import CoreDataForensics
 import ObjectModel
 import StoreExtraction
 import StoreMigration

@@ -21,11 +21,15 @@ extension CopyCompiler {
   /// The two ends of links that are written into a join table, each as the mappings that make the objects at this end.
   private struct LinkEnds {
     let join: TableLayout.JoinTable
-    let near: [EntityMapping]
-    let far: [EntityMapping]
     /// Whether the near end is the owner of the join table's relationship.
     let isForward: Bool
+    var near: [EntityMapping] = []
+    var far: [EntityMapping] = []
 
+    /// The name of the new relationship that leads from the near end to the far end.
+    var name: String {
+      isForward ? join.relationship.name : join.relationship.inverseName ?? ""
+    }
     var nearRoot: String {
       isForward ? join.ownerName : join.relationship.destinationEntityName
     }
@@ -97,18 +101,13 @@ extension CopyCompiler {
     _ group: LinkGroup, _ join: TableLayout.JoinTable, isForward: Bool, takesRest: Bool
   ) throws {
     let (old, from) = (group.old, group.from)
-    let nearRoot = isForward ? join.ownerName : join.relationship.destinationEntityName
-    let nearName = isForward ? join.relationship.name : join.relationship.inverseName ?? ""
-    let ends = LinkEnds(
-      join: join,
-      near: takesRest
-        ? setting(
-          nearName, from: old, nearMakers(old, of: from, in: nearRoot),
-          where: { $0 == group.wanted }) : group.mappings,
-      far: makers(
-        of: old, group.wanted,
-        in: isForward ? join.relationship.destinationEntityName : join.ownerName),
-      isForward: isForward)
+    var ends = LinkEnds(join: join, isForward: isForward, near: group.mappings)
+    if takesRest {
+      ends.near = setting(
+        ends.name, from: old, nearMakers(old, of: from, in: ends.nearRoot),
+        where: { $0 == group.wanted })
+    }
+    ends.far = makers(of: old, group.wanted, in: ends.farRoot)
     guard !ends.near.isEmpty, !ends.far.isEmpty else { return }
     if let table = source.joinTable(of: old, of: from) {
       var row = RowSQL(keyColumn: table.near)
@@ -150,25 +149,29 @@ extension CopyCompiler {
             column.entityName == entity || isDescendant(entity, of: column.entityName)
           else { continue }
           isFound = true
-          // Of several mappings of the entity, the one that makes the end of the link from this row writes the link.
-          let makers = isNear ? ends.near : ends.far
-          guard
-            let made = copies.first(where: { copy in
-              makers.contains { $0.name == copy.mappingName }
-            })
-          else { continue }
-          var row = RowSQL(keyColumn: table.keyColumn)
           // The column with the position of a row among all rows that have the same owner.
           let order = orderRoles.compactMap {
             source.layout.companion(of: column, $0, in: place)
           }.first.flatMap { name in
             table.definition.columns.firstIndex { SQLName.isSame($0.name, name) }
           }
-          let (statement, isLate) =
-            try isNear
-            ? insertion(of: ends, &row, table.keyColumn, link, order, nil)
-            : insertion(of: ends, &row, link, table.keyColumn, nil, order)
-          if isLate { made.updates.append(statement) } else { made.links.append(statement) }
+          // Each mapping that makes the end of the link from this row writes the links of the objects that it makes,
+          // because it may take other rows than the other mappings of the entity.
+          for made in copies {
+            guard
+              let maker = (isNear ? ends.near : ends.far).first(where: {
+                $0.name == made.mappingName
+              })
+            else { continue }
+            var own = ends
+            if isNear { own.near = [maker] } else { own.far = [maker] }
+            var row = RowSQL(keyColumn: table.keyColumn)
+            let (statement, isLate) =
+              try isNear
+              ? insertion(of: own, &row, table.keyColumn, link, order, nil)
+              : insertion(of: own, &row, link, table.keyColumn, nil, order)
+            if isLate { made.updates.append(statement) } else { made.links.append(statement) }
+          }
         }
       }
     }
@@ -180,19 +183,15 @@ extension CopyCompiler {
 
   /// Plans the links between objects that different mappings make from the same old object.
   private mutating func addOwnLinks(_ join: TableLayout.JoinTable) throws {
-    let relationship = join.relationship
-    for (name, owner, destination, isForward) in [
-      (relationship.name, join.ownerName, relationship.destinationEntityName, true),
-      (relationship.inverseName ?? "", relationship.destinationEntityName, join.ownerName, false),
-    ] {
-      let lineage = descendants(of: owner)
+    for isForward in [true, false] {
+      var ends = LinkEnds(join: join, isForward: isForward)
+      let lineage = descendants(of: ends.nearRoot)
       for mapping in mappings where lineage.contains(mapping.destinationEntityName ?? "") {
         guard let from = mapping.sourceEntityName,
-          case .same(let wanted) = relationshipSource(name, mapping)
+          case .same(let wanted) = relationshipSource(ends.name, mapping)
         else { continue }
-        let ends = LinkEnds(
-          join: join, near: [mapping], far: makers(named: wanted, of: from, in: destination),
-          isForward: isForward)
+        ends.near = [mapping]
+        ends.far = makers(named: wanted, of: from, in: ends.farRoot)
         guard !ends.far.isEmpty else { continue }
         // What a policy makes has keys that are not known here, so a link to it may be cut, which is told.
         let isCut = (ends.near + ends.far).contains { policyClass(of: $0) != nil }

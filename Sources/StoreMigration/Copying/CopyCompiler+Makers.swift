@@ -73,12 +73,19 @@ extension CopyCompiler {
 
   /// Whether a relationship can lead to objects that the entity mapping `maker` makes, when the relationship's own
   /// mapping names the entity mapping `wanted`. True if `wanted` is nil, because the relationship then takes the
-  /// objects of all entity mappings. False if `wanted` is a different mapping of the same old entity.
+  /// objects of all entity mappings. Of other mappings, `wanted` also means those that take an ancestor or a descendant
+  /// of its old entity, as ``makers(of:_:in:)`` does.
   func isMeant(_ maker: EntityMapping, by wanted: String?) -> Bool {
     guard let wanted, wanted != maker.name else { return true }
-    return !mappings.contains {
-      $0.name == wanted && $0.sourceEntityName == maker.sourceEntityName
+    return mappings.contains {
+      $0.name == wanted && $0.sourceEntityName != maker.sourceEntityName
+        && oldTable(of: $0) == oldTable(of: maker)
     }
+  }
+
+  /// The name of the old table whose rows an entity mapping takes.
+  private func oldTable(of mapping: EntityMapping) -> String? {
+    mapping.sourceEntityName.flatMap { source.layout.table(of: $0)?.name }
   }
 
   /// The mappings that make new rows from the old objects that have `relationship`. Only mappings that make rows in the
@@ -110,7 +117,7 @@ extension CopyCompiler {
         return isSame(mapping.sourceEntityName, orDescendantOf: relationship.destinationEntityName)
       }
       return mapping.name == mappingName
-        && mapping.sourceEntityName.flatMap { source.layout.table(of: $0)?.name }
+        && oldTable(of: mapping)
           == source.layout.table(of: relationship.destinationEntityName)?.name
     }
   }
@@ -132,13 +139,6 @@ extension CopyCompiler {
 
   func isDescendant(_ entity: String?, of ancestor: String) -> Bool {
     entity.map { source.model.ancestors(of: $0).contains { $0.name == ancestor } } ?? false
-  }
-
-  func descendants(of entity: String) -> Set<String> {
-    Set(
-      layout.numbering.names.filter { name in
-        name == entity || model.ancestors(of: name).contains { $0.name == entity }
-      })
   }
 
   /// The topmost of an old entity and its ancestors that declares a relationship of the entity.

@@ -39,6 +39,9 @@ extension CopyCompiler {
     /// The old relationship that the reference follows; nil when it follows none, or several one after the other.
     var link: Link?
     let makers: [EntityMapping]
+
+    /// Whether the reference leads to an object that another mapping makes from the same old row.
+    var isOwn: Bool { if case .own = origin { true } else { false } }
   }
 
   /// How a to-one relationship of a new row is set. The first lead that gives an object counts; there is none when no
@@ -47,40 +50,33 @@ extension CopyCompiler {
     by relationship: Relationship, _ mapping: EntityMapping, _ from: String, _ table: TableCopy
   ) -> [Lead] {
     let destination = relationship.destinationEntityName
-    let inverse = TableLayout.inverse(of: relationship, in: model)
+    var named: Lead?
     switch relationshipSource(relationship.name, mapping) {
     case .same(let name):
-      return [Lead(origin: .own, makers: makers(named: name, of: from, in: destination))]
+      named = Lead(origin: .own, makers: makers(named: name, of: from, in: destination))
     case .related(let name, let mappingName):
-      guard let old = source.relationship(name, of: from) else {
-        if let path = keyPath(name, of: from), let far = path.relationship {
-          return [Lead(origin: .path(path), makers: makers(of: far, mappingName, in: destination))]
-        }
+      if let old = source.relationship(name, of: from) {
+        named = lead(
+          by: Link(relationship: old, entity: from, isNear: true),
+          makers(of: old, mappingName, in: destination))
+      } else if let path = keyPath(name, of: from), let far = path.relationship {
+        named = Lead(origin: .path(path), makers: makers(of: far, mappingName, in: destination))
+      } else {
         refuse(
           .mappingMismatch,
           "\(mapping.name).\(relationship.name) follows the relationship \(name), which \(from) does not have"
         )
-        return []
       }
-      let made = makers(of: old, mappingName, in: destination)
-      var leads: [Lead] = []
-      if let own = lead(by: Link(relationship: old, entity: from, isNear: true), made) {
-        leads.append(own)
-      }
-      guard let inverse else { return leads }
-      // The mapping of the inverse relationship usually takes the same links from their other end. If it takes other
-      // links, these count, too.
-      let known = made.isEmpty ? nil : keyOfInverse(old)
-      return leads + links(backBy: inverse, of: destination, mapping, from, table, except: known)
     case .sourceValue, .constant, .unsupported:
       refuseExpression(of: relationship, mapping)
       return []
-    case .none:
-      // The mapping of the inverse relationship is used instead, because Core Data keeps a relationship and its inverse
-      // consistent.
-      guard let inverse else { return [] }
-      return leads(backBy: inverse, of: destination, mapping, from, table)
+    case .none: break
     }
+    // Core Data keeps a relationship and its inverse consistent, so the mapping of the inverse counts, too.
+    guard let inverse = TableLayout.inverse(of: relationship, in: model) else {
+      return named.map { [$0] } ?? []
+    }
+    return leads(backBy: inverse, of: destination, mapping, from, table, besides: named)
   }
 
   /// Checks the mapping of a relationship. If it is not clear which objects the relationship leads to, adds a problem. If
@@ -140,13 +136,16 @@ extension CopyCompiler {
   }
 
   /// Adds a problem for a relationship mapping whose expression is not supported. If mappings may be carried out in
-  /// part, tells what is left out instead.
+  /// part, or if the app's code may set the relationship, tells what is left out instead.
   mutating func refuseExpression(of relationship: Relationship, _ mapping: EntityMapping) {
-    let text =
-      mapping.relationshipMappings.first { $0.name == relationship.name }?.valueExpression?.text
-      ?? ""
-    let sentence = "is computed by an unsupported expression: \(text)"
-    if missingPolicy == .copy {
+    let expression =
+      mapping.relationshipMappings.first { $0.name == relationship.name }?.valueExpression
+    let sentence = "is computed by an unsupported expression: \(expression?.text ?? "")"
+    if let policy = policyClass(of: mapping), expression?.policyCall != nil {
+      plan.notes.append(
+        "\(mapping.name).\(relationship.name) leads to no object unless the class \(policy) sets it in createRelationships, because it \(sentence)"
+      )
+    } else if missingPolicy == .copy {
       plan.leftOut.append(
         "\(mapping.name).\(relationship.name) leads to no object, because it \(sentence)")
     } else {
@@ -173,27 +172,19 @@ extension CopyCompiler {
   }
 
   /// How a new row that the mapping `maker` makes from an object of the old entity `from` refers to its owner, which is
-  /// a row of the new entity `owner` whose `relationship` leads to the new row.
+  /// a row of the new entity `owner` whose `relationship` leads to the new row. The owner may be made from the very
+  /// object from which the new row is made. Otherwise the owner's key comes from a column of the old row, or from links
+  /// in other rows or in a join table: there is a lead for each old relationship from which mappings set `relationship`
+  /// to objects that `maker` makes.
+  ///
+  /// The new row's own mapping may name the owner, by the lead `named`. The mappings of `relationship` usually take the
+  /// same links from their other end; these are not taken twice.
   mutating func leads(
     backBy relationship: Relationship, of owner: String, _ maker: EntityMapping, _ from: String,
-    _ table: TableCopy
+    _ table: TableCopy, besides named: Lead? = nil
   ) -> [Lead] {
-    let leads = links(backBy: relationship, of: owner, maker, from, table, except: nil)
-    // An owner may also be made from the very object from which the new row is made.
-    guard relationship.isToMany else { return leads }
-    let makers = twins(by: relationship, of: owner, maker)
-    return makers.isEmpty ? leads : leads + [Lead(origin: .own, makers: makers)]
-  }
-
-  /// How a new row refers to its owner by old relationships. The owner's key comes from a column of the old row, or from
-  /// links in other rows or in a join table. There is a lead for each old relationship from which mappings set
-  /// `relationship` to objects that `maker` makes, except for the one whose ``key(_:_:)`` is `known`.
-  private mutating func links(
-    backBy relationship: Relationship, of owner: String, _ maker: EntityMapping, _ from: String,
-    _ table: TableCopy, except known: String?
-  ) -> [Lead] {
-    var leads: [Lead] = []
-    var met = Set([known].compactMap { $0 })
+    var leads = [named].compactMap { $0 }.filter { !$0.makers.isEmpty }
+    var met = Set(leads.compactMap { $0.link.flatMap { keyOfInverse($0.relationship) } })
     for setter in setters(of: relationship.name, in: owner) {
       // The rows of other entities may have the keys to which the old relationship leads, but they are other objects.
       guard isMeant(maker, by: setter.wanted),
@@ -223,7 +214,11 @@ extension CopyCompiler {
         leads.append(Lead(origin: .elsewhere, link: link, makers: makers))
       }
     }
-    return leads
+    let twins = twins(by: relationship, of: owner, maker)
+    // The references of a one-to-one relationship that nothing else sets are set from the inverse.
+    guard !twins.isEmpty, !leads.contains(where: \.isOwn), relationship.isToMany || !leads.isEmpty
+    else { return leads }
+    return [Lead(origin: .own, makers: twins)] + leads
   }
 
   /// The mappings that make the owners which `setter` gives to the objects of `maker`.
@@ -329,7 +324,7 @@ extension CopyCompiler {
     if case .elsewhere = lead.origin, let link = lead.link {
       return try setLater(place, from: link, lead.makers, shift)
     }
-    guard isDirect(lead.makers), !isOwn(lead) else {
+    guard isDirect(lead.makers), !isMadeBySQL(lead) else {
       updates.append(try update(place, to: lead, table, shift))
       return
     }
@@ -342,24 +337,24 @@ extension CopyCompiler {
 
   /// Whether a reference leads to an object that SQL makes from the same old row. If a mapping does not make such an
   /// object, the reference leads nowhere, and nothing is cut.
-  private func isOwn(_ lead: Lead) -> Bool {
-    guard case .own = lead.origin else { return false }
-    return !lead.makers.contains { policyClass(of: $0) != nil }
+  private func isMadeBySQL(_ lead: Lead) -> Bool {
+    lead.isOwn && !lead.makers.contains { policyClass(of: $0) != nil }
   }
 
-  /// The statement that sets a reference of a new row in the second pass.
+  /// The statement that sets a reference of a new row in the second pass, unless an earlier lead has set it.
   private func update(_ place: Place, to lead: Lead, _ table: TableCopy, _ shift: KeyShift) throws
     -> RowStatement
   {
     var row = RowSQL(keyColumn: table.keyColumn)
     let old = sql(lead.origin, &row)
     let value =
-      try isOwn(lead)
+      try isMadeBySQL(lead)
       ? resolved(old, lead.makers, place.destination)
       : resolvedOrCut(old, lead.makers, place.destination)
     let own = shift.key(row.ownKey)
+    let column = try SQLText.quoted(place.column)
     return row.statement(
-      "UPDATE \(try SQLText.quoted(place.table)) SET \(try SQLText.quoted(place.column)) = \(value) WHERE Z_PK = \(own)"
+      "UPDATE \(try SQLText.quoted(place.table)) SET \(column) = \(value) WHERE Z_PK = \(own) AND \(column) IS NULL"
     )
   }
 

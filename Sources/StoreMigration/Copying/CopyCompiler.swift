@@ -22,6 +22,8 @@ struct CopyCompiler {
   let missingPolicy: MissingPolicy
   let policies: PolicyRegister
   let shifts: KeyShifts
+  /// For each new entity, the entities that inherit from it, and the entity itself.
+  private let families: [String: Set<String>]
   var plan: CopyPlan
   var problems: [MigrationError.Code: [String]] = [:]
   /// The properties whose values the policy class computes, in the mapping that is being compiled.
@@ -56,6 +58,14 @@ struct CopyCompiler {
     mappings = mapping.entityMappings.filter {
       $0.sourceEntityName != nil && $0.destinationEntityName != nil
     }
+    var families: [String: Set<String>] = [:]
+    for name in layout.numbering.names {
+      families[name, default: []].insert(name)
+      for ancestor in layout.model.ancestors(of: name) {
+        families[ancestor.name, default: []].insert(name)
+      }
+    }
+    self.families = families
     plan = CopyPlan(destination: layout)
   }
 
@@ -113,6 +123,9 @@ struct CopyCompiler {
       if let reasons = problems[code] { throw MigrationError(code, reasons.sorted()) }
     }
   }
+
+  /// The new entities that inherit from `entity`, and `entity` itself.
+  func descendants(of entity: String) -> Set<String> { families[entity] ?? [] }
 
   mutating func drop(_ entity: String) {
     guard source.model.entities[entity]?.isAbstract != true else { return }
@@ -468,7 +481,7 @@ struct CopyCompiler {
     // A derived attribute has no mapping of its own. Its old value is copied, and Core Data computes the value anew
     // when it next saves the object.
     if sourceAttribute(attribute.name, of: mapping.sourceEntityName ?? "") != nil,
-      attribute.isDerived || mapping.copiesAll
+      attribute.isDerived || mapping.copiesAttributes
         || hasMissingPolicy(mapping) && missingPolicy == .copy
     {
       return .sourceValue(keyPath: attribute.name)

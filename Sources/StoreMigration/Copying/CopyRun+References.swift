@@ -1,5 +1,5 @@
-import ObjectModel
 import CoreDataStore
+import ObjectModel
 import SQLiteWriter
 import SafeText
 
@@ -25,8 +25,9 @@ extension CopyRun {
     guard !hasSetWaiting else { return }
     hasSetWaiting = true
     for later in plan.later { try set(later) }
-    for later in plan.later { try agree(later) }
+    // What is set from the inverse must be set before references are cut whose inverse does not agree.
     for place in plan.mirrored { try mirror(place) }
+    for later in plan.later { try agree(later) }
     var met: Set<String> = []
     for (table, key, order) in plan.unordered where met.insert(table + "\u{0}" + order).inserted {
       let (into, key, order) = try (

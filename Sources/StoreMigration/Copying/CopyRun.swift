@@ -39,9 +39,9 @@ final class CopyRun {
   /// The number of rows of each old table that the first pass and the second pass have read.
   private var insertedCounts: [String: Int] = [:]
   private var updatedCounts: [String: Int] = [:]
-  /// The rows of a damaged store that each `EntityCopy` has not written. A row is given by its place among the rows of
-  /// its table, which is the same in both passes.
-  private var unwritten: [ObjectIdentifier: Set<Int>] = [:]
+  /// The rows of a damaged store that each `EntityCopy` has rejected. A row is given by its place among the rows of its
+  /// table, which is the same in both passes.
+  private var rejected: [ObjectIdentifier: Set<Int>] = [:]
   var cut: [MigrationReport.Cut] = []
   /// Whether the references are set that could not be set before all rows were inserted.
   var hasSetWaiting = false
@@ -154,11 +154,11 @@ final class CopyRun {
     let values = reasons.isEmpty ? nil : row.evidence()
     for column in misfits { row.leaveOut(column) }
     for copy in copies where copy.policyClass == nil {
-      let written = copy.writtenCount
+      let count = copy.rejectedCount
       try insert(&row, copy, table, reasons, values)
-      if isRecovered, copy.writtenCount == written, !copy.updates.isEmpty {
+      if isRecovered, copy.rejectedCount > count, !copy.updates.isEmpty {
         let place = insertedCounts[table.table, default: 1] - 1
-        unwritten[ObjectIdentifier(copy), default: []].insert(place)
+        rejected[ObjectIdentifier(copy), default: []].insert(place)
       }
     }
   }
@@ -338,8 +338,8 @@ final class CopyRun {
     return reasons
   }
 
-  /// Sets the references of a row that can be set only after all rows are inserted. This is the second pass over the
-  /// rows. The references of a row that was not written are left out: another row may have its key.
+  /// Sets the references and links of a row that can be set only after all rows are inserted. This is the second pass
+  /// over the rows. A row that a mapping has rejected or does not take gets none: another row may have its key.
   func update<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, entityNumber: Int64?, _ table: TableCopy
   ) throws {
@@ -352,7 +352,9 @@ final class CopyRun {
       return
     }
     for rule in table.rules where !row.fits(rule) { row.leaveOut(rule.column) }
-    for copy in copies where unwritten[ObjectIdentifier(copy)]?.contains(place) != true {
+    for copy in copies
+    where !copy.updates.isEmpty && rejected[ObjectIdentifier(copy)]?.contains(place) != true {
+      guard try takes(&row, copy) else { continue }
       for update in copy.updates { try run(update, &row, []) }
     }
   }

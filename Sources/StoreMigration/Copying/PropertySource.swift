@@ -67,10 +67,10 @@ enum PropertySource: Hashable {
 }
 
 extension EntityMapping {
+  /// Whether the mapping copies attributes as they are: it is a copy, and has no mapping of any attribute.
+  var copiesAttributes: Bool { kind == .copy && attributeMappings.isEmpty }
   /// Whether the mapping copies objects as they are: it is a copy, and has no mapping of any property.
-  var copiesAll: Bool {
-    kind == .copy && attributeMappings.isEmpty && relationshipMappings.isEmpty
-  }
+  var copiesAll: Bool { copiesAttributes && relationshipMappings.isEmpty }
 
   enum Selection {
     case all

@@ -269,8 +269,9 @@ enum SQLText {
     case ("multiply:by:", 2): "(\(arguments[0]) * \(arguments[1]))"
     // The division is one of reals, not of integers: 1 / 2 is 0.5.
     case ("divide:by:", 2): "(CAST(\(arguments[0]) AS REAL) / \(arguments[1]))"
-    // The absolute value of the smallest integer is no 64-bit integer, so it is computed as a real.
-    case ("abs:", 1):
+    // The absolute value of the smallest integer is no 64-bit integer, so it is computed as a real. The argument's SQL
+    // is written twice, so that nested calls double it each time; hence the limit.
+    case ("abs:", 1) where arguments[0].utf8.count < 1 << 16:
       "abs(CASE \(arguments[0]) WHEN \(literal(Int64.min)) THEN -9223372036854775808.0 ELSE \(arguments[0]) END)"
     // The time at which the statement runs, as the number of seconds since 2001-01-01.
     case ("now", 0): "((julianday('now') - 2451910.5) * 86400.0)"

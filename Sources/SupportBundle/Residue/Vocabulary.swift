@@ -59,133 +59,133 @@ extension PublicWords {
     contiene contient continuar continue continuer continues continué contradict contradicted contradicts contraseña \
     control conversions converted copia copie copied copies copy copyinprogress copyopens copyunavailable core coredata \
     coredatafindings coredatashaped corespotlightdisplaynameexpression correcta corrected corrupt cosa cosas could count \
-    counted counter counterpart countonly counts countsrows cours cover crc create created createelement creates cross \
-    crosses csv cualquiera cuando cuanto cume current currentcommit currentversion currentversionname cursor curve \
-    custom customclassname customwidth cut cutcount cutshort cuántos cycle cyclic cyclicinheritance cyrillic código \
-    códigos cómo côté d da dabei dahin damage damagecount damaged damagedmanifest damagedsource damit danach \
-    danglinglink danglingreference dans darin dark das dash dasharray dashed dass data database databasefiles \
-    databasepagecount dataene datamodel date datedrows datei daten dateoutofrange dates datesource datetime datos davon \
-    day days dañado dañados db dblval dc dd de deadline debería december decided decides decimal decision declaration \
-    declarations declared declaredtype declares decoded decoder decompress decoration decrypted decrypts deduced deep \
-    deeper deepest deepinheritance deeply default defaultdatetimeinterval defaultrowheight defaultvalue \
-    defaultvalueasstring defaultvaluestring defect deferrable deferred definedname definednames defines definition \
-    deflate defs deg deine dejó del delete deleted deletedcount deleterule deletes deletion deletionrule dem demands den \
-    denied denn denne denotes dense deny depend depth depthlimit depuis der deretter derfor derivation \
-    derivationexpression derivationfilter derivationfilterpredicate derived dernière dernières des desbloquea \
-    desbloquear desc descending describe describes description descriptor desember deshalb después destination \
-    destinationentity destinationentityname destinationentityversionhash destinationmodeldata destinationmodelpath \
-    destinationname destinations det detach detail details detalles detectó determined dette dev devanagari developer \
-    device devicelocked devraient devrait dezember diagonal diagram diciembre dict dictionaries dictionary did die diese \
-    diesem diesen dieser diesmal differ difference differences different differing differs difficultés dificultades \
-    digest digestholds digests digit digitcount digits digraph dim din dine dire direct directly directory disappeared \
-    discard disco disk diskfull displaced display disponga disponible disponía disposait dispositivo disque disse dist \
-    distance distinct disturbs div divide dl do docsize doctype document documentation documentversion does domain don \
-    donc donde done données dont dort dossier dot dots dotted doub double doubt doubtful doubtfulnames down drawn drive \
-    drop dropped drops dt dtd dtds du dumb duplicate duplicatename duplicateproperty duplicates durch during dès \
-    décembre décider décrit déjà démarré déplacez détails déverrouiller déverrouillées e ea each earlier earliest early \
-    eb ecff ed edf edge editor eef effect ein eine einem einen einer eines eingaben eingegeben einige einträge einträgen \
-    either ekstern el element elementid elementos elements eliminados eliminarse elimines eliminó elle eller elles else \
-    em embeddednul empezar empezó emplacement empty emptycount emptynames emptytoken en encodedstring encoder encoding \
-    encodingsource encontró encore encrypt encrypted encryptedbackup encryption end ended endframe ending endommagé \
-    endommagées endres endret endringene ends endswith enero enheten ennå enough enregistre enregistrées ensuite ent \
-    entered enthält entities entitiesonly entity entityadded entitychanged entityclassname entitycolumn entitycount \
-    entitylimit entitymappings entityname entitynames entitynumber entitypolicy entityremoved entityrenamed entitytables \
-    entitytext entonces entries entry entrychanged entrylimit entrymissing entryname entryunlisted entscheidest \
-    entschlüsselt entsperren enviar environment envoyer envoyez envías equal equals equiv er erneut erreichbar errno \
-    error errorcancelled errorunknown ersetzt es escape escaped escapes eso esos espace espacio espera essayer est esta \
-    estaba estaban estar este esto estos está están estén et etter etterpå etwas eu evaluated evaluatedobject event \
-    eventcount events ever every everything evidence exact exactly examined example examplelimit examples except exclude \
-    excluded exclusive exist existent existing exists expands expected expectedhashes expectedversion expects \
-    expectsmodel expired explain explains exponent exported expression expressions expressiontype extended extension \
-    external externalempty externalfilecount externalfilemissing externalfiles externalmissing externalshared \
-    externalstorage externalstray externaltoolarge externalunread externalzeroed externe externen externo extra extract \
-    eyj f fa fact facts fail failed failedcount fails failure failures faire fall falla fallback falls false \
-    falsepredicate falta falten families family far fate fault fb fchmod fchown fdopendir febrero februar february \
-    fehlen fehlende fehlt fermer festgestellt fetch fetchbatchsize fetched fetchedproperty fetchedpropertyfetchrequest \
-    fetches fetchindex fetchindexelement fetchlimit fetchoffset fetchrequest fetchrequestforsourceentitynamed \
-    fetchrequestsarray few fewer ff ffa ffe fff ffffff fichier field fields fil file filecount filedamaged fileempty \
-    fileencrypted fileformat fileid filen filenewer filenotadatabase files filesunread filesystem fileunread \
-    fileunreadable fill fillcolor filled fillid fills filter filterdatabase filtering final find finden finding \
-    findingcount findings finds fingerprint finish finished finishes finne finnes first firsthistorynumber firstseen fit \
-    fits five fix fixed fixes flag flags flere flex flipped floa float flow flush flytt focus fois fok folder \
-    folderexists folders folderwith follow followed following follows font fontcolor fontid fontname fonts fontsize for \
-    forbid forbids forcehelps fordi foreach foreign fork form forma format formatcode formats forme fort fortsatt \
-    fortsatte fortsette fortzufahren found fr fra fractions fragmented frame framecount framedamaged frames frameslost \
-    framework frameworkkeys frameworkversion free freeblock freeblocks freebytes freed freedbytes freelist freelistleaf \
-    freelisttrunk freepage freepagecount freepages frei frem frequent fresh freshcode freshfailed freshfails frigjør \
-    from frozen früheren fstat fstatat fsync fts fue full fullest fullfsync fullstendig function funnet futimens få får \
-    février før für g galt gangen ganger gap gathered gave gb geben gelassen gelesen gelöscht gelöschtes general \
-    generated generates generation generations genug geopoly gerade gerät geräts geschah geschehen gespeichert gesperrt \
-    get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif github give given gives givesvalues gjenopprette \
-    gjenopprettes gjøre gleich glob glossary glpat gnu go goes goeson gone gonecount good grandeur graph gray greatest \
-    greek green grew grid ground group grouped grouping grouplimit groups grow groß grunn gt guarda guardan guardaron \
-    guarden guardó guess guesses guide gz gzip går général h haber había hacer had hadde halo halves han handle handled \
-    handledifdataallows hangul hans hant happened happens har harm has haschanges haschecks hascompany hascompareddates \
-    hasentities hasescapes hasfacts hash hashed hasher hashes hashesagree hashesversion hashing hasitems haskeys hasleft \
-    haslines hasmetadata hasoverlays haspointermap hasproblems hasproperties hasrounded hasroundedsizes hasrows \
-    hassection hassteps hast hasta hat hatte have having havingpredicate hay haya haz head headbytes header \
-    headerchanged headerchanges headerdamaged headerlost headermismatch headers heading headlost headmissing headmoved \
-    heads health healthy hebrew height held helfen heller help helps helvetica hentet her herauszufinden here hex \
-    hexadecimal hf hh hidden hide hier high highest highestkey highlight hilfe hilft hint hintergrund histogram history \
-    hjelp hjelpe hjelper hk hold holdbackground holdcopyopens holdcopyunavailable holder holdextension holdfreshfails \
-    holdhostdecides holdingrows holdlocked holdnospace holdnotafile holdrepeated holds holdshared holdsymboliclink \
-    holdunreadable holdunrecorded hollow home host hostdecides hosterror hostname hostnewerstore hostotherversion \
-    hoststate hostwrongkey hot hotjournal hour hours how howtocorrupt href html http https hva hvilke hvilken hvis hvor \
-    hvordan hvorfor hyphens i icloud id idecoredatamodeler identified identifier identifiers identify identiques \
-    identity idrefs ids iem if ifnull igjen ignore ignored iguales ihn ihnen ihr ihre ihrem ihren ihres iif ikke il ils \
-    im image images img immediate importing impossible impossibleratio imágenes in inaccessibles inbackground inchangées \
-    incident incidentlimit incidentname incidents include includependingchanges includepropertyvalues includes \
-    includesdeleted includespendingchanges includespropertyvalues includessubentities includesubentities incompatible \
-    incomplet incomplete incompletecount incompleteset incompleto inconsistent increase incremental index indexed \
-    indexentries indexes indexnotbuilt indica indices indiquez inf infer inferred infinite infinity info ingenting \
-    inherit inherited inherits initial initially inline inlined inlinestr inn inneholder inner inode input inputbytes \
-    inputcount inputmissing inputoutput inputs insert inserted inserts inside inspect inspection inspectionname install \
-    installer instant instead instr insuffisant int intact intactentrycount integer integer16 integer32 integer64 \
-    integrity intent intentar intentarlo intentname interior interiorindex interiortable interrupted intersect interval \
-    into introducido intval intvalue inuse invalid invalidtext invalidtextcount inverse inverseentity inverseentityname \
-    inversename inverserelationship inwords inzwischen io ios iosversion iphone is isabstract isadded isallowed \
-    isanywhere isascending isassumed isautoincrement isbyposition iscancelled iscandidate ischanged iscode iscolored \
-    iscomplete iscopied iscoredata iscurrent iscut iscutshort isdemanded isdescending isdigit isdone isdotted isdoubtful \
-    isdrawn isdryrun isdumb isempty isencrypted isend isequal isexact isextension isfilling isfiltered isfinished \
-    isfirstsegment isflag isfree isgone isguess isheaderlost isheadersound ishex ishistory ishot isinbackground isindex \
-    isindexed isindexedbyspotlight isinteger isjoined isjournal iskept iskeyinferred isknown islog islossless \
-    ismagicright ismainempty ismainthere ismissing isnew isnewerthanapp isnot isnotnull isnull isnumber isofstore isold \
-    isolderthanlog ison isoptional isordered isover isown isplural isprotecteddataavailable isreadonly isrefusal \
-    isrefused isremoved isreplaced issame issizeapproximate issound isspotlightindexed isstart isstoredintruthfile \
-    isstrict issynchronous ist isterminal istext istobereadagain istomany istransient isuncertain isunique isunopenable \
-    isuntouched isup isusedelsewhere isusedwithcloudkit isusedwithswiftdata isvalid isverified iswanted iswhole \
-    iswithoutrowid isword iswrite iswritten iswrong it items its itself j ja januar january janvier jn job join joined \
-    joiner jointes jour journal journalfile journalmode journalnow journalpagecount journals jpeg jpg json jsonb \
-    jsoninterval judge judged judgement juillet juin juli julianday julio july june juni junio junto jusque just k kan \
-    kana kann kanskje kb keep keepers keeps keepsdamagedlogs keepseverything keepsfailing kein keinen kennt kennung kept \
-    keptmainpath keptpages keptsame key keycolumn keycolumns keycounter keyed keyedarchive keylesslimit keylimit \
-    keyorder keyparts keypath keys keysnotchecked keytable khce kib killed kind kindname kinds kjenne kjenner kl know \
-    known knows kode kodene kommer konnte konnten kontakt kontakte kontroller kontrollere kopi kopie kryptert kunne \
-    können könnte könnten l la label labelledby lack lacks lag lagrer lagret lagringen lagringsområde lagt laissé lane \
-    lanes lang lange language languageid lar large larger largest las lassen last lastinsertrowid lastprint \
-    lastsavedtoolsversion lastseen late later latest latin latt laufwerk launches layout lc le lead leadbytes leads leaf \
-    leafindex leaftable lease leasename least leave leaves ledig leer leeren leerlo leerlos left leftbehind leftout \
-    leftoutcount leftover legible lenge lenger length les lesbar lese lesen leses less let lets letters leur level \
-    levels li libera libre libérer lie liegen lies ließen lifeboat ligge ligger light lightweight like likely limit \
-    limited limits line lineage lines link linkcache linked links lire lisible lisibles list listed listing lists \
-    listsproperties lite literal literals litt little live liverowcount liverows lo load loads local localecompare \
-    localsheetid locator lock lockbyte locked lockholder locking lockingv lockname locks log logbehindbreak logbytes \
-    logfile logmissing lognotused lognow logview long longer longitud longueur longvalues longvarchar look looked \
-    looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los loss losses lost lostcount lostframes low \
-    lower lowercase lowest lr lstat lt ltrim lu lugar lukk là lässt lås låses låst löschen m machine macos macosversion \
-    made madeof magic mai mail main mainempty mainkind mainmissing mainpagecount mainpages mainpath mainsize \
-    mainsizebytes mais major make makers makes makesfreshstore makeunknown malformed managed manager mange mangle \
-    mangler manifest manifestmissing manifestnotfirst manquante manque manquent mantissa many map mapped mappen mapping \
-    mappingmismatch mappingnumber mappings mappingtable mappingtypename march margin mark marked marker markerheight \
-    markerwidth marks mars marzo mask masked master match matched matches matchesequalcontent matchinfo materialized max \
-    maxbytes maxcells maxchanges maxcolumns maxcount maxdatetimeinterval maxdepth maxentities maxfacts maximum \
-    maximumageseconds maximumboxcount maximumbytes maximumcopybytes maximumcount maximumdepth maximumframeworkversion \
-    maximumlistedbytes maximumpartcount maximumquarantines maximumrowcount maximumwaitseconds maxlines maxlisted \
-    maxpages maxproofs maxsamples maxsteps maxtries maxvaluebytes maxvaluestring may maybefolder maybegone maydiffer \
-    mayo mb mean meaning means meantime meanwhile med media mediumint mehr mehrmals meist member memberentity \
-    memberlimit members memory men mended menos mention mentions menudo merge message messages met meta metadata \
-    metadataaltered metadatachanges metadatalost metadatamissing metadatatable metadataunreadable method methods mettre \
-    mib middle mientras might migrate migrated migratesnothing migrating migration migrationdestination \
+    counted counter counterpart countonly counts countsrows cours cover crc create created createelement \
+    createrelationships creates cross crosses csv cualquiera cuando cuanto cume current currentcommit currentversion \
+    currentversionname cursor curve custom customclassname customwidth cut cutcount cutshort cuántos cycle cyclic \
+    cyclicinheritance cyrillic código códigos cómo côté d da dabei dahin damage damagecount damaged damagedmanifest \
+    damagedsource damit danach danglinglink danglingreference dans darin dark das dash dasharray dashed dass data \
+    database databasefiles databasepagecount dataene datamodel date datedrows datei daten dateoutofrange dates \
+    datesource datetime datos davon day days dañado dañados db dblval dc dd de deadline debería december decided decides \
+    decimal decision declaration declarations declared declaredtype declares decoded decoder decompress decoration \
+    decrypted decrypts deduced deep deeper deepest deepinheritance deeply default defaultdatetimeinterval \
+    defaultrowheight defaultvalue defaultvalueasstring defaultvaluestring defect deferrable deferred definedname \
+    definednames defines definition deflate defs deg deine dejó del delete deleted deletedcount deleterule deletes \
+    deletion deletionrule dem demands den denied denn denne denotes dense deny depend depth depthlimit depuis der \
+    deretter derfor derivation derivationexpression derivationfilter derivationfilterpredicate derived dernière \
+    dernières des desbloquea desbloquear desc descending describe describes description descriptor desember deshalb \
+    después destination destinationentity destinationentityname destinationentityversionhash destinationmodeldata \
+    destinationmodelpath destinationname destinations det detach detail details detalles detectó determined dette dev \
+    devanagari developer device devicelocked devraient devrait dezember diagonal diagram diciembre dict dictionaries \
+    dictionary did die diese diesem diesen dieser diesmal differ difference differences different differing differs \
+    difficultés dificultades digest digestholds digests digit digitcount digits digraph dim din dine dire direct \
+    directly directory disappeared discard disco disk diskfull displaced display disponga disponible disponía disposait \
+    dispositivo disque disse dist distance distinct disturbs div divide dl do docsize doctype document documentation \
+    documentversion does domain don donc donde done données dont dort dossier dot dots dotted doub double doubt doubtful \
+    doubtfulnames down drawn drive drop dropped drops dt dtd dtds du dumb duplicate duplicatename duplicateproperty \
+    duplicates durch during dès décembre décider décrit déjà démarré déplacez détails déverrouiller déverrouillées e ea \
+    each earlier earliest early eb ecff ed edf edge editor eef effect ein eine einem einen einer eines eingaben \
+    eingegeben einige einträge einträgen either ekstern el element elementid elementos elements eliminados eliminarse \
+    elimines eliminó elle eller elles else em embeddednul empezar empezó emplacement empty emptycount emptynames \
+    emptytoken en encodedstring encoder encoding encodingsource encontró encore encrypt encrypted encryptedbackup \
+    encryption end ended endframe ending endommagé endommagées endres endret endringene ends endswith enero enheten ennå \
+    enough enregistre enregistrées ensuite ent entered enthält entities entitiesonly entity entityadded entitychanged \
+    entityclassname entitycolumn entitycount entitylimit entitymappings entityname entitynames entitynumber entitypolicy \
+    entityremoved entityrenamed entitytables entitytext entonces entries entry entrychanged entrylimit entrymissing \
+    entryname entryunlisted entscheidest entschlüsselt entsperren enviar environment envoyer envoyez envías equal equals \
+    equiv er erneut erreichbar errno error errorcancelled errorunknown ersetzt es escape escaped escapes eso esos espace \
+    espacio espera essayer est esta estaba estaban estar este esto estos está están estén et etter etterpå etwas eu \
+    evaluated evaluatedobject event eventcount events ever every everything evidence exact exactly examined example \
+    examplelimit examples except exclude excluded exclusive exist existent existing exists expands expected \
+    expectedhashes expectedversion expects expectsmodel expired explain explains exponent exported expression \
+    expressions expressiontype extended extension external externalempty externalfilecount externalfilemissing \
+    externalfiles externalmissing externalshared externalstorage externalstray externaltoolarge externalunread \
+    externalzeroed externe externen externo extra extract eyj f fa fact facts fail failed failedcount fails failure \
+    failures faire fall falla fallback falls false falsepredicate falta falten families family far fate fault fb fchmod \
+    fchown fdopendir febrero februar february fehlen fehlende fehlt fermer festgestellt fetch fetchbatchsize fetched \
+    fetchedproperty fetchedpropertyfetchrequest fetches fetchindex fetchindexelement fetchlimit fetchoffset fetchrequest \
+    fetchrequestforsourceentitynamed fetchrequestsarray few fewer ff ffa ffe fff ffffff fichier field fields fil file \
+    filecount filedamaged fileempty fileencrypted fileformat fileid filen filenewer filenotadatabase files filesunread \
+    filesystem fileunread fileunreadable fill fillcolor filled fillid fills filter filterdatabase filtering final find \
+    finden finding findingcount findings finds fingerprint finish finished finishes finne finnes first \
+    firsthistorynumber firstseen fit fits five fix fixed fixes flag flags flere flex flipped floa float flow flush flytt \
+    focus fois fok folder folderexists folders folderwith follow followed following follows font fontcolor fontid \
+    fontname fonts fontsize for forbid forbids forcehelps fordi foreach foreign fork form forma format formatcode \
+    formats forme fort fortsatt fortsatte fortsette fortzufahren found fr fra fractions fragmented frame framecount \
+    framedamaged frames frameslost framework frameworkkeys frameworkversion free freeblock freeblocks freebytes freed \
+    freedbytes freelist freelistleaf freelisttrunk freepage freepagecount freepages frei frem frequent fresh freshcode \
+    freshfailed freshfails frigjør from frozen früheren fstat fstatat fsync fts fue full fullest fullfsync fullstendig \
+    function funnet futimens få får février før für g galt gangen ganger gap gathered gave gb geben gelassen gelesen \
+    gelöscht gelöschtes general generated generates generation generations genug geopoly gerade gerät geräts geschah \
+    geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif github give given \
+    gives givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes goeson gone gonecount good \
+    grandeur graph gray greatest greek green grew grid ground group grouped grouping grouplimit groups grow groß grunn \
+    gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général h haber había hacer had hadde \
+    halo halves han handle handled handledifdataallows hangul hans hant happened happens har harm has haschanges \
+    haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes hashesagree \
+    hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays haspointermap hasproblems \
+    hasproperties hasrounded hasroundedsizes hasrows hassection hassteps hast hasta hat hatte have having \
+    havingpredicate hay haya haz head headbytes header headerchanged headerchanges headerdamaged headerlost \
+    headermismatch headers heading headlost headmissing headmoved heads health healthy hebrew height held helfen heller \
+    help helps helvetica hentet her herauszufinden here hex hexadecimal hf hh hidden hide hier high highest highestkey \
+    highlight hilfe hilft hint hintergrund histogram history hjelp hjelpe hjelper hk hold holdbackground holdcopyopens \
+    holdcopyunavailable holder holdextension holdfreshfails holdhostdecides holdingrows holdlocked holdnospace \
+    holdnotafile holdrepeated holds holdshared holdsymboliclink holdunreadable holdunrecorded hollow home host \
+    hostdecides hosterror hostname hostnewerstore hostotherversion hoststate hostwrongkey hot hotjournal hour hours how \
+    howtocorrupt href html http https hva hvilke hvilken hvis hvor hvordan hvorfor hyphens i icloud id \
+    idecoredatamodeler identified identifier identifiers identify identiques identity idrefs ids iem if ifnull igjen \
+    ignore ignored iguales ihn ihnen ihr ihre ihrem ihren ihres iif ikke il ils im image images img immediate importing \
+    impossible impossibleratio imágenes in inaccessibles inbackground inchangées incident incidentlimit incidentname \
+    incidents include includependingchanges includepropertyvalues includes includesdeleted includespendingchanges \
+    includespropertyvalues includessubentities includesubentities incompatible incomplet incomplete incompletecount \
+    incompleteset incompleto inconsistent increase incremental index indexed indexentries indexes indexnotbuilt indica \
+    indices indiquez inf infer inferred infinite infinity info ingenting inherit inherited inherits initial initially \
+    inline inlined inlinestr inn inneholder inner inode input inputbytes inputcount inputmissing inputoutput inputs \
+    insert inserted inserts inside inspect inspection inspectionname install installer instant instead instr insuffisant \
+    int intact intactentrycount integer integer16 integer32 integer64 integrity intent intentar intentarlo intentname \
+    interior interiorindex interiortable interrupted intersect interval into introducido intval intvalue inuse invalid \
+    invalidtext invalidtextcount inverse inverseentity inverseentityname inversename inverserelationship inwords \
+    inzwischen io ios iosversion iphone is isabstract isadded isallowed isanywhere isascending isassumed isautoincrement \
+    isbyposition iscancelled iscandidate ischanged iscode iscolored iscomplete iscopied iscoredata iscurrent iscut \
+    iscutshort isdemanded isdescending isdigit isdone isdotted isdoubtful isdrawn isdryrun isdumb isempty isencrypted \
+    isend isequal isexact isextension isfilling isfiltered isfinished isfirstsegment isflag isfree isgone isguess \
+    isheaderlost isheadersound ishex ishistory ishot isinbackground isindex isindexed isindexedbyspotlight isinteger \
+    isjoined isjournal iskept iskeyinferred isknown islog islossless ismagicright ismainempty ismainthere ismissing \
+    isnew isnewerthanapp isnot isnotnull isnull isnumber isofstore isold isolderthanlog ison isoptional isordered isover \
+    isown isplural isprotecteddataavailable isreadonly isrefusal isrefused isremoved isreplaced issame issizeapproximate \
+    issound isspotlightindexed isstart isstoredintruthfile isstrict issynchronous ist isterminal istext istobereadagain \
+    istomany istransient isuncertain isunique isunopenable isuntouched isup isusedelsewhere isusedwithcloudkit \
+    isusedwithswiftdata isvalid isverified iswanted iswhole iswithoutrowid isword iswrite iswritten iswrong it items its \
+    itself j ja januar january janvier jn job join joined joiner jointes jour journal journalfile journalmode journalnow \
+    journalpagecount journals jpeg jpg json jsonb jsoninterval judge judged judgement juillet juin juli julianday julio \
+    july june juni junio junto jusque just k kan kana kann kanskje kb keep keepers keeps keepsdamagedlogs \
+    keepseverything keepsfailing kein keinen kennt kennung kept keptmainpath keptpages keptsame key keycolumn keycolumns \
+    keycounter keyed keyedarchive keylesslimit keylimit keyorder keyparts keypath keys keysnotchecked keytable khce kib \
+    killed kind kindname kinds kjenne kjenner kl know known knows kode kodene kommer konnte konnten kontakt kontakte \
+    kontroller kontrollere kopi kopie kryptert kunne können könnte könnten l la label labelledby lack lacks lag lagrer \
+    lagret lagringen lagringsområde lagt laissé lane lanes lang lange language languageid lar large larger largest las \
+    lassen last lastinsertrowid lastprint lastsavedtoolsversion lastseen late later latest latin latt laufwerk launches \
+    layout lc le lead leadbytes leads leaf leafindex leaftable lease leasename least leave leaves ledig leer leeren \
+    leerlo leerlos left leftbehind leftout leftoutcount leftover legible lenge lenger length les lesbar lese lesen leses \
+    less let lets letters leur level levels li libera libre libérer lie liegen lies ließen lifeboat ligge ligger light \
+    lightweight like likely limit limited limits line lineage lines link linkcache linked links lire lisible lisibles \
+    list listed listing lists listsproperties lite literal literals litt little live liverowcount liverows lo load loads \
+    local localecompare localsheetid locator lock lockbyte locked lockholder locking lockingv lockname locks log \
+    logbehindbreak logbytes logfile logmissing lognotused lognow logview long longer longitud longueur longvalues \
+    longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los loss losses lost \
+    lostcount lostframes low lower lowercase lowest lr lstat lt ltrim lu lugar lukk là lässt lås låses låst löschen m \
+    machine macos macosversion made madeof magic mai mail main mainempty mainkind mainmissing mainpagecount mainpages \
+    mainpath mainsize mainsizebytes mais major make makers makes makesfreshstore makeunknown malformed managed manager \
+    mange mangle mangler manifest manifestmissing manifestnotfirst manquante manque manquent mantissa many map mapped \
+    mappen mapping mappingmismatch mappingnumber mappings mappingtable mappingtypename march margin mark marked marker \
+    markerheight markerwidth marks mars marzo mask masked master match matched matches matchesequalcontent matchinfo \
+    materialized max maxbytes maxcells maxchanges maxcolumns maxcount maxdatetimeinterval maxdepth maxentities maxfacts \
+    maximum maximumageseconds maximumboxcount maximumbytes maximumcopybytes maximumcount maximumdepth \
+    maximumframeworkversion maximumlistedbytes maximumpartcount maximumquarantines maximumrowcount maximumwaitseconds \
+    maxlines maxlisted maxpages maxproofs maxsamples maxsteps maxtries maxvaluebytes maxvaluestring may maybefolder \
+    maybegone maydiffer mayo mb mean meaning means meantime meanwhile med media mediumint mehr mehrmals meist member \
+    memberentity memberlimit members memory men mended menos mention mentions menudo merge message messages met meta \
+    metadata metadataaltered metadatachanges metadatalost metadatamissing metadatatable metadataunreadable method \
+    methods mettre mib middle mientras might migrate migrated migratesnothing migrating migration migrationdestination \
     migrationpolicyclassname min mincount mindatetimeinterval mine minimumfreebytes minimumtoolsversion minisig minisign \
     minmax minste minus minute minutes minvaluestring mirrored mirroring mise mises mismatch mismatches misnamed \
     misplaced miss missing missingcount missingdestination missinginverse missingmember missingpagecount missingparent \
@@ -301,7 +301,7 @@ extension PublicWords {
     seeking seems seen sees seg segdir segments segundo seguridad sein seinen select selection selector selects self \
     selv semble semblent send sende senden sender sendest senere sent sentence sentences separados separate separately \
     separating separator september septembre septiembre seq seqno sequence ser sera serial serif seront set setaside \
-    setasidefailed setattribute setsasidefailedmigrations setsasidemappingfaults setsasidenewerstores \
+    setasidefailed setattribute sets setsasidefailedmigrations setsasidemappingfaults setsasidenewerstores \
     setsasideonmismatchalone setsasiderepairable setting settings seule sevenzip several severalstores severity sg sha \
     sha256 shape share shared sharedmemory shares sharesentities sheet sheetdata sheetformatpr sheetid sheets sheetview \
     sheetviews shift shifted shiftrange shifts shipped shm short shorter should show showdelay shown shownsteps shows si \
