@@ -16,7 +16,7 @@ import Testing
     #expect(all.count <= lines + 1, "\(text)", sourceLocation: sourceLocation)
     // Commands to copy and paths are not broken.
     for line in all
-    where !line.contains("lifeboat ") && !line.contains("https://") && !line.hasPrefix("  /")
+    where !line.contains("lifeboat ") && !line.contains("https://") && !line.contains(" /")
       && !line.hasPrefix("/")
     {
       #expect(line.count <= 80, "\(line)", sourceLocation: sourceLocation)

@@ -139,7 +139,7 @@ struct Search: ParsableCommand, RecordedCommand {
       deleted ? .deleted : live ? .readable : .all, limit: limit
     ) { hit in
       do {
-        if isNDJSON {
+        if (format ?? (display.json ? .ndjson : .text)) == .ndjson {
           try output.write(json: JSONText.line(Line(hit, in: name)))
         } else {
           if isOneOfMany, count == 0 {
@@ -157,10 +157,6 @@ struct Search: ParsableCommand, RecordedCommand {
       }
     }
     if let failure { throw failure }
-    if outcome.searchedInPart > 0, isNDJSON {
-      let line = PartLine(store: name, searchedInPart: outcome.searchedInPart)
-      try output.write(json: JSONText.line(line))
-    }
     try output.flush()
     try watch.requireUnchanged()
     for file in outcome.unreadFiles { display.note("note: \(file) cannot be read") }
@@ -178,14 +174,6 @@ struct Search: ParsableCommand, RecordedCommand {
     let findings = damaged.database.findings
     display.note(findings.kept)
     return (count, findings.damageCount > 0 || !outcome.unreadFiles.isEmpty)
-  }
-
-  private var isNDJSON: Bool { (format ?? (display.json ? .ndjson : .text)) == .ndjson }
-
-  /// The last line of a store with values that were not searched to their end.
-  struct PartLine: Encodable {
-    let store: String
-    let searchedInPart: Int
   }
 
   struct Line: Encodable {

@@ -269,7 +269,9 @@ struct SeenRows {
 struct ContentHash {
   /// The hash of everything but the type of the first field, which a freed cell may have lost.
   let withoutType: UInt64
-  /// The hash of everything. If the first field is left out, this is ``withoutType``.
+  /// The hash of everything. If the first field is left out, its type still counts.
+  let withType: UInt64
+  /// The hash by which the record is compared: ``withoutType`` if the first field is left out, else ``withType``.
   let content: UInt64
 
   /// Hashes a record.
@@ -300,7 +302,8 @@ struct ContentHash {
     }
     hash = Self.mix(Self.mix(hash, last), 1)
     withoutType = hash
-    content = skipsFirst ? hash : types.types.first.map { Self.mix(hash, $0) } ?? hash
+    withType = types.types.first.map { Self.mix(hash, $0) } ?? hash
+    content = skipsFirst ? withoutType : withType
   }
 
   @inline(__always)

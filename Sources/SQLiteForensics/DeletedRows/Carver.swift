@@ -30,6 +30,7 @@ struct Carver {
   private var newerTypes = RecordTypes()
   /// The maximum number of fields of a cell that has lost its start, for each of ``headerPlaces``.
   private var maxFieldCounts = ContiguousArray<Int>(repeating: 0, count: headerPlaces.count)
+  private var hasShortRowIDs = false
   private(set) var finds: [Find] = []
 
   init(usableSize: Int, maxPayload: Int, encoding: DatabaseHeader.TextEncoding) {
@@ -45,13 +46,15 @@ struct Carver {
   /// `own`: the page's own table; nil if it is not known. Its rows are searched for first, and small rows are accepted
   /// only for it.
   /// `wholeOnly`: whether to skip cells without their start, for pages that were not leaves.
+  /// `hasShortRowIDs`: whether the row ids of the page's other cells take one byte each.
   mutating func carve(
     _ page: RawSpan, _ region: Range<Int>, freeBlocks: [Range<Int>], shapes: [RowShape], own: Int?,
-    wholeOnly: Bool = false
+    wholeOnly: Bool = false, hasShortRowIDs: Bool = false
   ) {
     guard region.count >= 4, region.upperBound <= page.byteCount else { return }
     types.renewBudget(usableSize: usableSize)
     newerTypes.renewBudget(usableSize: usableSize)
+    self.hasShortRowIDs = hasShortRowIDs
     var offset = region.lowerBound
     var block = 0
     // Whether a cell must begin at `offset`, if cells have no gaps between them.
@@ -271,10 +274,11 @@ struct Carver {
   static let headerPlaces: [HeaderPlace] =
     (2...7).map { HeaderPlace(offset: $0) } + [HeaderPlace(offset: 2, hasLongFirst: true)]
 
-  /// The order in which places of a record header are tried, as indexes of ``headerPlaces``. At the first place, the
-  /// serial type of the first value is lost: only that of a row id is known, so other tables try this place last.
-  private static let placesOfRowIDs = [0, 1, 2, 3, 4, 5, 6]
-  private static let placesOfOthers = [1, 2, 3, 4, 5, 6, 0]
+  /// The orders in which places of a record header are tried, as indexes of ``headerPlaces``. At the first place, the
+  /// serial type of the first value is lost. Only that of a row id is known; any other is deduced from where the cell
+  /// ends, so this place comes last, unless the other rows of the page speak for it.
+  private static let firstPlaceEarly = [6, 0, 1, 2, 3, 4, 5]
+  private static let firstPlaceLast = [1, 2, 3, 4, 5, 6, 0]
 
   /// A cell at `start` that has lost its first four bytes; nil if the bytes fit no shape.
   ///
@@ -296,22 +300,24 @@ struct Carver {
       }
       guard let most = maxFieldCounts.max(), most >= shape.minFieldCount else { continue }
       let counts = (shape.minFieldCount...most).reversed()
-      // Lengths that lead exactly to the end of the freeblock prove most, unless one of them was deduced from that end.
+      let isFirstKnown = shape.rowIDField == 0
+      let isFirstEarly = isFirstKnown || hasShortRowIDs
+      let places = isFirstEarly ? Self.firstPlaceEarly : Self.firstPlaceLast
+      // Lengths that lead exactly to the end of the freeblock prove most.
       if let exact {
         for count in counts {
-          for place in Self.headerPlaces.indices.dropFirst() where count <= maxFieldCounts[place] {
+          for place in places where count <= maxFieldCounts[place] && (place > 0 || isFirstEarly) {
             if let cell = plausibleCell(
               page, Self.headerPlaces[place], space, fieldCount: count, isStale: isStale, own),
               cell.end == start + exact
             {
               return Find(
                 cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1,
-                confidence: 70)
+                confidence: place > 0 || isFirstKnown ? 70 : 50)
             }
           }
         }
       }
-      let places = shape.rowIDField == 0 ? Self.placesOfRowIDs : Self.placesOfOthers
       for count in counts {
         for place in places where count <= maxFieldCounts[place] {
           guard
@@ -320,7 +326,7 @@ struct Carver {
           else { continue }
           // Some type of a first value leads to nearly every end, so an end proves little where this type is lost. That
           // the space ends there proves nothing then.
-          let isGuessed = cell.lostTypes > 0 && cell.firstType < 128 && shape.rowIDField != 0
+          let isGuessed = place == 0 && !isFirstKnown
           let isExact = exact.map { cell.end == start + $0 } ?? false
           let find = Find(
             cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1,
@@ -334,7 +340,7 @@ struct Carver {
             !Self.isBlank(page, body..<cell.end)
           {
             fallback = find
-            fallback?.cell.isFirstDoubtful = cell.lostTypes > 0 && shape.rowIDField != 0
+            fallback?.cell.isFirstDoubtful = cell.lostTypes > 0 && !isFirstKnown
             fallback?.confidence = 5
           }
         }

@@ -215,13 +215,16 @@ extension DamagedDatabase {
     // With a pointer map, SQLite moves a page of another table out of the place of a new root page. Its rows stay.
     let mayBeMoved = map.isPresent && own.map { tables[$0].rootPage == number } ?? true
     let lowest = isOfTable && !mayBeMoved ? collection.reading.cells.map(\.start).min() : nil
+    let hasShortRowIDs =
+      !collection.reading.cells.isEmpty
+      && collection.reading.cells.allSatisfy { (0..<128).contains($0.rowID) }
     if collection.reading.isTight {
       if let gap = collection.reading.usedGap(page, limit) {
         carve(
           page, gap, own,
           Site(
-            number: number, place: .gap, isTight: true, isBelowCells: gap.upperBound == lowest),
-          &collection)
+            number: number, place: .gap, isTight: true, hasShortRowIDs: hasShortRowIDs,
+            isBelowCells: gap.upperBound == lowest), &collection)
       }
       return
     }
@@ -230,7 +233,7 @@ extension DamagedDatabase {
       carve(
         page, gap, blocks: inside, own,
         Site(
-          number: number, place: inside.isEmpty ? .gap : .freeBlock,
+          number: number, place: inside.isEmpty ? .gap : .freeBlock, hasShortRowIDs: hasShortRowIDs,
           isOfTable: isOfTable && !inside.isEmpty && gap.lowerBound > floor,
           isBelowCells: gap.upperBound == lowest), &collection)
     }
@@ -245,6 +248,8 @@ extension DamagedDatabase {
     var isTight = false
     /// Whether cells without their start are left out.
     var takesWholeOnly = false
+    /// Whether the row ids of all cells of the page take one byte each.
+    var hasShortRowIDs = false
     /// Whether the space is between two live cells of a page that the schema leads to. All of it was written as cells of
     /// the page's own table, because SQLite fills an empty page from its end.
     var isOfTable = false
@@ -273,7 +278,8 @@ extension DamagedDatabase {
     guard region.count >= 6 else { return }
     collection.carver.removeAll()
     collection.carver.carve(
-      page, region, freeBlocks: blocks, shapes: shapes, own: own, wholeOnly: site.takesWholeOnly)
+      page, region, freeBlocks: blocks, shapes: shapes, own: own, wholeOnly: site.takesWholeOnly,
+      hasShortRowIDs: site.hasShortRowIDs)
     let finds = collection.carver.finds
     let mayBeFormer = site.isTight && mayBeFormer(region, finds, page, collection.reading)
     var firstOwn = finds.count

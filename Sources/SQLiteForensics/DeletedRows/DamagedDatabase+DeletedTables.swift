@@ -185,10 +185,13 @@ extension DamagedDatabase {
   func hasRival(_ table: Int, _ cell: LeafCell, _ types: borrowing RecordTypes) -> Bool {
     if shapes[table].hasEntityNumber { return false }
     guard tables.count <= Self.maxRivals else { return true }
-    for other in shapes.indices
-    where other != table && !tables[other].isDropped && hasRowIDs(other) {
-      // A first type that was lost is only deduced.
-      if shapes[other].fits(types, from: cell.lostTypes) { return true }
+    for other in shapes.indices where other != table {
+      // Most tables do not fit, so this is asked first. A first type that was lost is only deduced.
+      if shapes[other].fits(types, from: cell.lostTypes), !tables[other].isDropped,
+        hasRowIDs(other)
+      {
+        return true
+      }
     }
     return false
   }

@@ -37,7 +37,11 @@ private struct LiveContent {
     else { return }
     let hash = ContentHash(types, page, body: body, end: end, skipsFirst: skipsFirst)
     index.meet(hash.content, rowID: rowID, of: table, &live)
-    guard !skipsFirst else { return }
+    guard !skipsFirst else {
+      // The first field is NULL. A carved row whose table is not known, or has no such field, is hashed with it.
+      index.meet(hash.withType, rowID: rowID, of: table, &live)
+      return
+    }
     let rest = ContentHash(types, page, body: body, end: end, skipsFirst: true)
     index.meet(rest.content, rowID: rowID, of: table, &live)
     guard index.hasLostTypes else { return }

@@ -113,7 +113,7 @@ extension SearchPattern {
   /// Numbers, dates and UUIDs have other forms there, and XML may contain entities and data in Base64.
   private func mayBeWritten(in bytes: [UInt8]) -> Bool {
     let isXML = bytes.starts(with: "<?xml".utf8)
-    guard isXML || bytes.starts(with: "bplist0".utf8) else { return false }
+    guard Self.isList(bytes) else { return false }
     return isNumberDateOrUUID
       || isXML
         && (bytes.contains(UInt8(ascii: "&")) || bytes.firstRange(of: "<data>".utf8) != nil)

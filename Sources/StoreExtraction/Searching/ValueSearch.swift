@@ -227,13 +227,19 @@ package final class ValueSearch {
       if isPartial { outcome.searchedInPart += 1 }
       return found
     }
+    // A larger file is not decoded. Its start tells whether there is anything to decode; an expression is held against
+    // the start alone, as in smaller files.
     let lead = try file.bytes(at: 0, count: BlobContent.maxBytes + 1)
-    if pattern.isExpression {
-      // The start of a text is searched, as in smaller files.
-      if let found = pattern.match(inBlob: lead) { return found }
-      outcome.searchedInPart += 1
-      return nil
-    }
+    var isPartial = Inflation.form(of: lead) != nil
+    var found = pattern.match(inBlob: lead, &isPartial)
+    if !pattern.isExpression { found = try match(inPiecesOf: file) }
+    if found == nil, isPartial { outcome.searchedInPart += 1 }
+    return found
+  }
+
+  /// Searches the bytes of a file for a text.
+  private func match(inPiecesOf file: ByteFile) throws(SQLiteFileError) -> SearchPattern.BlobMatch?
+  {
     var offset: Int64 = 0
     while offset < file.size {
       let count = Int(min(file.size - offset, Int64(Self.pieceBytes + pattern.overlap)))
@@ -245,8 +251,6 @@ package final class ValueSearch {
       }
       offset += Int64(Self.pieceBytes)
     }
-    // The file's own bytes were searched, but not what they stand for.
-    if Inflation.form(of: lead) != nil { outcome.searchedInPart += 1 }
     return nil
   }
 

@@ -159,8 +159,41 @@ import Testing
     #expect(counts.count > (count == 1 ? 0 : 1), "\(counts)")
   }
 
+  /// The file ends within an interior page of a table. A child's number and a key of which the file has only a part
+  /// say nothing about other pages.
+  @Test func aCutInteriorPageAccusesNoOtherPage() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("cut.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      PRAGMA page_size = 512; PRAGMA synchronous = OFF;
+      CREATE TABLE t(a INTEGER PRIMARY KEY, b BLOB);
+      """)
+    // The root page is full when it gets two interior pages below it, which become the last pages of the file.
+    var content: [UInt8] = []
+    var row: Int64 = 1000
+    repeat {
+      try connection.insert(
+        "INSERT INTO t VALUES (?, ?)", [[.integer(row), .blob([UInt8](repeating: 7, count: 200))]])
+      row += 1000
+      content = try [UInt8](bytes(of: url))
+    } while content[content.count - 512] != 5 && row < 200_000
+    connection.close()
+    let last = content.count / 512
+    try #require(content[(last - 1) * 512] == 5)
+    for missing in 1...24 {
+      try Data(content.dropLast(missing)).write(to: url)
+      let found = try SQLiteDatabase(path: url.path).check(depth: .full).findings.kept
+      #expect(!found.contains { $0.message.contains("page 0") }, "\(missing)")
+      let ids = Set(found.filter { $0.page != UInt32(last) }.map(\.id.rawValue))
+      #expect(ids.isDisjoint(with: ["page.referencedTwice", "tree.keyOrder"]), "\(missing) \(ids)")
+    }
+  }
+
   /// A trunk of the freelist, and a page of the pointer map, within which the file ends.
-  @Test(arguments: ["NONE", "INCREMENTAL"]) func aCutPageListsNoPageZero(_ vacuum: String) throws {
+  @Test(arguments: ["NONE", "INCREMENTAL"], [3, 6, 10])
+  func aCutPageListsNoPageZero(_ vacuum: String, _ kept: Int) throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("cut.sqlite")
     let connection = try SQLiteConnection(url)
@@ -173,8 +206,8 @@ import Testing
     let content = try bytes(of: url)
     let trunk = content[32..<36].reduce(0) { $0 << 8 | Int($1) }
     try #require(trunk > 2)
-    // The trunk becomes the last page. It ends within its list; the pages behind it are gone.
-    try Data(content.prefix((trunk - 1) * 512 + 10)).write(to: url)
+    // The trunk becomes the last page. It ends within its header or its list; the pages behind it are gone.
+    try Data(content.prefix((trunk - 1) * 512 + kept)).write(to: url)
     let report = try SQLiteDatabase(path: url.path).check(depth: .full)
     let found = report.findings.kept
     #expect(

@@ -24,7 +24,7 @@ struct FreelistCheck {
   }
 
   /// Follows the chain of trunks, and claims the trunks and the pages that they list.
-  /// - Returns: whether the chain was followed to its end.
+  /// - Returns: whether the chain was followed to its end, and all trunks are whole.
   private mutating func walk(
     _ trunk: inout UInt32, _ previous: inout UInt32, _ limit: UInt32, _ tree: inout BTreeCheck,
     _ reader: inout PageReader
@@ -66,7 +66,7 @@ struct FreelistCheck {
           add(.pageMissing, "the file ends before this page of the freelist")
           return false
         }
-        next = page.uint32(at: 0)
+        next = stored >= 4 ? page.uint32(at: 0) : 0
         count = Int(page.uint32(at: 4))
         // "Due to a bug in versions before 3.6.0" SQLite leaves the last six entries empty; readers accept them.
         for index in 0..<min(max(count, 0), room, max(0, stored - 8) / 4) {
@@ -75,7 +75,7 @@ struct FreelistCheck {
       }
       if stored < reader.usableSize {
         tree.findings.add(.cutPage(trunk, place, nil))
-        if count > leaves.count { isWhole = false }
+        if stored < 8 || count > leaves.count { isWhole = false }
       }
       if count > room {
         add(.freelistBadTrunk, "a freelist trunk lists \(count) pages, but has room for \(room)", 4)

@@ -256,7 +256,8 @@ struct BTreeCheck: ~Copyable {
         if !isLeaf { counts.isWhole = false }
         continue
       }
-      guard start < stored else {
+      // A child's page number that is there in part would lead to a page of another b-tree.
+      guard isLeaf ? start < stored : start &+ 4 <= stored else {
         trouble.unstored.add(index)
         isAccountable = false
         unreadable &+= 1
@@ -294,11 +295,14 @@ struct BTreeCheck: ~Copyable {
         offset &+= key.length
         let value = Int64(bitPattern: key.value)
         rowID = value
-        if value <= lower && lower != .min || value > pending.upper {
-          trouble.keys.add(index)
+        // A row id whose last bytes the file lacks says nothing about others.
+        if offset <= stored {
+          if value <= lower && lower != .min || value > pending.upper {
+            trouble.keys.add(index)
+          }
+          lower = max(lower, value)
+          if !isLeaf { stack[stack.count &- 1].upper = min(value, pending.upper) }
         }
-        lower = max(lower, value)
-        if !isLeaf { stack[stack.count &- 1].upper = min(value, pending.upper) }
       }
       let local =
         isLeaf || !isTable
