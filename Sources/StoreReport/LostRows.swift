@@ -25,10 +25,13 @@ struct LostRows {
     var rows: Set<Row> = []
     var isCut = false
     _ = try store.database.forEachIndexedValues { found in
-      if found.place == .entry {
-        rows.insert(Row(table: SQLName(found.table), number: found.rowID))
+      guard found.place == .entry else { return true }
+      let row = Row(table: SQLName(found.table), number: found.rowID)
+      if rows.count < Self.most {
+        rows.insert(row)
+      } else {
+        isCut = !rows.contains(row)
       }
-      isCut = rows.count >= Self.most
       return !isCut
     }
     guard !rows.isEmpty else { return }

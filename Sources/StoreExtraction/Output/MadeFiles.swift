@@ -48,8 +48,11 @@ package final class MadeFiles: @unchecked Sendable {
       throw SystemCallError(
         call: "mkdirat", path: PathText.joined(parent.path, name), errno: errno)
     }
-    // The folder is noted before it is opened, because opening may fail.
-    things.append(Thing(folder: parent, name: name, status: parent.status(of: name)))
+    // The folder is noted before it is opened, because opening may fail. A folder whose identity cannot be learnt is not
+    // noted: what has its name later may be another's.
+    if let status = parent.status(of: name) {
+      things.append(Thing(folder: parent, name: name, status: status))
+    }
     return try parent.folder(name)
   }
 
@@ -64,8 +67,9 @@ package final class MadeFiles: @unchecked Sendable {
       throw SystemCallError(
         call: "openat", path: PathText.joined(parent.path, name), errno: errno)
     }
-    things.append(
-      Thing(folder: parent, name: name, status: FileStatus.found(descriptor)))
+    if let status = FileStatus.found(descriptor) {
+      things.append(Thing(folder: parent, name: name, status: status))
+    }
     return descriptor
   }
 
