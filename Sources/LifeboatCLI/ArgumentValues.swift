@@ -4,7 +4,8 @@ public import SQLiteForensics
 public import StoreExtraction
 public import Terminal
 
-// These types of the library targets are types of options. On the command line, the user gives a value by its name.
+// The library targets declare these types, and options of commands have these types. On the command line, a value is
+// given by its name.
 extension ColorChoice: ExpressibleByArgument {}
 extension SQLiteDatabase.LogView: ExpressibleByArgument {}
 extension BlobForm: ExpressibleByArgument {}

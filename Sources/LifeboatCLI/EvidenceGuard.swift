@@ -8,8 +8,8 @@ import StoreExtraction
 import SupportBundle
 
 enum EvidenceGuard {
-  /// Throws if the output is a file of the store at `storePath`, or would become a file of this store by its name. Also
-  /// throws if the output is in the folder of the incident or of the phone backup that holds this store.
+  /// Throws if `output` is a file of the store at `storePath`, or would become one because of its name. Also throws if
+  /// the store is in the folder of an incident or of a phone backup, and `output` is inside that folder.
   static func check(_ output: String, against storePath: String) throws {
     // Many tools take "-" for standard output, and a file of that name is hardly ever wanted.
     guard !PathText.isSame(output, "-") else {
@@ -34,7 +34,8 @@ enum EvidenceGuard {
         73, "output.isEvidence", "the output would become part of an incident, \(output)",
         hint: "name an output outside of \(ShellText.path(incident))")
     }
-    // A file of a backup is in a folder of the backup's folder, and is named by its place on the phone or by its hash.
+    // `split` recognises a path that names a file by its path on the phone. A file that is named by its hash is in the
+    // backup's folder, or in a folder within it.
     if let backup = PhoneBackup.split(storePath)?.backup
       ?? [folder, incident].first(where: PhoneBackup.isBackup)
     {
@@ -54,14 +55,14 @@ enum EvidenceGuard {
     }
   }
 
-  /// Whether a path has the name of a write-ahead log or rollback journal. Even an empty file of that name may be
-  /// evidence.
+  /// Whether `path` ends with `-wal` or `-journal`, as the name of a write-ahead log or rollback journal does. Even an
+  /// empty file with such a name may be evidence.
   static func mayBeSideFile(_ path: String) -> Bool {
     PathText.ends(path, with: "-wal") || PathText.ends(path, with: "-journal")
   }
 
-  /// Throws if the output has the name of a log, wal-index or journal of a database that exists. SQLite would take the
-  /// output for a part of this database, and change or delete the output.
+  /// Throws if `output` has the name of the write-ahead log, wal-index or rollback journal of an existing database.
+  /// SQLite would treat such an output as a part of the database, and might change or delete the output.
   static func checkIsNoSideFile(_ output: String) throws {
     let target = place(of: output)
     for suffix in ["-wal", "-journal", "-shm"] {
@@ -70,7 +71,7 @@ enum EvidenceGuard {
       else { continue }
       let magic = DatabaseHeader.magic
       let lead = (try? ByteFile(main).bytes(at: 0, count: magic.count)) ?? []
-      // A database that is empty or encrypted is known only by its name.
+      // An empty or encrypted database does not begin with the magic string, so it is recognised by its name.
       guard lead.starts(with: magic) || StoreFinder.isNamedAsStore(PathText.lastComponent(of: main))
       else { continue }
       throw Failure(
@@ -80,8 +81,8 @@ enum EvidenceGuard {
     }
   }
 
-  /// Throws if the output is the file or folder at `path`, which is read as evidence, or is inside this folder. Also
-  /// throws if the output has the name of a log or journal, as ``checkIsNoSideFile(_:)`` does.
+  /// Throws if `output` is the file or folder at `path`, or is inside this folder, because `path` is read as evidence.
+  /// Also throws whenever ``checkIsNoSideFile(_:)`` throws.
   static func check(_ output: String, outside path: String) throws {
     try checkIsNoSideFile(output)
     guard PathText.isInside(place(of: output), realPath(path) ?? place(of: path)) else { return }
@@ -90,16 +91,16 @@ enum EvidenceGuard {
       hint: "name an output outside of \(ShellText.path(path))")
   }
 
-  /// Throws if the output would become part of a store that `path` leads to. Archives, and files that were or may be
-  /// stores, count as stores.
+  /// Throws if `output` would become part of a store at `path` or, if `path` is a folder, of a store in it. Archives
+  /// count as stores. Files that were or may be stores count as stores, too.
   static func check(_ output: String, againstAllAt path: String) throws {
     let found = try? StoreFinder.find(at: path, taking: .archives)
     let stores = found.map { $0.stores + $0.taken + $0.passedOver.map(\.path) } ?? [path]
     for store in stores { try check(output, against: store) }
   }
 
-  /// The full path of a file, which need not exist yet. Symbolic links in the path of the file's folder are resolved.
-  /// The file itself may be a symbolic link, which is not resolved.
+  /// Returns the full path of a file, which need not exist yet. Symbolic links in the path of its folder are resolved.
+  /// If the file itself is a symbolic link, this link is not resolved.
   private static func place(of path: String) -> String {
     let bare = PathText.withoutTrailingSlashes(path)
     let name = PathText.lastComponent(of: bare)

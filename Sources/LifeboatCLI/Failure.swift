@@ -18,8 +18,8 @@ import StoreTriage
 import SupportBundle
 import Terminal
 
-/// An error in the form in which the command line reports it: a message, a code, a hint on what the user can do next,
-/// and the exit status.
+/// An error as the command line reports it: a message, a code, a hint on what the user can do next, and the exit
+/// status.
 struct Failure: Error {
   var exitCode: Int32
   var code: String
@@ -33,8 +33,9 @@ struct Failure: Error {
     self.hint = hint
   }
 
-  /// The failure for an error about the private copy at `place`, which is in the private folder `folder`. The failure
-  /// names the path `given` by the user instead. Rethrows an error of an unknown type.
+  /// Returns the failure for an error that names the private copy at `place` or the private folder `folder`. In the
+  /// failure, `given`, which is the path that the user gave, replaces these paths. Rethrows an error for which there is
+  /// no failure.
   static func told(
     _ error: any Error, of place: String, in folder: String, as given: String
   ) throws -> Failure {
@@ -166,8 +167,8 @@ struct Failure: Error {
     let message =
       PathText.ends(text, with: "..") ? text : PathText.dropping(suffix: ".", from: text) ?? text
     guard !path.isEmpty else { return "\(message): the path is empty" }
-    // The message names the path only if the path stands in it as a word: "permission denied" does not name the file
-    // "perm".
+    // The message names the path only if it contains the path as a whole word: "permission denied" does not name the
+    // file "perm".
     let isNamed =
       PathText.starts(message, with: path + ":") || PathText.starts(message, with: path + " ")
       || PathText.ends(message, with: ": " + path)
@@ -207,7 +208,7 @@ struct Failure: Error {
     self.init(exit, error.code.rawValue, message, hint: hint)
   }
 
-  /// A hint on which path to give instead of a path that does not lead to an ordinary file.
+  /// A hint for when `path` is not an ordinary file. The hint says which path to give instead.
   private static func noFileHint(_ path: String?) -> String {
     guard let path else { return "name the file itself" }
     var isFolder: ObjCBool = false
@@ -362,7 +363,7 @@ struct Failure: Error {
         ? "run lifeboat as the user who owns the folder" : Self.keptHint(entry.folder))
   }
 
-  /// A hint that says where the files of an incident are. It is for an incident whose record cannot be read.
+  /// A hint for an incident whose record cannot be read. The hint says in which folder the set-aside files are.
   static func keptHint(_ folder: String) -> String {
     "the files that were set aside are in \(ShellText.path(folder + "/store")); they were not read"
   }
@@ -440,7 +441,8 @@ struct Failure: Error {
     self.init(exit, error.code.rawValue, message, hint: hint)
   }
 
-  /// A hint on how to list the incidents in the folder that a path of a missing incident leads through.
+  /// A hint for when `path` names an incident that does not exist. The hint says how to list the incidents that do
+  /// exist.
   private static func listHint(_ path: String?) -> String {
     guard let all = path.flatMap(IncidentFolder.ofAll) else {
       return "name the folder of the store, or its Incompatible folder"

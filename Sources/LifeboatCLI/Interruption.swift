@@ -8,7 +8,8 @@ import Terminal
 /// files and folders that this run has made, and recognises them by their inodes.
 final class Interruption {
   private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGXCPU]
-  /// The time that the work gets, after a signal, to end and to clean up by itself.
+  /// The time between a signal and the end of the process if `letsWorkEnd` is true. In this time, the work can clean up
+  /// and end by itself.
   private static let grace = DispatchTimeInterval.milliseconds(400)
 
   /// The files that the work makes. After an interruption has removed these files, the work can make no more files.
@@ -19,7 +20,7 @@ final class Interruption {
   /// Whether this object ignores SIGPIPE, which would otherwise end the process when the output is closed.
   private let hidesPipe: Bool
 
-  /// What to do about the work of one `Interruption` object when a signal comes.
+  /// What happens to the work and the files of one `Interruption` object when a signal comes.
   private struct Response {
     let files: MadeFiles
     let state: State
@@ -82,12 +83,12 @@ final class Interruption {
   /// by this signal. If `lettingWorkEnd` is true, the work first gets a moment to notice ``isRequested`` and to end by
   /// itself.
   ///
-  /// `gather` is called before the files are removed. It can add files to ``files`` that the work has made without
-  /// recording them there.
+  /// `gather` is called before the files are removed. It can add to ``files`` the files that the work has made but has
+  /// not added itself.
   init(lettingWorkEnd: Bool = false, gather: @escaping @Sendable (MadeFiles) -> Void = { _ in }) {
     files = MadeFiles()
-    // Signals go to the whole process, so only the outermost object handles them, for itself and for the objects within
-    // it.
+    // A signal goes to the whole process. So only the outermost object installs handlers, also on behalf of the objects
+    // that are made while it exists.
     guard
       Self.current.add(
         Response(files: files, state: state, letsWorkEnd: lettingWorkEnd, gather: gather))
@@ -125,7 +126,7 @@ final class Interruption {
   private static func leave(_ number: Int32, _ response: Response) {
     response.gather(response.files)
     response.files.takeBackForGood()
-    // `end()` and the removal use the lock of `files`, so the one that comes second sees what the first one did.
+    // `end()` and the removal of the files take the same lock. So if `end()` came first, `hasEnded` is true here.
     if response.state.hasEnded { return }
     current.takeBack(allBut: response.files)
     // The process ends by the signal itself, so that the shell sees which signal it was.

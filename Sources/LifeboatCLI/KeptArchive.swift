@@ -4,17 +4,18 @@ import SafeText
 import StoreExtraction
 import SupportBundle
 
-/// The archive that a command has opened last in order to list its stores. The stores are then read without opening,
-/// decrypting or unpacking it again. Only one archive is kept, because an unpacked archive takes space on the disk.
+/// The archive whose stores a command has listed last. The command can then read these stores without opening,
+/// decrypting or unpacking the archive again. Only one archive is kept, because an unpacked archive takes space on the
+/// disk.
 final class KeptArchive {
-  /// What is kept of the archive that a path leads into.
+  /// A kept archive, together with the name of the store that a path names in it.
   struct Opened {
     /// The path of the archive.
     let path: String
     let file: BundleFile
     /// The unpacked stores; nil for a support bundle, which is unpacked when it is read.
     let archive: UnpackedArchive?
-    /// The name of the store in the archive; nil when the path is that of the archive.
+    /// The name, within the archive, of the store that the path names; nil if the path is that of the archive itself.
     var name: String?
   }
 
@@ -32,14 +33,15 @@ final class KeptArchive {
 
   func hasListed(_ path: String) -> Bool { listed.contains(ExactText(path)) }
 
-  /// Removes what is kept, so that no two unpacked archives take space on the disk.
+  /// Removes the kept archive. Call this before another archive is unpacked, so that only one takes space on the disk.
   func drop() { last = nil }
 
-  /// The kept archive, if a path is that of the archive or names a store in it that was unpacked.
+  /// Returns the kept archive if `path` is the path of the archive, or names an unpacked store in the archive. Returns
+  /// nil for any other path.
   func opened(for path: String) -> Opened? {
     guard var opened = last else { return nil }
     if PathText.isSame(opened.path, path) { return opened }
-    // A store that was not unpacked with the others may still be unpacked by its name.
+    // If the named store was not unpacked with the others, nil is returned, so that the caller unpacks it by its name.
     guard let archive = opened.archive,
       let name = PathText.dropping(prefix: opened.path + "/", from: path),
       FileStatus.found(

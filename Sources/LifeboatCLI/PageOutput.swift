@@ -14,8 +14,8 @@ struct PageOutput: ParsableArguments {
 
   var paths: [String] { output.map { [$0] } ?? [] }
 
-  /// Refuses `--json` with a page or picture, and `--output` with any other format. `format` is nil for a format that
-  /// is not a page or picture. `formats` names the pages and pictures, for the message.
+  /// Refuses `--json` with a page or picture, and `--output` with any other format. `format` is nil if the user chose a
+  /// format that is neither a page nor a picture. `formats` lists the formats for pages and pictures, for the message.
   ///
   /// - Throws: `ValidationError` for such a combination.
   func validate(_ format: String?, among formats: String, _ display: DisplayOptions) throws {

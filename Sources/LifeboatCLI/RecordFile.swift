@@ -1,13 +1,14 @@
 import Foundation
 import SQLiteFile
 
-/// Reads the records, which are JSON, of bundles and incidents.
+/// Reads the JSON files in which bundles and incidents record their data, such as `incident.json`.
 enum RecordFile {
   static let maxBytes = 16 << 20
 
   /// Reads the record at a path.
   ///
-  /// - Throws: a failure when the file is too large, or `DecodingError` when it is not a record of this type.
+  /// - Throws: a failure when the file is larger than ``maxBytes``, or `DecodingError` when it is not a record of this
+  ///   type.
   static func read<Record: Decodable>(_ path: String, as type: Record.Type) throws -> Record {
     let file = try ByteFile(path)
     guard file.size <= maxBytes else {

@@ -67,7 +67,7 @@ struct DisplayOptions: ParsableArguments {
     try output.flush()
   }
 
-  /// Throws exit code 1, for findings, unless `--exit-zero` is given.
+  /// Throws exit code 1, which means "findings", unless `--exit-zero` is given.
   func exitWithFindings() throws {
     if !exitZero { throw ExitCode(1) }
   }
@@ -139,7 +139,7 @@ struct RowOptions: ParsableArguments {
       isSafeForSpreadsheets: spreadsheetSafe)
   }
 
-  /// A value as text for a cell of a table. With `--decode` or `--blobs decoded`, a blob is summarised.
+  /// Returns `value` as text for a cell of a table. With `--decode` or `--blobs decoded`, a blob is summarised.
   func cell(_ value: PropertyValue) -> String {
     guard decode || blobs == .decoded, case .binary(let bytes) = value else {
       return CellText.text(value)
@@ -195,7 +195,7 @@ struct ProgressOptions: ParsableArguments {
   }
 }
 
-/// Encodes values as JSON in the forms that the commands write.
+/// Encodes the values that the commands write as JSON.
 enum JSONText {
   /// A value as a JSON object on several lines, with sorted keys and ISO 8601 dates, and a line feed at the end.
   static func pretty(_ value: some Encodable) throws -> String {
@@ -230,7 +230,8 @@ enum FindingText {
     return VisibleText.visible(finding.message + where_) + " (\(finding.id.rawValue))"
   }
 
-  /// A line of a list, indented by two columns, wrapped to the terminal's width, and ended by a line feed.
+  /// Returns `line` as a line of a list, indented by two columns, wrapped to the terminal's width, and ended by a line
+  /// feed.
   static func block(_ line: String, _ display: DisplayOptions) -> String {
     DisplayText.hanging(line, width: display.width, indent: 2, rest: 4)
   }

@@ -44,13 +44,13 @@ final class StoreInput {
   private(set) var passedOver: [StoreFinder.PassedOver] = []
   /// The archive or bundle, opened as a file; nil for a store and for a folder.
   private(set) var file: BundleFile?
-  /// The path of the store's main file; nil for a bundle without the store. The other files of the store may be missing
-  /// at this path, because they were not unpacked.
+  /// The path of the store's main file; nil for a bundle that does not contain the store. The store's other files may
+  /// be missing beside this file, because they were not unpacked.
   private(set) var store: String?
   private(set) var bundle: UnpackedBundle?
   private var archive: UnpackedArchive?
   private var backup: UnpackedBackup?
-  /// The decrypted copy of the store; nil when the store is not encrypted, and when no key was given.
+  /// The decrypted copy of the store; nil if the store is not encrypted, or if no key was given.
   private(set) var decrypted: DecryptedStore?
   /// Makes sure that the private folder is removed when a signal ends the process.
   private var interruption: Interruption?
@@ -66,9 +66,9 @@ final class StoreInput {
     (try? FileStatus.of(record(in: path)))??.kind == .file
   }
 
-  /// Opens the store or bundle that a path leads to. An archive or a backup is unpacked, unless the archive is `kept`.
-  /// An encrypted store is decrypted if `key` is given. If `isBundle` is true, a path into an archive names a bundle
-  /// instead of a store, and an archive that is no bundle is refused.
+  /// Opens the store or bundle at the path `given`. An archive or a phone backup is unpacked, unless `kept` contains
+  /// the unpacked archive. An encrypted store is decrypted if `key` is given. If `isBundle` is true, an archive that is
+  /// not a bundle is refused, and a path into an archive names a bundle instead of a store.
   init(
     _ given: String, bundle secrets: BundleSecretOptions? = nil, key: CipherKey? = nil,
     kept: KeptArchive? = nil, isBundle: Bool = false
@@ -102,8 +102,8 @@ final class StoreInput {
     if let key, let store { try decrypt(store, key) }
   }
 
-  /// Whether something must be unpacked to read the store: the path is that of an archive, or names a store in an
-  /// archive or a phone backup.
+  /// Whether the store must be unpacked before it can be read. This is so if `path` is that of an archive or phone
+  /// backup, or names a store in one.
   static func isPacked(_ path: String) -> Bool { isInside(path) || isArchive(path) }
 
   /// Whether a path names a store within an archive or a phone backup.
@@ -116,11 +116,11 @@ final class StoreInput {
     PhoneBackup.split(path) != nil || UnpackedArchive.split(path) != nil
   }
 
-  /// The paths of all stores that a path leads to. These are the stores in a folder, an archive or a phone backup; for
-  /// any other path, it is the path itself.
+  /// Returns the paths of all stores in the folder, archive or phone backup at `path`. For any other path, returns only
+  /// `path` itself.
   ///
-  /// `tell` is called with each file that is, was or may be a store and that is not among the paths. `kept` gets the
-  /// last archive that was opened.
+  /// `tell` is called with each file that is, was or may be a store, but whose path is not returned. The last archive
+  /// that was opened is put into `kept`.
   static func all(
     at path: String, _ secrets: BundleSecretOptions, _ kept: KeptArchive,
     _ tell: (StoreFinder.PassedOver) -> Void
@@ -156,7 +156,8 @@ final class StoreInput {
     return (found.stores + inner).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
-  /// The given path, and after it the options that open what is there, in the form of arguments of a suggested command.
+  /// The arguments of a suggested command that reads this input: the given path, quoted for the shell, followed by the
+  /// options that are needed to open it.
   var argument: String { secrets?.argument(given) ?? ShellText.path(given) }
 
   /// The path of the store's main file.
@@ -175,8 +176,8 @@ final class StoreInput {
     return store
   }
 
-  /// The inspection that a bundle without the store contains. Nil when the input is not a bundle, and when the bundle
-  /// contains the store.
+  /// Returns the recorded inspection from a bundle that does not contain the store. Returns nil if the input is not a
+  /// bundle, or if the bundle contains the store.
   func recordedInspection() throws -> StoreInspection? {
     guard let bundle, store == nil else { return nil }
     // A bundle may lack the store because the store was not unpacked, for example because its entry was damaged. This
@@ -204,8 +205,8 @@ final class StoreInput {
         + "\(argument) -o DIR")
   }
 
-  /// The store's name for the title of a page, and the argument that names the store in the commands on the page. Both
-  /// are without the path of the folder that the store is in.
+  /// The store's name for the title of a page, and the argument that names the store in the commands on the page.
+  /// Neither of them contains the path of the folder that the store is in.
   var names: (title: String, argument: String) {
     let outer = PathText.lastComponent(of: PathText.withoutTrailingSlashes(given))
     guard let store else { return (outer, outer) }
@@ -222,7 +223,8 @@ final class StoreInput {
   /// Throws a failure if the output would become part of this input.
   func check(_ output: String) throws {
     let isUnpacked = bundle != nil || archive != nil || backup != nil
-    // If the store was only decrypted, it lies beside the path that was given, possibly in a folder that was given.
+    // If the store was only decrypted, the evidence is the encrypted store, which may be in a folder that the user
+    // named.
     try EvidenceGuard.check(
       output, against: isUnpacked ? given : decrypted?.evidence.mainPath ?? storePath())
   }
@@ -230,8 +232,8 @@ final class StoreInput {
   // MARK: - Reading
 
   /// Calls `body` with the opened input, as ``reading(_:bundle:key:_:)`` does. Lists the pages of an encrypted store
-  /// that do not match their authentication codes. Throws the exit code for findings if there are such pages, or if
-  /// files of the store are missing from its backup.
+  /// that do not match their authentication codes. If there are such pages, or if files of the store are missing from
+  /// its backup, then throws the exit code that means "findings".
   static func reading<Result>(
     _ path: String, _ secrets: SecretOptions, _ display: DisplayOptions,
     _ body: (StoreInput) throws -> Result
@@ -262,14 +264,14 @@ final class StoreInput {
     }
   }
 
-  /// Replaces the path of the private folder, wherever it occurs in a text, by the path that the user gave.
+  /// Returns `text` with the path of the private folder replaced, wherever it occurs, by the path that the user gave.
   func shown(_ text: String) -> String {
     guard let privateFolder else { return text }
     let named = store.map { Self.replacing($0, with: given, in: text) } ?? text
     return Self.replacing(privateFolder, with: given, in: named)
   }
 
-  /// Replaces each `old` in a text by `new`, by bytes.
+  /// Returns `text` with each occurrence of `old` replaced by `new`. Compares bytes, not characters.
   static func replacing(_ old: String, with new: String, in text: String) -> String {
     let bytes = Array(text.utf8).replacing(Array(old.utf8), with: Array(new.utf8))
     return String(decoding: bytes, as: UTF8.self)
@@ -311,7 +313,7 @@ final class StoreInput {
     }
   }
 
-  /// Unpacks an archive, and keeps it instead of the one that was kept before.
+  /// Unpacks the archive at `path` and puts it into `kept`. The archive that was kept before is removed first.
   private static func unpacked(
     _ file: BundleFile, _ path: String, _ kept: KeptArchive
   ) throws -> UnpackedArchive {
@@ -323,7 +325,8 @@ final class StoreInput {
     return archive
   }
 
-  /// Unpacks an archive again that was listed before another was kept, because the next stores are in it, too.
+  /// Unpacks the archive that `path` leads into once more, if its stores were listed before, but another archive has
+  /// been kept since. The stores that are read next are in the same archive, too.
   private static func refill(
     _ kept: KeptArchive, for path: String, _ secrets: BundleSecretOptions?
   ) throws {
@@ -344,7 +347,8 @@ final class StoreInput {
     try take(archive, name, of: path)
   }
 
-  /// Takes the store `name` of an unpacked archive at `path`; without a name, its only store.
+  /// Sets ``store`` to the store `name` in the unpacked archive or, if `name` is nil, to the only store in it. `path`
+  /// is the path of the archive.
   private func take(_ archive: UnpackedArchive, _ name: String?, of path: String) throws {
     self.archive = archive
     guard let name else {
@@ -387,7 +391,7 @@ final class StoreInput {
     }
   }
 
-  /// The failure for an input that is not a bundle. `hint` says what to do instead of making a bundle.
+  /// The failure for an input that is not a bundle. `hint` replaces the default hint, which says how to make a bundle.
   static func notABundle(_ path: String, hint: String? = nil) -> Failure {
     Failure(
       65, BundleError.Code.badManifest.rawValue, "\(path) is not a bundle",
@@ -467,8 +471,8 @@ final class StoreInput {
 
   // MARK: - Folders
 
-  /// The only store in a folder of an unpacked archive. An error names what was not opened, because the store may be in
-  /// it.
+  /// Returns the only store in a folder of an unpacked archive. If there is no store, the hint of the failure names the
+  /// first archive inside that was not opened, because the store may be in it.
   private func only(inFolder path: String, of archive: UnpackedArchive) throws -> String {
     do { return try only(inFolder: path) } catch let failure as Failure
       where failure.code == ExtractionError.Code.noStores.rawValue
@@ -537,7 +541,7 @@ final class StoreInput {
     PathText.joined(PathText.withoutTrailingSlashes(folder), "incident.json")
   }
 
-  /// The path of the store in the folder of an incident, and the record of the incident.
+  /// Returns the path of the store in the incident's folder at `folder`, and the record of the incident.
   private static func kept(in folder: String) throws -> (String, Incident) {
     let isInPlace = IncidentFolder.parts(of: folder) != nil
     let incident =
@@ -578,6 +582,6 @@ final class StoreInput {
 }
 
 extension StoreFinder.Wanted {
-  /// The files to find: archives and encrypted files, in addition to stores.
+  /// Finds archives and encrypted files, in addition to stores.
   static let archives = Self(file: UnpackedArchive.mayHoldStore)
 }

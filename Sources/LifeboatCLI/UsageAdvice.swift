@@ -7,7 +7,7 @@ import Terminal
 
 /// Advice on command lines that the argument parser rejects or would misunderstand.
 enum UsageAdvice {
-  /// The letters of all flags of one letter.
+  /// The letters of all single-letter flags.
   private static let letters = Array("0fhinoqv".utf8)
 
   /// Throws if an argument is a word with a dash before it, for example `-dash.sqlite`. The parser would read each
@@ -36,8 +36,8 @@ enum UsageAdvice {
     }
   }
 
-  /// A suggestion for a command line that names an unknown command; nil when the command exists, and when there is
-  /// nothing similar to suggest.
+  /// A hint for a command line that names an unknown command. Nil if the command exists, or if the unknown name is
+  /// neither similar to a command nor the path of a file.
   static func hint(for arguments: [String]) -> String? {
     var command: any ParsableCommand.Type = Lifeboat.self
     var path = ["lifeboat"]

@@ -5,8 +5,8 @@ package import SQLiteWriter
 
 /// Converts attribute values to the values that Core Data stores in SQLite.
 enum AttributeValue {
-  /// The SQLite value that stores `value` in the attribute's column; nil when the attribute cannot have `value`,
-  /// because the attribute has another type or `value` is out of range.
+  /// Returns the SQLite value to store in the attribute's column for `value`. Nil when `value` does not fit the
+  /// attribute's type, or is out of that type's range.
   static func stored(_ value: PropertyValue, of attribute: Attribute) -> SQLiteValue? {
     switch (value, attribute.type) {
     case (.null, _): .null
@@ -31,8 +31,8 @@ enum AttributeValue {
     }
   }
 
-  /// The SQLite value that stores the attribute's default value, which a new object gets. NULL when the attribute has
-  /// no default, or when the default is an instance of one of the app's classes.
+  /// Returns the SQLite value of the attribute's default value, for a new object. NULL when the attribute has no
+  /// default value, or when the default value is an instance of one of the app's classes.
   static func initial(_ attribute: Attribute) -> SQLiteValue {
     let value: PropertyValue? =
       switch attribute.defaultValue {

@@ -3,23 +3,22 @@ import ObjectModel
 import SQLiteFile
 import SQLiteWriter
 
-/// An object of a store, with the values of its attributes and the objects that its relationships lead to.
+/// An object of a store. Gives access to the values of its attributes and to the destinations of its relationships.
 ///
-/// As long as an instance is in use, its ``ObjectContext`` returns this instance each time the object is read. A change
-/// to the object is written to the store when the context writes. An instance is not `Sendable`: only the task that
-/// uses its context may use it.
+/// As long as the app holds an instance, the ``ObjectContext`` returns that instance each time it reads the object. A
+/// change stays pending until the context writes it to the store together with other changes. An instance is not
+/// `Sendable`: use it only in the task that uses its context.
 public final class ManagedObject {
   /// The name of the object's entity.
   public let entityName: String
-  /// The object's entity and primary key; nil for a new object that is not yet written to the store.
+  /// The object's entity and primary key; nil for a new object whose row is not inserted yet.
   public internal(set) var reference: ObjectReference?
   /// Whether ``ObjectContext/delete(_:)`` has deleted the object.
   public internal(set) var isDeleted = false
   let context: ObjectContext
-  /// The new values of changed attributes that are not yet written to the store, keyed by column name.
+  /// The pending values of attributes, keyed by column name. The next write moves them to the store.
   var values: [String: SQLiteValue] = [:]
-  /// The new destinations of changed to-one relationships that are not yet written to the store, keyed by column name.
-  /// A nil destination means that the relationship leads to no object.
+  /// The pending destinations of to-one relationships, keyed by column name. A nil destination clears the relationship.
   var leads: [String: ManagedObject?] = [:]
 
   init(_ entityName: String, _ reference: ObjectReference?, in context: ObjectContext) {
@@ -39,10 +38,10 @@ public final class ManagedObject {
     return PropertyValue(StoredValue(stored), attribute, storePath: context.storePath)
   }
 
-  /// Sets the value of an attribute. The value is written to the store when the context writes.
+  /// Sets the value of an attribute. The context writes the value to the store with its other pending changes.
   ///
   /// - Throws: ``ObjectError`` when the entity has no such attribute, when the value has another type or is out of
-  ///   range, or when the store is only read.
+  ///   range, or when the context is read-only.
   public func setValue(_ value: PropertyValue, forKey name: String) throws {
     let (column, attribute) = try context.attribute(name, of: entityName)
     guard let stored = AttributeValue.stored(value, of: attribute) else {
@@ -56,7 +55,7 @@ public final class ManagedObject {
 
   // MARK: - Relationships
 
-  /// The object that a to-one relationship leads to; nil when the relationship leads to no object.
+  /// Returns the destination of a to-one relationship; nil when the relationship has no destination.
   ///
   /// - Throws: ``ObjectError``, or errors of SQLite.
   public func object(forKey name: String) throws -> ManagedObject? {
@@ -66,17 +65,18 @@ public final class ManagedObject {
     return try context.object(withKey: key, inTableOf: relationship.destinationEntityName)
   }
 
-  /// Sets the object that a to-one relationship leads to; nil for no object. If the inverse relationship is to-one, the
-  /// inverse is set, too.
+  /// Sets the destination of a to-one relationship; nil clears the relationship. If the inverse relationship is also
+  /// to-one, sets the inverse, too.
   ///
   /// - Throws: ``ObjectError`` when the entity has no such relationship, when `object` is of another entity or context,
-  ///   or when the store is only read.
+  ///   or when the context is read-only.
   public func setObject(_ object: ManagedObject?, forKey name: String) throws {
     let (column, relationship) = try context.toOne(name, of: entityName)
     try context.check(object, for: relationship, of: entityName)
     try context.willChange(self)
     let inverse = TableLayout.inverse(of: relationship, in: context.layout.model)
-    // An object that the relationship leads to already keeps its position in an ordered inverse.
+    // If `object` is the destination already, nothing changes, so that `self` keeps its position in the ordered inverse
+    // relationship.
     if object != nil, let inverse, inverse.isToMany, inverse.isOrdered,
       try self.object(forKey: name) === object
     {
@@ -99,8 +99,8 @@ public final class ManagedObject {
     try context.lead(self, to: object, column)
   }
 
-  /// The objects that a to-many relationship leads to, in the relationship's order if it is ordered, else sorted by
-  /// primary key.
+  /// Returns the destinations of a to-many relationship. They are in the relationship's order if the relationship is
+  /// ordered, else sorted by primary key.
   ///
   /// - Throws: ``ObjectError``, or errors of SQLite.
   public func objects(forKey name: String) throws -> [ManagedObject] {
@@ -110,7 +110,7 @@ public final class ManagedObject {
   /// Adds an object to a to-many relationship. In an ordered relationship, the object is appended at the end.
   ///
   /// - Throws: ``ObjectError`` when the entity has no such relationship, when `object` is of another entity or context,
-  ///   or when the store is only read.
+  ///   or when the context is read-only.
   public func addObject(_ object: ManagedObject, forKey name: String) throws {
     let relationship = try context.toMany(name, of: entityName)
     try context.check(object, for: relationship, of: entityName)
@@ -123,7 +123,8 @@ public final class ManagedObject {
     }
   }
 
-  /// Removes an object from a to-many relationship. Nothing changes if the relationship does not lead to the object.
+  /// Removes an object from a to-many relationship. Does nothing if the object is not a destination of the
+  /// relationship.
   ///
   /// - Throws: ``ObjectError``, or errors of SQLite.
   public func removeObject(_ object: ManagedObject, forKey name: String) throws {

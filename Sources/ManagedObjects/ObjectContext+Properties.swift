@@ -3,8 +3,8 @@ import ObjectModel
 
 // Finds the columns and tables that store an object's properties.
 extension ObjectContext {
-  /// The name of the column that stores an attribute, and the attribute. Throws `object.noSuchProperty` when the entity
-  /// has no stored attribute with this name.
+  /// Returns the name of the column that stores an attribute, and the attribute. Throws `object.noSuchProperty` when
+  /// the entity has no stored attribute with this name.
   func attribute(_ name: String, of entity: String) throws(ObjectError) -> (String, Attribute) {
     guard let column = layout.column(of: name, in: entity),
       case .attribute(let attribute) = column.role
@@ -12,8 +12,8 @@ extension ObjectContext {
     return (column.name, attribute)
   }
 
-  /// The column that stores a to-one relationship, and the relationship. Throws `object.noSuchProperty` when the entity
-  /// has no to-one relationship with this name.
+  /// Returns the column that stores a to-one relationship, and the relationship. Throws `object.noSuchProperty` when
+  /// the entity has no to-one relationship with this name.
   func toOne(_ name: String, of entity: String) throws(ObjectError)
     -> (TableLayout.Column, Relationship)
   {
@@ -25,8 +25,8 @@ extension ObjectContext {
     return (column, relationship)
   }
 
-  /// The to-many relationship with this name. Throws `object.noSuchProperty` when the entity has no stored to-many
-  /// relationship with this name.
+  /// Returns the to-many relationship with this name. Throws `object.noSuchProperty` when the entity has no stored
+  /// to-many relationship with this name.
   func toMany(_ name: String, of entity: String) throws(ObjectError) -> Relationship {
     guard
       let relationship = layout.model.allRelationships(of: entity).first(where: {
@@ -38,8 +38,8 @@ extension ObjectContext {
     return relationship
   }
 
-  /// Throws when `relationship` cannot lead to `object`, because the object belongs to another context or to another
-  /// entity.
+  /// Throws `object.wrongType` unless `object` can be a destination of `relationship`. It must belong to this context,
+  /// and to the relationship's destination entity or one of its subentities.
   func check(_ object: ManagedObject?, for relationship: Relationship, of entity: String)
     throws(ObjectError)
   {
@@ -61,9 +61,9 @@ extension ObjectContext {
     Set([entity] + layout.model.ancestors(of: entity).map(\.name))
   }
 
-  /// The two columns that store a to-many relationship in the table of its destinations. `column` has the key of the
-  /// object that owns the relationship. `order` has the position of the destination among the owner's destinations; nil
-  /// for an unordered relationship.
+  /// Returns the columns that store a to-many relationship in `table`, the table of the relationship's destinations. In
+  /// a destination's row, `column` stores the primary key of the source object, and `order` stores the position of the
+  /// destination in the relationship. `order` is nil for an unordered relationship.
   func keyColumn(
     of relationship: Relationship, of entity: String, in table: TableLayout.Table
   )
@@ -84,10 +84,10 @@ extension ObjectContext {
     return (column.name, layout.companion(of: column, orderRole, in: table))
   }
 
-  /// The join table of a many-to-many relationship. `near` is the column with the keys of the objects that have
-  /// `relationship`, and `far` is the column with the keys of its destinations. `order` is the column with the
-  /// positions in `relationship`, and `backOrder` is the column with the positions in the inverse; each is nil if its
-  /// relationship is unordered. Returns nil for a relationship without a join table.
+  /// The join table of a many-to-many relationship. `near` is the column with the primary keys of the source objects,
+  /// and `far` is the column with the primary keys of the destinations. `order` is the column with the positions in
+  /// `relationship`; nil if `relationship` is unordered. `backOrder` is the column with the positions in the inverse;
+  /// nil if the inverse is unordered. Returns nil for a relationship without a join table.
   func join(of relationship: Relationship, of entity: String) throws -> (
     table: String, near: String, far: String, order: String?, backOrder: String?
   )? {
@@ -111,9 +111,9 @@ extension ObjectContext {
 }
 
 extension TableLayout {
-  /// The name of the column in `table` that has the role `role` and belongs to the same entity as `column`. The role
-  /// alone does not identify the column, because several entities in a table may have equal relationships. Nil when
-  /// there is no such column.
+  /// Returns the name of the column of `table` that has the role `role` and belongs to the same entity as `column`; nil
+  /// when the table has no such column. The entity is compared, too, because several entities in one table may have
+  /// equal relationships.
   package func companion(of column: Column, _ role: Role, in table: Table) -> String? {
     let owner = column.ownerName(in: self)
     return table.columns.first { $0.role == role && $0.ownerName(in: self) == owner }?.name
@@ -121,9 +121,8 @@ extension TableLayout {
 }
 
 extension TableLayout.Column {
-  /// The name of the entity that has the property stored in this column. For a column that holds the keys of owners, or
-  /// positions among an owner's rows, this is the entity with the to-many relationship. For any other column, it is
-  /// ``entityName``.
+  /// The name of the entity that has the property stored in this column. For the roles `owner` and `ownerOrder`, this
+  /// is the source entity of the to-many relationship. For all other roles, it is ``entityName``.
   package func ownerName(in layout: TableLayout) -> String {
     let relationship: Relationship
     let start: String
@@ -135,8 +134,7 @@ extension TableLayout.Column {
     let owners = layout.numbering.names.filter {
       layout.model.entities[$0]?.relationships.contains(relationship) == true
     }
-    // Several entities may have equal relationships. The column's name contains the number of the entity whose
-    // relationship the column stores.
+    // Several entities may have equal relationships. The column's name then contains the number of the source entity.
     let named = owners.first { owner in
       layout.numbering.number(of: owner).map {
         name.utf8.starts(with: "\(start)\($0)\(relationship.name.uppercased())".utf8)

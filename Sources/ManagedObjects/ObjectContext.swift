@@ -3,16 +3,16 @@ import ObjectModel
 import SQLiteFile
 package import SQLiteWriter
 
-/// Reads and writes the objects of a store. This is either a new store that is being made, or a copy of the old store,
-/// which is only read.
+/// Reads and writes the objects of a store during a migration. One context is for the new store that is being made. A
+/// second, read-only context is for a copy of the old store.
 ///
-/// The context does not keep the objects that it reads, so its use of memory does not grow with the store. As long as
-/// the app holds an instance of an object, the context returns this instance whenever the object is read. A context is
+/// The context holds only weak references to objects that it reads, so its use of memory does not grow with the store.
+/// As long as the app holds an instance, the context returns that instance whenever it reads the object. A context is
 /// not `Sendable`.
 public final class ObjectContext {
   package let layout: TableLayout
   package let writer: SQLiteWriter
-  /// The path of the store's main file, next to which the external files are found.
+  /// The path of the store's main file. The folder of external files is next to this file.
   package let storePath: String
   /// The SQL schema name of the store's file: `main`, or the name of an attached file.
   private let schema: String
@@ -26,25 +26,25 @@ public final class ObjectContext {
     weak var object: ManagedObject?
   }
   private var held: [Place: Held] = [:]
-  /// The changed objects. The context keeps them in memory until it has written the changes.
+  /// The objects with pending changes. The context holds strong references to them until it has written the changes.
   private var changed: [ManagedObject] = []
   private var changedSet: Set<ObjectIdentifier> = []
-  /// The to-one relationships that were changed, in the order of the changes. The latest destination of each
-  /// relationship is in ``ManagedObject/leads``.
+  /// The pending changes of to-one relationships, oldest first. The new destinations are in ``ManagedObject/leads``.
   private var leads: [(object: ManagedObject, column: TableLayout.Column)] = []
-  /// The pending additions and removals of links of to-many relationships, in the order of the changes.
+  /// The pending additions to and removals from to-many relationships, oldest first.
   private var links:
     [(near: ManagedObject, far: ManagedObject, relationship: Relationship, isAdded: Bool)] = []
   private var statements: [String: SQLiteStatement] = [:]
-  /// The highest primary key in use or reserved in each table, keyed by table name. A new object gets the next key.
+  /// The highest primary key that is in use or reserved, keyed by table name. A new object in the table gets this key
+  /// plus 1.
   private var highestKeys: [String: Int64]
-  /// The deleted objects whose rows are still in the file.
+  /// The deleted objects whose rows are still to be deleted.
   private var deleted: [ManagedObject] = []
   /// The number of rows that this context has inserted for new objects, keyed by entity name.
   package private(set) var insertedCounts: [String: Int] = [:]
 
-  /// Makes a context for the objects in a file that `writer` has made or attached. `highestKeys` are the highest
-  /// primary keys in use or reserved, keyed by table name; nil for a store that is only read.
+  /// Makes a context for the objects in a file that `writer` has made or attached. `highestKeys` has, for each table
+  /// name, the highest primary key that is in use or reserved. If it is nil, the context is read-only.
   package init(
     _ layout: TableLayout, _ writer: SQLiteWriter, schema: String, storePath: String,
     highestKeys: [String: Int64]?
@@ -62,8 +62,8 @@ public final class ObjectContext {
   /// Makes a new object of an entity, with the default values of its attributes. The context inserts the object's row
   /// the next time that it writes.
   ///
-  /// - Throws: ``ObjectError`` when the model has no entity with this name, the entity is abstract, or the store is
-  ///   only read.
+  /// - Throws: ``ObjectError`` when the model has no entity with this name, the entity is abstract, or the context is
+  ///   read-only.
   public func insertObject(ofEntity name: String) throws -> ManagedObject {
     guard layout.model.entities[name]?.isAbstract == false else {
       throw ObjectError(.noSuchEntity, "the entity \(name) is abstract, or missing from the model")
@@ -73,10 +73,10 @@ public final class ObjectContext {
     return object
   }
 
-  /// The objects of an entity and its subentities whose attribute `attributeName` has the value `value`, sorted by
-  /// primary key. Pending changes are written first.
+  /// Returns the objects of an entity and its subentities whose attribute `attributeName` equals `value`, sorted by
+  /// primary key. Writes pending changes first.
   ///
-  /// The whole table is read, unless the model has an index for the attribute.
+  /// SQLite scans the whole table, unless the table has an index for the attribute.
   /// - Throws: ``ObjectError``, or errors of SQLite.
   public func objects(ofEntity name: String, where attributeName: String, is value: PropertyValue)
     throws -> [ManagedObject]
@@ -97,8 +97,8 @@ public final class ObjectContext {
     ).compactMap { try object($0, inTable: table) }
   }
 
-  /// Calls `body` with each object of an entity and its subentities, in the order of their primary keys. Objects that
-  /// are inserted during the call are left out.
+  /// Calls `body` with each object of an entity and its subentities, in the order of their primary keys. Leaves out
+  /// objects that are inserted during the call.
   ///
   /// - Throws: ``ObjectError`` when the model has no entity with this name; errors of `body`; errors of SQLite.
   public func forEachObject(ofEntity name: String, _ body: (ManagedObject) throws -> Void) throws {
@@ -126,7 +126,7 @@ public final class ObjectContext {
     }
   }
 
-  /// The object with the primary key `key` in the table of an entity; nil when the table has no such row.
+  /// Returns the object with the primary key `key` in the table of `entity`; nil when the table has no such row.
   package func object(withKey key: Int64, inTableOf entity: String) throws -> ManagedObject? {
     guard let table = layout.table(of: entity) else { return nil }
     if let object = held[Place(table: table.name, key: key)]?.object { return object }
@@ -155,8 +155,8 @@ public final class ObjectContext {
 
   // MARK: - Reading
 
-  /// The value of a column in an object's row; NULL for a new object without a row. Throws `object.gone` when the row
-  /// is missing.
+  /// Returns the value of a column in an object's row. Returns NULL for a new object whose row is not inserted yet.
+  /// Throws `object.gone` when the row no longer exists.
   func stored(_ column: String, of object: ManagedObject) throws -> SQLiteValue {
     guard let table = layout.table(of: object.entityName), let reference = object.reference else {
       return .null
@@ -173,8 +173,8 @@ public final class ObjectContext {
     return row[0]
   }
 
-  /// The objects that a to-many relationship leads to, in the relationship's order if it is ordered, else sorted by
-  /// primary key.
+  /// Returns the destinations of a to-many relationship. They are in the relationship's order if the relationship is
+  /// ordered, else sorted by primary key.
   func destinations(of object: ManagedObject, by relationship: Relationship) throws
     -> [ManagedObject]
   {
@@ -197,8 +197,8 @@ public final class ObjectContext {
 
   // MARK: - Writing
 
-  /// Records that an object is about to change, so that the next ``write()`` writes the object. Throws
-  /// `object.readOnly` when the store is only read.
+  /// Marks an object as changed, so that the next ``write()`` writes the object. Throws `object.readOnly` when the
+  /// context is read-only.
   func willChange(_ object: ManagedObject) throws {
     guard !isReadOnly else {
       throw ObjectError(.readOnly, "objects of the old store cannot be changed")
@@ -206,8 +206,8 @@ public final class ObjectContext {
     if changedSet.insert(ObjectIdentifier(object)).inserted { changed.append(object) }
   }
 
-  /// Changes the destination of the to-one relationship that is stored in `column`. A nil destination means that the
-  /// relationship leads to no object.
+  /// Changes the destination of the to-one relationship that is stored in `column`. A nil destination clears the
+  /// relationship.
   func lead(_ object: ManagedObject, to destination: ManagedObject?, _ column: TableLayout.Column)
     throws
   {
@@ -223,7 +223,7 @@ public final class ObjectContext {
     links.append((near, far, relationship, isAdded))
   }
 
-  /// Writes the pending changes in this order: new rows, changed values, links, deletions.
+  /// Writes the pending changes in this order: new rows, attribute values, relationships, deletions.
   ///
   /// - Throws: ``ObjectError`` when a table has no free primary key; errors of SQLite, for example when a uniqueness
   ///   constraint is broken.
@@ -239,8 +239,8 @@ public final class ObjectContext {
     self.links = []
     for object in objects where object.reference == nil { try insert(object) }
     for object in objects { try update(object) }
-    // Only the last change of each relationship is written. These last changes are written in the order in which the
-    // app made them, because an object that is added to an ordered relationship goes to the end.
+    // Only the last change of each relationship is written. They are written oldest first, because an object that is
+    // added to an ordered relationship goes to the end.
     var ends: [(object: ManagedObject, far: ManagedObject?, column: TableLayout.Column)] = []
     for (object, column) in leads.reversed() {
       guard let far = object.leads.removeValue(forKey: column.name) else { continue }
@@ -253,16 +253,16 @@ public final class ObjectContext {
 
   // MARK: - Deleting
 
-  /// Deletes an object, and the objects that its relationships cascade to. References to the deleted objects become
-  /// NULL.
+  /// Deletes an object, and the objects that its relationships with the delete rule Cascade lead to. Relationships that
+  /// lead to a deleted object are cleared.
   ///
-  /// - Throws: ``ObjectError`` when the store is only read, or when a relationship with the delete rule Deny leads to
-  ///   an object that would not be deleted; in both cases, nothing is deleted. Errors of SQLite are thrown, too.
+  /// - Throws: ``ObjectError`` when the context is read-only, or when a relationship with the delete rule Deny leads to
+  ///   an object that would not be deleted. In both cases, nothing is deleted. Also throws errors of SQLite.
   public func delete(_ object: ManagedObject) throws {
     try write()
-    // No object is marked as deleted before the whole cascade is known. A relationship with the delete rule Deny
-    // forbids the deletion, unless the cascade reaches all objects that this relationship leads to. If the deletion is
-    // forbidden, nothing changes.
+    // The whole cascade is collected before any object is marked as deleted, so that nothing changes if the deletion is
+    // denied. A relationship with the delete rule Deny denies the deletion, unless all its destinations are in the
+    // cascade.
     var doomed: [ManagedObject] = []
     var met: Set<ObjectIdentifier> = []
     var denials: [(near: ManagedObject, name: String, far: [ManagedObject])] = []
@@ -380,8 +380,8 @@ public final class ObjectContext {
     }
     if let order = layout.companion(of: column, .order(relationship), in: table) {
       let name = quoted(order)
-      // The row gets the last position among the rows of its destination. The highest existing position is capped at
-      // 2^52, so that the addition does not overflow.
+      // In the ordered inverse relationship, the object gets the last position. The highest existing position is capped
+      // at 2^52, so that the addition does not overflow.
       try run(
         "UPDATE \(sql(table.name)) SET \(name) = CASE WHEN ?2 IS NULL THEN NULL ELSE 1024 + min(ifnull((SELECT max(other.\(name)) FROM \(sql(table.name)) AS other WHERE other.\(near) = ?2 AND other.Z_PK <> ?1), 0), \(Int64(1) << 52)) END WHERE Z_PK = ?1",
         [.integer(key), far])
@@ -396,7 +396,8 @@ public final class ObjectContext {
     }
     let keys: [SQLiteValue] = [.integer(nearKey), .integer(farKey)]
     guard let join = try join(of: relationship, of: near.entityName) else {
-      // A to-many relationship without a join table is stored in the destination's row, as the key of the owner.
+      // A to-many relationship without a join table is stored in the destination's row, as the primary key of the
+      // source object.
       guard let table = layout.table(of: relationship.destinationEntityName) else { return }
       let (column, order) = try keyColumn(of: relationship, of: near.entityName, in: table)
       let (target, name) = (sql(table.name), quoted(column))
@@ -406,7 +407,7 @@ public final class ObjectContext {
             ? "UPDATE \(target) SET \(name) = ?1 WHERE Z_PK = ?2"
             : "UPDATE \(target) SET \(name) = NULL WHERE Z_PK = ?2 AND \(name) = ?1", keys)
       }
-      // An object that is added goes to the end. An object that the relationship leads to already keeps its position.
+      // An added object goes to the end, unless it is a destination already: then it keeps its position.
       return try run(
         isAdded
           ? "UPDATE \(target) SET \(name) = ?1, \(order) = 1024 + min(ifnull((SELECT max(\(order)) FROM \(target) WHERE \(name) = ?1), 0), \(Int64(1) << 52)) WHERE Z_PK = ?2 AND (\(name) IS NOT ?1 OR \(order) IS NULL)"
@@ -430,8 +431,8 @@ public final class ObjectContext {
 
   private func sql(_ table: String) -> String { quoted(schema) + "." + quoted(table) }
 
-  /// A name from the layout as a quoted SQL identifier. Names from the layout never contain a NUL, so they can always
-  /// be written in SQL.
+  /// Returns a name from the layout as a quoted SQL identifier. Quoting fails only for a name with a NUL character, and
+  /// names from the layout never contain one.
   private func quoted(_ name: String) -> String {
     (try? SQLIdentifier.quoted(name)) ?? "\"\""
   }
@@ -457,7 +458,7 @@ public final class ObjectContext {
     try statement(sql).run(values)
   }
 
-  /// Finalizes all prepared statements. A statement that is used again later is prepared again.
+  /// Finalizes all prepared statements. When a statement is needed again, it is prepared again.
   package func finish() {
     for statement in statements.values { statement.finalize() }
     statements = [:]

@@ -1,10 +1,10 @@
 package import RowText
 public import SQLiteFile
 
-/// A database file that is read page by page, so that rows are found although the header, the schema or the b-trees are
-/// damaged. Deleted rows are found too.
+/// A database file that is read page by page. In this way, rows are found even if the header, the schema or the b-trees
+/// are damaged. Deleted rows are found too.
 ///
-/// All pages vote on page size, encoding and the position of page 1. The b-tree or the pointer map that leads to a page
+/// All pages vote on page size, encoding and the position of page 1. If a b-tree or the pointer map leads to a page, it
 /// decides which table the page belongs to. Otherwise the rows on the page decide.
 ///
 /// The files are never written to. Do not open a file that this process also has open through SQLite: when this class
@@ -12,7 +12,8 @@ public import SQLiteFile
 public final class DamagedDatabase {
   /// The path of the main file.
   public let path: String
-  /// Page size, encoding and other facts that are needed to read pages, and the source of each.
+  /// The page size, the text encoding, the sources of these two, and the other properties that are needed to read
+  /// pages.
   package let layout: FileLayout
   /// The number of pages of the database, including missing pages.
   public let pageCount: UInt32
@@ -20,69 +21,72 @@ public final class DamagedDatabase {
   public private(set) var tables: [ExpectedTable] = []
   /// The entries of the schema table that can be read.
   package private(set) var schemaEntries: [SchemaEntry] = []
-  /// The leaves of the schema table, without page 1.
+  /// The leaf pages of the schema table, except page 1.
   var schemaLeaves: [UInt32] = []
   /// Whether no page contradicts the keys of the b-tree that leads to it.
   var isInPlace: Bool { census.rejected.isEmpty }
-  /// The findings that have been made until now.
+  /// The findings so far.
   public internal(set) var findings = FindingList()
 
   var reader: PageReader
   var census: PageCensus
   let map: PointerMap
   let sides: SideFiles?
-  /// The ordinary reader: the same file, opened in the way SQLite reads it; nil if the file cannot be opened in this
-  /// way.
+  /// The ordinary reader, which reads the same file as SQLite does, from the root pages down. Nil if the file cannot be
+  /// read in this way.
   package let plain: SQLiteDatabase?
   /// The ordinary reader (``plain``), but nil if bytes were lost from the file or inserted: then pages are not at the
   /// offsets that follow from their numbers.
   var plainInPlace: SQLiteDatabase? { layout.shift == nil ? plain : nil }
   /// The overflow pages of the live rows that have been read.
   var claimed: PageSet
-  /// Pages without free space in which a deleted row could be.
+  /// Pages that have no free space in which a deleted row could be found.
   var withoutDeletedRows: PageSet
-  /// Leaves that were read without any doubt.
+  /// Leaves all of whose rows were sent as live rows, without doubt about any of them.
   var sound: PageSet
-  /// Leaves that are not live, but whose rows ``plain`` returns. These rows are marked as contradicted.
+  /// Leaves that this class does not count as live, but whose rows ``plain`` returns. These rows get the state
+  /// ``RowOrigin/State/contradicted``.
   var contradicted: PageSet
   var shapes: [RowShape] = []
   /// `mappedParents`: the pages that the pointer map names as parents of b-tree pages.
   /// `mappedTreePages`: all b-tree pages in the pointer map, including root pages.
   var mappedParents: PageSet
   var mappedTreePages: PageSet
-  /// Pages that may have been rejected wrongly: the interior page that contradicts them is an orphan, or more than a
-  /// third of the pages that it leads to are wrong.
+  /// Pages that may have been rejected wrongly. Either the interior page that contradicts them is itself an orphan, or
+  /// more than a third of the children of this interior page are wrong.
   var doubtfullyRejected: PageSet
-  /// How often each page was read to judge whether it belongs where a b-tree leads to it; see ``mayJudge(_:)``.
+  /// For each page number, how often the page was read to find out whether it is in the right place in its b-tree; see
+  /// ``mayJudge(_:)``.
   var judgements: PageValues<UInt8>
   /// Leaves that have changed places with a leaf of another table.
   var exchanged: Set<UInt32> = []
-  /// For each page number, how many table pages name it as their parent in the pointer map without a b-tree that leads
-  /// to them. Nil until it is first needed.
+  /// For each page number, the number of table pages that have this page as their parent in the pointer map, but to
+  /// which no b-tree leads. Nil until first needed.
   var mappedChildren: PageValues<UInt32>?
   /// The b-trees that were walked, by the root page that the schema names.
   var walks: [UInt32: WalkedTree] = [:]
-  /// The row ids that belong to a leaf, by page number, for leaves that may also have rows of other pages or of an
-  /// earlier state. `narrowedByKeys` follows from the keys that lead to the leaf, `narrowed` from all evidence.
+  /// The row id range of a leaf, by page number. Only leaves that may also contain rows of other pages, or older rows,
+  /// have an entry. `narrowedByKeys` follows from the keys of the interior pages above the leaf, `narrowed` from all
+  /// evidence.
   var narrowedByKeys: [UInt32: ClosedRange<Int64>] = [:]
   var narrowed: [UInt32: ClosedRange<Int64>] = [:]
-  /// Pages that are in the right place although wrong keys of their parent contradict them.
+  /// Pages that are in the right place. Only wrong keys on their parent page contradict them.
   var falselyKeyed: Set<UInt32> = []
   /// `isSchemaWhole`: whether the entire schema can be read. `isWhole`: whether the b-trees of all tables are complete,
   /// too.
   var isSchemaWhole = false
   var isWhole = false
-  /// Whether the freelist has an end, and as many pages as the header states.
+  /// Whether the freelist has an end, and contains as many pages as the header states.
   var isFreelistSound = false
-  /// Indexes into ``tables``, by root page: as the schema names them (`roots`), and as the b-trees were finally
-  /// assigned (`owners`).
+  /// Indexes into ``tables``, by root page. `roots`: according to the schema. `owners`: according to the final
+  /// assignment of the b-trees to tables.
   var roots: [UInt32: Int] = [:]
   var owners: [UInt32: Int] = [:]
   /// For each table, the most frequent serial types of the first field of its rows. Nil until they have been counted.
   var firstTypes: [[UInt64]]?
   var layouts: [RowLayout] = []
-  /// Whether the schema cookie counts more changes than the known schema entries explain. Then there may have been
-  /// tables that no entry names.
+  /// Whether the schema cookie is higher than the known schema entries explain. If so, there may have been tables that
+  /// no entry names.
   private(set) var hasUnknownTables = false
   let maxPayload: Int
 
@@ -152,10 +156,11 @@ public final class DamagedDatabase {
     try expect(tables)
   }
 
-  /// The table that a schema entry describes; nil if the entry contradicts itself.
+  /// Returns the table that a schema entry describes; nil if the two names in the entry differ and its CREATE statement
+  /// cannot be used.
   ///
-  /// `dropped`: deleted schema entries. If the CREATE statement of `entry` cannot be used, that of a deleted entry with
-  /// the same root page and name is used.
+  /// `dropped`: deleted schema entries. If the CREATE statement of `entry` cannot be used, the statement of a deleted
+  /// entry with the same root page and name replaces it.
   private func table(
     of entry: SchemaEntry, _ dropped: [SchemaEntry], _ repair: inout SchemaRepair
   ) throws(SQLiteFileError) -> ExpectedTable? {
@@ -171,7 +176,8 @@ public final class DamagedDatabase {
       case .contradicts: finding = .tooFewColumns(entry.name)
       }
     }
-    // A table's schema entry has its name twice. If the two names differ, neither can be trusted.
+    // The schema entry of a table contains the table name twice (`name` and `tbl_name`). If the two differ, neither can
+    // be trusted.
     guard SQLName.isSame(entry.name, entry.tableName) else { return nil }
     findings.add(finding)
     // A deleted entry with the same name and root page may have a readable statement for this table.
@@ -190,7 +196,7 @@ public final class DamagedDatabase {
       isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(root)))
   }
 
-  /// Returns the schema entries, with the bits flipped back that damage has flipped.
+  /// Returns the schema entries after repair: bits that damage has flipped are flipped back.
   private func repaired(_ entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
     var repair = SchemaRepair()
     let repaired = try repairRoots(of: repair.repaired(entries))
@@ -212,8 +218,8 @@ public final class DamagedDatabase {
     }
   }
 
-  /// The surveyed layout. Page 2 would be the first pointer-map page. If it is a table leaf with rows, the layout is
-  /// returned without a pointer map.
+  /// Returns the layout of `survey`. If page 2, which would be the first pointer-map page, is a table leaf with rows,
+  /// then the returned layout has no pointer map.
   private static func withoutFalseMap(_ survey: FileSurvey) throws(SQLiteFileError) -> FileLayout {
     var layout = survey.layout
     guard layout.hasPointerMap else { return layout }
@@ -236,13 +242,15 @@ public final class DamagedDatabase {
       .notADatabase, "no page of the file looks like a database page", path: main.path)
   }
 
-  /// The maximum number of tables that pages are assigned to. SQLite has no such limit, but no app has so many tables.
+  /// The maximum number of tables. SQLite has no such limit, but no app has so many tables.
   static let maxTables = 16_384
 
-  /// Sets the tables that the file is expected to have, and assigns pages to them. Only the first ``maxTables`` count.
+  /// Sets ``tables`` to the first ``maxTables`` of the tables that the file is expected to have, and assigns pages to
+  /// them.
   package func expect(_ tables: [ExpectedTable]) throws(SQLiteFileError) {
     var tables = Array(tables.prefix(Self.maxTables))
-    // A table of which the schema gives only name and root page gets its description from another source.
+    // If the schema gives only the name and the root page of a table, a described table with the same name gets this
+    // root page.
     for place in tables.indices where !tables[place].isDescribed {
       guard
         let other = tables.firstIndex(where: {
@@ -280,14 +288,15 @@ public final class DamagedDatabase {
 
   // MARK: - Rows
 
-  /// Replaces the findings by `earlier`, so that a second reading of the rows does not add the same findings twice.
+  /// Resets ``findings`` to `earlier`. Otherwise a second reading of the rows would add the same findings again.
   package func takeBack(to earlier: FindingList) { findings = earlier }
 
   /// The kinds of rows that a caller can ask for.
   public enum Selection: Sendable {
     /// The rows that the undamaged database would return.
     case live
-    /// The live rows, followed by rows that SQLite also reads although the rest of the file contradicts them.
+    /// The live rows, followed by the rows that SQLite also reads, although the rest of the file contradicts them
+    /// (``RowOrigin/State/contradicted``).
     case readable
     /// Deleted rows.
     case deleted
@@ -295,7 +304,7 @@ public final class DamagedDatabase {
     case all
   }
 
-  /// Passes rows to `receive` until it returns false.
+  /// Calls `receive` with each row of the selection until `receive` returns false.
   ///
   /// `names`: the names of the wanted tables; nil for all rows, including rows of no known table.
   /// - Throws: ``SQLiteFileError`` when the device fails.
@@ -332,8 +341,8 @@ public final class DamagedDatabase {
     try sink.finish()
   }
 
-  /// The tables with these names, as indexes into ``tables``; nil, for all tables, if `names` is nil. Names are
-  /// compared byte by byte.
+  /// Returns the indexes in ``tables`` of the tables with these names; nil, which means all tables, if `names` is nil.
+  /// Names are compared byte by byte.
   func places(_ names: [String]?) -> Set<Int>? {
     names.map { names in
       let wanted = Set(names.map { Array($0.utf8) })
@@ -348,8 +357,8 @@ public final class DamagedDatabase {
     try emitRest(selection, wanted, &sink)
   }
 
-  /// Sends those of the selected rows that are not live. If the selection is `.live`, sends no rows, and only adds the
-  /// findings of the ordinary reader.
+  /// Sends the selected rows that are not live. For the selection `.live`, sends no rows, but adds the findings of the
+  /// ordinary reader.
   func emitRest<Sink: RecoverySink & ~Copyable>(
     _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -365,7 +374,7 @@ public final class DamagedDatabase {
     }
   }
 
-  /// Sends the rows that SQLite reads, but that were not found page by page.
+  /// Sends the rows that SQLite reads, but that the search page by page has not found.
   func emitContradicted<Sink: RecoverySink & ~Copyable>(
     _ wanted: Set<Int>?, isForFreshFile: Bool = false, _ sink: inout Sink
   ) throws(SQLiteFileError) {

@@ -26,7 +26,8 @@ extension Finding.ID {
   package static let headerBadAutoVacuum = Self(rawValue: "header.badAutoVacuum")
   /// The highest root page of the schema is not the highest root page that the header states.
   package static let headerBadLargestRoot = Self(rawValue: "header.badLargestRoot")
-  /// Note: the last writer did not update the page count in the header, so it follows from the file's size.
+  /// Note: the last writer did not update the page count in the header, so the page count is taken from the file's
+  /// size.
   package static let headerStaleCount = Self(rawValue: "header.staleCount")
   /// The header is lost or invalid; page size and encoding are taken from the pages.
   package static let headerUnreadable = Self(rawValue: "header.unreadable")
@@ -39,7 +40,7 @@ extension Finding.ID {
 
   /// The header counts more or fewer free pages than the freelist has.
   package static let freelistBadCount = Self(rawValue: "freelist.badCount")
-  /// A trunk page of the freelist claims more page numbers than it has room for, or lists a page outside the file.
+  /// A trunk page of the freelist states more page numbers than it has room for, or lists a page outside the file.
   package static let freelistBadTrunk = Self(rawValue: "freelist.badTrunk")
   /// The freelist leads to a page outside the file.
   package static let freelistOutOfRange = Self(rawValue: "freelist.outOfRange")
@@ -87,7 +88,7 @@ extension Finding.ID {
   package static let recordNull = Self(rawValue: "record.null")
   /// Values have a storage class that SQLite never stores in their column.
   package static let recordAffinity = Self(rawValue: "record.affinity")
-  /// A record has a value in the field of the row id's column, in which SQLite stores NULL.
+  /// A record has a value in the field of a column that is an alias of the row id. SQLite stores NULL in such a field.
   package static let recordRowIDField = Self(rawValue: "record.rowIDField")
   /// Note: text is not valid in the file's encoding.
   package static let recordBadText = Self(rawValue: "record.badText")
@@ -97,7 +98,7 @@ extension Finding.ID {
   /// A row has partial values: some of their bytes are missing or in doubt.
   package static let rowPartial = Self(rawValue: "row.partial")
 
-  /// Note: texts are not valid in the file's encoding. Their bytes are returned instead.
+  /// Note: strings are not valid in the file's encoding. The bytes of these strings are returned instead.
   package static let textUndecodable = Self(rawValue: "text.undecodable")
 
   /// An index has more or fewer entries than the rows of its table require.
@@ -146,7 +147,7 @@ extension Finding.ID {
   package static let walHeaderLost = Self(rawValue: "wal.headerLost")
   /// The header of the log and the first frames after it are damaged.
   package static let walFramesLost = Self(rawValue: "wal.framesLost")
-  /// The beginning of the log is missing. Its frames count only as older versions of pages.
+  /// The beginning of the log is missing, so the frames of the log are used only as older versions of pages.
   package static let walHeadLost = Self(rawValue: "wal.headLost")
   /// No frame of the log can be recognised.
   package static let walNoFrames = Self(rawValue: "wal.noFrames")
@@ -158,7 +159,7 @@ extension Finding.ID {
   /// The header of the journal is zero, and nothing shows whether the journal's transaction was finished.
   package static let journalUndecided = Self(rawValue: "journal.undecided")
 
-  /// Note: the primary keys of a table are so far apart that references to the table are not checked.
+  /// Note: the primary keys of a table are too large or too far apart, so references to the table are not checked.
   package static let coredataKeysNotChecked = Self(rawValue: "coredata.keysNotChecked")
 
   // MARK: - Earlier states

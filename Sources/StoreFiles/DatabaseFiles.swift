@@ -1,15 +1,16 @@
 package import SafeFiles
 
-/// The status of a store's main file, log, wal-index and journal at one moment. No folder is listed, so the cost does
-/// not depend on the number of files in the store's folder.
+/// The file status of a store's main file, write-ahead log, wal-index and rollback journal at one moment. The store's
+/// folder is not listed, so the cost does not depend on how many files the folder has.
 package struct DatabaseFiles: Sendable, Equatable {
-  /// The main file; nil when it does not exist or cannot be examined.
+  /// The status of the main file; nil when the file does not exist or its status cannot be read.
   package let main: FileStatus?
   package let log: FileStatus?
-  /// The wal-index, `-shm`.
+  /// The status of the wal-index, `-shm`.
   package let index: FileStatus?
   package let journal: FileStatus?
-  /// Whether it is known which of the main file, the log and the wal-index exist.
+  /// Whether the status of the main file, the log and the wal-index could be read, or is known to be missing. If false,
+  /// a nil in ``main``, ``log`` or ``index`` does not prove that the file is missing.
   package let isLogKnown: Bool
 
   package init(at mainPath: String) {

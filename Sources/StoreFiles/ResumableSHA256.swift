@@ -1,10 +1,11 @@
 import ObjectModel
 
-/// SHA-256 (FIPS 180-4) whose state can be stored, so that a later process can continue the computation.
+/// SHA-256 (FIPS 180-4) whose intermediate state can be saved, so that a later process can continue the computation.
 ///
-/// This code is slower than swift-crypto's `SHA256`, so only files that are too large to be read in one launch use it.
+/// This code is slower than swift-crypto's `SHA256`, so use it only for a file that is too large to be hashed in one
+/// launch of the app.
 package struct ResumableSHA256: Sendable {
-  /// The state between two blocks of 64 bytes.
+  /// The state of the computation after a whole number of 64-byte blocks.
   package struct State: Sendable, Codable, Equatable {
     /// The intermediate hash value, eight words.
     package var words: [UInt32]
@@ -17,7 +18,8 @@ package struct ResumableSHA256: Sendable {
         0x5be0_cd19,
       ], byteCount: 0)
 
-    /// Whether hashing can continue from this state. A state that was read from a record may have any content.
+    /// Whether hashing can continue from this state. Check this for a state that was decoded from a file, because its
+    /// numbers may be invalid.
     package var isValid: Bool { words.count == 8 && byteCount >= 0 && byteCount % 64 == 0 }
   }
 

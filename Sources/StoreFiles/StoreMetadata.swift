@@ -1,13 +1,13 @@
 public import ObjectModel
 package import SQLiteFile
 
-/// The row of Z_METADATA: what a store records about itself.
+/// The metadata of a store, from the row of the table `Z_METADATA`.
 public struct StoreMetadata: Sendable, Equatable {
   package enum PlistState: Sendable, Equatable {
     case present
     /// The column `Z_PLIST` is NULL, as in stores whose metadata was removed for privacy.
     case null
-    /// The column holds something that cannot be read; the text says why.
+    /// The value of `Z_PLIST` cannot be decoded. The string says why.
     case unreadable(String)
   }
 
@@ -17,7 +17,8 @@ public struct StoreMetadata: Sendable, Equatable {
     package let name: String
     /// The kind of the value, such as `string`.
     package let kind: String
-    /// The size of the value in bytes: a text in UTF-8, a collection as a binary property list, a number or date as 8.
+    /// The size of the value, in bytes. A string is measured in UTF-8, and a collection as a binary property list. A
+    /// number or date counts as 8 bytes.
     package let sizeBytes: Int
   }
 
@@ -26,26 +27,29 @@ public struct StoreMetadata: Sendable, Equatable {
   package let plistState: PlistState
   /// The version hashes of the model that wrote the store, by entity name; empty when the store records none.
   public let versionHashes: [String: VersionHash]
-  /// The entities whose recorded hash is not 32 bytes of data, sorted by name.
+  /// The names of the entities whose version hash in the metadata is not 32 bytes of data, sorted.
   package let unreadHashes: [String]
-  /// The version of the rules by which the hashes were computed, 3 in every store seen; nil when not recorded.
+  /// The version of the algorithm that computed the version hashes; nil when the metadata has no such version. Every
+  /// store seen so far has 3.
   package let versionHashesVersion: Int64?
-  /// The version identifiers that the developer gave the model. They are free text and only a hint.
+  /// The version identifiers that the developer gave the model. They may be any strings, so they do not identify the
+  /// model reliably.
   public let versionIdentifiers: [String]
-  /// The version of Core Data that wrote the store, which shows roughly when it was written; nil when not recorded.
+  /// The version of Core Data that wrote the store, which shows roughly when it was written; nil when the metadata has
+  /// no such value.
   public let frameworkVersion: Int64?
-  /// The highest version of Core Data that ever wrote the store; nil when not recorded.
+  /// The highest version of Core Data that ever wrote the store; nil when the metadata has no such value.
   package let maximumFrameworkVersion: Int64?
-  /// The store's type, which is `SQLite`; nil when not recorded.
+  /// The store's type, which is `SQLite`; nil when the metadata has no such value.
   package let storeType: String?
-  /// The digest over the names and hashes of the entities, in base64; nil when not recorded.
+  /// The digest over the names and hashes of the entities, in base64; nil when the metadata has no such value.
   package let digest: String?
-  /// The checksum over the version hashes, in base64; nil when not recorded.
+  /// The checksum over the version hashes, in base64; nil when the metadata has no such value.
   package let checksum: String?
   /// All keys that Core Data itself does not write, sorted by name.
   package let otherKeys: [OtherKey]
 
-  /// The keys that Core Data itself writes. Their values hold nothing private.
+  /// The metadata keys that Core Data itself writes. The values under these keys contain no private data.
   package static let frameworkKeys: Set<String> = [
     "NSStoreModelVersionHashes", "NSStoreModelVersionHashesVersion",
     "NSStoreModelVersionIdentifiers", "NSStoreModelVersionHashesDigest",
@@ -90,9 +94,10 @@ public struct StoreMetadata: Sendable, Equatable {
       .sorted { $0.name < $1.name }
   }
 
-  /// The metadata of an open store; nil when no row of `Z_METADATA` can be read.
+  /// Returns the metadata of an open store; nil when no row of `Z_METADATA` can be read.
   ///
-  /// - Throws: ``SQLiteFileError`` when the device fails to read. Damage is added to `findings` instead.
+  /// - Throws: ``SQLiteFileError`` when the device fails to read. For a damaged store, the method adds findings to
+  ///   `findings` instead of throwing.
   package static func read(
     from database: SQLiteDatabase, _ findings: inout FindingList
   ) throws(SQLiteFileError) -> StoreMetadata? {

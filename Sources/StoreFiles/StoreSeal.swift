@@ -4,7 +4,8 @@ import Crypto
 package import SafeFiles
 import SafeText
 
-/// Hashes and other properties of all members of a store set at one moment, by which a later change is detected.
+/// The SHA-256, size, modification time and inode number of each member of a store set at one moment. Comparing two
+/// seals shows which members have changed.
 package struct StoreSeal: Sendable, Codable, Equatable {
   package struct File: Sendable, Codable, Equatable {
     /// The path relative to the store's folder.
@@ -13,7 +14,8 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     package let kind: StoreSet.Kind
     /// The size in bytes; 0 for anything but a file.
     package let sizeBytes: Int64
-    /// Whether ``sizeBytes`` is rounded down to a power of two, in a record that was passed on; nil when it is exact.
+    /// True if ``sizeBytes`` is rounded down to a power of two, which is done in records that are passed on; nil if
+    /// ``sizeBytes`` is exact.
     package private(set) var isSizeApproximate: Bool?
     /// SHA-256 in lower-case hex of a file's bytes or of a symbolic link's target; nil for a folder and for a
     /// device, socket or pipe.
@@ -21,8 +23,8 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     /// The time of the last write to the member, in nanoseconds since 1970; nil for some members in a record that was
     /// passed on.
     package let modifiedNanoseconds: Int64?
-    /// The inode number. On the same volume, another number means that the member was replaced by another file. nil in
-    /// a record that was passed on.
+    /// The inode number. If it differs between two seals from the same volume, the member was replaced by another file.
+    /// nil in a record that was passed on.
     package let inode: UInt64?
 
     package init(
@@ -39,20 +41,21 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  /// A difference between two seals in one member, or the fact that the members could not be compared.
+  /// A difference between two seals of one member. The id ``ID/notCompared`` means that the members could not be
+  /// compared.
   package struct Difference: Sendable, Equatable {
     package struct ID: RawRepresentable, Sendable, Hashable {
-      /// The text for programs, for example `seal.bytes`.
+      /// The identifier as a string, for example `seal.bytes`.
       package let rawValue: String
       package init(rawValue: String) { self.rawValue = rawValue }
       package static let missing = ID(rawValue: "seal.missing")
-      /// A member exists that was not sealed.
+      /// The later seal has a member that the earlier seal does not have.
       package static let added = ID(rawValue: "seal.added")
       package static let kind = ID(rawValue: "seal.kind")
       package static let size = ID(rawValue: "seal.size")
-      /// A file has the same size but other bytes.
+      /// The file has the same size, but its SHA-256 differs.
       package static let bytes = ID(rawValue: "seal.bytes")
-      /// Only the modification time of a file has changed, not its bytes.
+      /// The file's modification time has changed, but its bytes have not.
       package static let modified = ID(rawValue: "seal.modified")
       package static let notCompared = ID(rawValue: "seal.notCompared")
     }
@@ -78,7 +81,8 @@ package struct StoreSeal: Sendable, Codable, Equatable {
   /// The number of bytes read at a time.
   package static let window = 256 * 1024
 
-  /// The size of all sealed files together, in bytes, clamped to `Int64.max`, because a record can claim any size.
+  /// The size of all sealed files together, in bytes, clamped to `Int64.max`. A seal that was decoded from a record may
+  /// contain any sizes, so their sum may overflow.
   package var sizeBytes: Int64 {
     files.reduce(0) { $0.addingClamped($1.sizeBytes) }
   }
@@ -88,8 +92,8 @@ package struct StoreSeal: Sendable, Codable, Equatable {
 
   /// Reads every member of `set` and seals it. Calls `isCancelled` before each read of 256 KiB.
   ///
-  /// - Throws: ``StoreSealError`` when the set is incomplete, when a member cannot be read, has changed since it was
-  ///   listed or changes while it is read, and when `isCancelled` returns true.
+  /// - Throws: ``StoreSealError`` when the set is incomplete, when a member cannot be read, when a member has changed
+  ///   since it was listed or changes while it is read, or when `isCancelled` returns true.
   package init(
     sealing set: StoreSet, isCancelled: @Sendable () -> Bool = { false }
   ) throws(StoreSealError) {
@@ -117,7 +121,8 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  /// How one member has changed from `before` to `after`; nil when it has not changed.
+  /// Returns the first difference found between `before` and `after`, two seals of one member; nil when the member has
+  /// not changed.
   package static func difference(_ before: File, _ after: File) -> Difference? {
     let name = before.name
     if before.kind != after.kind {
@@ -133,7 +138,8 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     if before.sha256 != after.sha256 {
       return .init(id: .bytes, name: name, text: "the bytes of \(name) differ from those recorded")
     }
-    // A folder's time changes with its entries, which are compared separately.
+    // A folder's modification time is ignored. It changes when entries are added or removed, and the entries are
+    // compared separately.
     if before.kind == .file, let earlier = before.modifiedNanoseconds,
       let later = after.modifiedNanoseconds, earlier != later
     {
@@ -165,7 +171,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
       modifiedNanoseconds: status.modified, inode: status.inode)
   }
 
-  /// SHA-256 of an ordinary file's bytes, in lower-case hex.
+  /// Returns the SHA-256 of the bytes of the file at `path`, in lower-case hex.
   package static func sha256(ofFile path: String) throws(StoreSealError) -> String {
     guard let status = try status(of: path), status.kind == .file else {
       throw StoreSealError(.changed, path: path, message: "there is no ordinary file at the path")
@@ -189,10 +195,10 @@ package struct StoreSeal: Sendable, Codable, Equatable {
   }
 
   /// Reads the file at `path` from `offset` on in pieces of up to 256 KiB, and calls `body` with each piece until
-  /// `body` returns false or the file ends. Throws unless the file's status equals `listed` before and after the
-  /// reading.
+  /// `body` returns false or the file ends. Throws `seal.changing` unless the file's status equals `listed` before and
+  /// after the file is read.
   ///
-  /// - Returns: The offset where the reading ended, which is the file's size if `body` always returned true.
+  /// - Returns: The offset after the last byte that was read. If `body` always returned true, this is the file's size.
   package static func read(
     _ path: String, expecting listed: FileStatus, from offset: Int64 = 0,
     isCancelled: @Sendable () -> Bool, _ body: (UnsafeRawBufferPointer) -> Bool
@@ -247,15 +253,15 @@ package struct StoreSeal: Sendable, Codable, Equatable {
 }
 
 package struct StoreSealError: Error, Sendable, Equatable {
-  /// The kind of failure; more kinds may be added.
+  /// The kind of failure. New kinds may be added in later versions.
   package struct Code: RawRepresentable, Sendable, Hashable {
-    /// The text for programs, for example `seal.changing`.
+    /// The identifier as a string, for example `seal.changing`.
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
     package static let unreadable = Code(rawValue: "seal.unreadable")
-    /// A member changed while it was read, so a process still writes to the set.
+    /// A member changed while it was read, so a process is still writing to the store.
     package static let changing = Code(rawValue: "seal.changing")
-    /// A member is missing, or is of another kind than when the set was listed.
+    /// Since the set was listed, a member was removed, or its path now names another kind of file.
     package static let changed = Code(rawValue: "seal.changed")
     /// Not all members of the set could be listed.
     package static let incompleteSet = Code(rawValue: "seal.incompleteSet")

@@ -2,11 +2,12 @@ import CLibrary
 package import SafeFiles
 import SafeText
 
-/// Everything that belongs to one store, as found on disk at one moment.
+/// The files and folders that belong to one store, as found on disk at one moment.
 ///
-/// The set is the main file `X` and, where present, `X-wal`, `X-shm`, `X-journal`, the folder of external files
-/// `.Y_SUPPORT` with everything in it (`Y` is `X` without its extension), and what an unfinished migration left:
-/// `.X.migrationdestination_*`. A symbolic link is itself a member and is never followed.
+/// If the main file is `X`, the set contains `X`, `X-wal`, `X-shm`, `X-journal`, the folder of external files
+/// `.Y_SUPPORT` (`Y` is `X` without its extension), and the files `.X.migrationdestination_*` that an unfinished
+/// migration left. Members that do not exist are left out. The contents of folders are members, too. A symbolic link is
+/// a member itself; its target is not.
 package struct StoreSet: Sendable, Equatable {
   package enum Role: String, Sendable, Codable, CaseIterable {
     case main
@@ -19,7 +20,7 @@ package struct StoreSet: Sendable, Equatable {
     /// A file or folder that an unfinished migration left.
     case migrationDestination
 
-    /// Whether a member with this role may be a folder, or may lie inside a folder of the set.
+    /// Whether a member with this role may be a folder or a file inside that folder.
     package var mayBeFolder: Bool { self == .support || self == .migrationDestination }
   }
 
@@ -29,7 +30,8 @@ package struct StoreSet: Sendable, Equatable {
   package struct Member: Sendable, Codable, Equatable {
     package let role: Role
     package let path: String
-    /// The path relative to the store's folder. Only a member inside a folder of the set has several components.
+    /// The path relative to the store's folder. It has several components only if the member lies inside the support
+    /// folder or a migration folder.
     package let name: String
     package let kind: Kind
     /// The size in bytes; 0 for anything but a file.
@@ -40,18 +42,18 @@ package struct StoreSet: Sendable, Equatable {
   package let mainPath: String
   package var storeName: String { PathText.lastComponent(of: mainPath) }
 
-  /// The members that exist, main file first, each folder before what it contains.
+  /// The members that exist. The main file comes first, and each folder comes before its contents.
   package let members: [Member]
 
   /// Whether all members were listed. False when a folder could not be read, a name is not UTF-8, folders are nested
   /// too deeply, or there are too many files. An incomplete set must not be moved.
   package var isComplete: Bool { problem == nil }
 
-  /// Why not all members were listed, and what to do; nil when they were.
+  /// The reason why not all members were listed, and what the user can do about it; nil when all members were listed.
   package let problem: String?
 
-  /// ``problem``, if there is one; otherwise a sentence that names external files that this user may not read. Nil when
-  /// the set is complete and can be read.
+  /// The reason why the set cannot be read completely. This is ``problem`` if it is not nil, else a message that names
+  /// external files without read permission. Nil when the set is complete and all external files can be read.
   package var unread: String? {
     if let problem { return problem }
     let refused = members.filter { member in
@@ -65,7 +67,8 @@ package struct StoreSet: Sendable, Equatable {
       : "\(name) and \(counted(refused.count - 1, "more file")) cannot be read"
   }
 
-  /// The files that SQLite itself uses. Each is given by the suffix that follows the main file's name, and by its role.
+  /// The files that SQLite uses, as pairs of a suffix and a role. The file's name is the main file's name followed by
+  /// the suffix.
   private static let databaseFiles: [(suffix: String, role: Role)] = [
     ("", .main), ("-wal", .wal), ("-shm", .sharedMemory), ("-journal", .journal),
   ]
@@ -80,7 +83,8 @@ package struct StoreSet: Sendable, Equatable {
     let name = PathText.lastComponent(of: mainPath)
     for (suffix, role) in Self.databaseFiles { listing.add(name + suffix, as: role) }
     listing.add(Self.supportName(for: name), as: .support)
-    // A folder that does not exist has no left-over files, and no members that could be missed.
+    // If the folder cannot be listed and no member was found, the folder probably does not exist, so no problem is
+    // noted.
     if let present = try? FolderEntries.read(listing.folder, limit: Self.memberLimit) {
       let prefix = Self.migrationPrefix(for: name)
       for entry in present.names.sortedByBytes() where PathText.starts(entry, with: prefix) {
@@ -105,8 +109,8 @@ package struct StoreSet: Sendable, Equatable {
     members.reduce(0) { $0.addingClamped($1.sizeBytes) }
   }
 
-  /// The role of the file or folder `name` in the store set of the main file `mainName`. `name` is a path relative to
-  /// the store's folder. nil when `name` cannot be a member, for example because it leads out of that folder.
+  /// Returns the role that the path `name`, relative to the store's folder, has in the store set of the main file
+  /// `mainName`. nil when the path cannot be that of a member, for example because it leads out of the store's folder.
   package static func role(ofMember name: String, mainName: String) -> Role? {
     guard PathText.isPlainName(mainName) else { return nil }
     let parts = PathText.components(of: name)
@@ -133,15 +137,15 @@ package struct StoreSet: Sendable, Equatable {
     "." + mainName + ".migrationdestination_"
   }
 
-  /// The path of `folder` with its symbolic links resolved, if `folder` itself is a link; otherwise `folder` as given.
-  /// An app may choose a link as its store's folder.
+  /// Resolves the symbolic links in the path `folder` if its last component is a link, because an app may use a link as
+  /// its store's folder. Otherwise returns `folder` unchanged.
   package static func resolvedFolder(_ folder: String) -> String {
     guard (try? FileStatus.of(folder))??.kind == .symbolicLink else { return folder }
     return realFolder(folder)
   }
 
-  /// The path of `folder` with all symbolic links resolved, for calls that change files; `folder` as given when the
-  /// links cannot be resolved.
+  /// Returns the path `folder` with all symbolic links resolved. Returns `folder` unchanged when the links cannot be
+  /// resolved. Use the result for calls that change files.
   package static func realFolder(_ folder: String) -> String {
     guard let real = unsafe realpath(folder, nil) else { return folder }
     defer { unsafe free(real) }
@@ -152,7 +156,7 @@ package struct StoreSet: Sendable, Equatable {
 private struct Listing {
   let folder: String
   var members: [StoreSet.Member] = []
-  /// The first problem met; nil when all members could be listed.
+  /// The first reason why a member could not be listed; nil when all members were listed.
   private(set) var problem: String?
 
   init(folder: String) { self.folder = folder }
@@ -163,7 +167,8 @@ private struct Listing {
     add(name, as: role, depth: 0)
   }
 
-  /// Adds the member `name` and, if it is a folder that belongs to the set, its contents down to `depthLimit` levels.
+  /// Adds the member `name`. If the member is a folder whose role allows a folder, also adds the folder's contents,
+  /// down to ``StoreSet/depthLimit`` levels.
   private mutating func add(_ name: String, as role: StoreSet.Role, depth: Int) {
     let path = folder + "/" + name
     let shown = VisibleText.visible(name, limit: 200)
@@ -197,7 +202,7 @@ private struct Listing {
 
 extension FixedWidthInteger {
   /// The sum of this number and `other`, or the maximum of the type when the sum would be larger. A negative `other`
-  /// counts as 0. Sizes of sparse files, and numbers read from a record, may add up to any number.
+  /// counts as 0. Use it to add sizes of sparse files, or numbers from a record, because their sum may overflow.
   package func addingClamped(_ other: Self) -> Self {
     let (sum, overflow) = addingReportingOverflow(Swift.max(0, other))
     return overflow ? .max : sum

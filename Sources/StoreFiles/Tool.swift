@@ -1,4 +1,4 @@
 package enum Tool {
-  /// The version of Lifeboat, which is written into every record that Lifeboat makes.
+  /// The version of Lifeboat, which Lifeboat writes into its records.
   package static let version = "0.1.0"
 }

@@ -2,9 +2,9 @@
 public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A stable identifier, which messages, JSON and the manual contain unchanged.
   public struct Code: RawRepresentable, Sendable, Hashable {
-    /// The identifier as text, for example `migration.missingPolicy`.
+    /// The identifier as a string, for example `migration.missingPolicy`.
     public let rawValue: String
-    /// Creates a code from an identifier. Any text is accepted, because other versions of Lifeboat may have other
+    /// Creates a code from an identifier. Any string is accepted, because other versions of Lifeboat may have other
     /// codes.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// The model of the old store is unknown, so the columns of its tables have no names.

@@ -15,8 +15,9 @@ public struct MigrationReport: Sendable, Codable {
   /// How the old store's rows were merged with the rows of the present store, which the app has used since the old
   /// store was set aside; nil without a merge.
   package internal(set) var merge: Merge?
-  /// The path of the file of rejects, which has the rows that are missing in the new store, or that are there only in
-  /// part. Nil when there are no such rows.
+  /// The path of the file of rejects. This file has the rows that were not written into the new store, or were written
+  /// without some of their values. After a merge, the file also has the old rows whose values were not used, and the
+  /// present rows whose values were replaced. Nil when there are no such rows.
   public internal(set) var rejects: String?
   /// The external files that were copied for the new store; nil when no row of the new store refers to an external
   /// file.
@@ -46,7 +47,7 @@ public struct MigrationReport: Sendable, Codable {
   package struct Entity: Sendable, Codable {
     /// The name of the old entity; nil for rows whose entity number belongs to no entity.
     package let name: String?
-    /// The names of the new rows' entities; empty when the old rows were left behind.
+    /// The names of the new entities as which the rows were written; empty when the rows were left behind.
     package internal(set) var became: [String]
     package internal(set) var readCount = 0
     package internal(set) var writtenCount = 0
@@ -79,7 +80,7 @@ public struct MigrationReport: Sendable, Codable {
     package let duplicates: MergePolicy.Duplicates
     /// What was done with the present store's own rows; nil before these rows are read.
     package internal(set) var present: Step?
-    /// The numbers of objects, for each entity, by the store that the objects come from.
+    /// For each entity, the numbers of objects that come from each store.
     package internal(set) var entities: [Entity] = []
     /// The number of old rows that have the same unique values as a present row, but differ from it in another value.
     /// These old rows are in the file of rejects.

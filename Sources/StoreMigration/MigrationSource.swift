@@ -80,8 +80,7 @@ extension SourceTables {
 }
 
 extension Migration.Source {
-  /// The highest primary key that is known to be, or to have been, in a table of the store. 0 when no such key is
-  /// known.
+  /// The highest primary key that a row of the table is known to have, or to have had. 0 when no such key is known.
   func highestKey(in name: String) throws -> Int64 {
     switch self {
     case .sound(let store):

@@ -59,8 +59,7 @@ extension Migration {
   private static func steps(
     _ stages: [MigrationStage], _ models: ModelCollection, of source: Source
   ) throws -> [MigrationStep] {
-    // The versions in order, each with the custom stage that migrates to this version; the stage is nil if there is
-    // none.
+    // The versions in order. `stage` is the custom stage that migrates to the version; nil when no custom stage does.
     var versions: [(name: String, model: ManagedObjectModel, stage: MigrationStage?)] = []
     for stage in stages {
       for (place, name) in stage.versions.enumerated() {

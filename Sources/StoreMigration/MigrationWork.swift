@@ -121,7 +121,8 @@ extension Migration {
     return report
   }
 
-  /// A note on the properties whose values the step does not carry over; empty when it carries over all.
+  /// A note that names the properties whose values the step does not carry over. Empty when the step carries over the
+  /// values of all properties.
   private static func lost(_ work: Work) -> [String] {
     let model = work.sourceLayout.model
     let losses = work.step.mapping.losses(of: model)

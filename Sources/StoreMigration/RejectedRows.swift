@@ -10,8 +10,9 @@ import StoreExtraction
 
 /// Writes the file of rejects, which has the rows that are not in the new store. Each line is a JSON object with the
 /// entity, the key, the reason, and the values that the row has in the old store. Rows that were written without some
-/// of their values are in the file, too, and are marked `isWritten`. The file is created when the first row is added,
-/// and gets its final name when the migration succeeds.
+/// of their values are in the file, too, and are marked `isWritten`. A merge also adds the old rows whose values were
+/// not used, and the present rows whose values were replaced. The file is created when the first row is added, and gets
+/// its final name when the migration succeeds.
 final class RejectedRows {
   private let path: String
   private let made: MadeFiles

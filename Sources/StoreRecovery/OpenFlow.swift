@@ -8,11 +8,12 @@ struct OpenFlow: Sendable {
   enum Next: Sendable {
     /// Call `opener` with the store's URL after the pause; nil for no pause.
     case call(after: Duration?)
-    // Indirect, because each launch copies this value and hardly any launch ends this way.
+    // `indirect` keeps this value small: each launch copies it, and few launches fail.
     indirect case end(FailedOpen)
   }
 
-  /// The maximum number of starts of one attempt, which starts again when another process has moved the store.
+  /// The maximum number of times that `start` runs in one attempt. It runs again when another process has moved the
+  /// store.
   private static let startLimit = 3
 
   private let recovery: Recovery
@@ -25,15 +26,17 @@ struct OpenFlow: Sendable {
   private var facts = StoreEvidence(mainKind: nil)
   /// The main file's status before `opener` ran; nil when there was no main file.
   private var main: FileStatus?
-  /// Moves that an earlier run began and this attempt finished, whose incidents are not reported yet.
+  /// The moves that an earlier run began and this attempt finished. Their incidents have not been reported to the app
+  /// yet.
   private var resumed: [PendingMoves.Ended] = []
-  /// The incident of a copy that was kept because opening the store drops a part of its log; nil without such a copy.
+  /// The incident of the copy that `keepsCopy` made because opening the store drops a part of the log; nil when no copy
+  /// was made.
   private var copied: Incident?
   /// The first error that `opener` threw.
   private var first: (any Error)?
   private var hasFailedTwice = false
   private var pauses: ArraySlice<Duration> = []
-  /// The earlier store after it was moved away to make room for a fresh one; nil while it is in place.
+  /// The store that this attempt has set aside to make room for a fresh one; nil while the store is in place.
   private var aside: SetAside?
 
   init(_ recovery: Recovery, _ model: (any ModelExpectation)?) {
@@ -46,8 +49,8 @@ struct OpenFlow: Sendable {
 
   // MARK: Before the opener
 
-  /// Finishes or undoes the moves that earlier runs left unfinished, and gathers the facts that cost little. Ends the
-  /// attempt if the store must not be opened.
+  /// Finishes or undoes the moves that earlier runs left unfinished, and gathers the facts that cost little. If the
+  /// store must not be opened, sets ``next`` to `end`.
   private mutating func start() {
     starts += 1
     first = nil
@@ -112,8 +115,8 @@ struct OpenFlow: Sendable {
 
   // MARK: After the opener
 
-  /// Called when `opener` has returned `handle`. Writes the records that follow a successful open, and returns the
-  /// handle together with what the app must learn about the store.
+  /// Called when `opener` has returned `handle`. Writes the marker of this app version and the record of a healthy
+  /// open. Returns the handle, together with the incident and the loss of rows that the app must report.
   mutating func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
     defer { prune() }
     if policy.mode == .act, policy.recordsHealthyOpens {
@@ -226,7 +229,7 @@ struct OpenFlow: Sendable {
     let verdict = classify(evidence, policy: policy)
     recovery.tell(.judged(verdict))
     var judgement = Judgement(evidence: evidence, verdict: verdict)
-    // The main file that `opener` was to open. By now, its name may belong to another process's fresh store.
+    // The status of the main file before `opener` ran. By now, the path may name another process's fresh store.
     judgement.main = main
     return judgement
   }
@@ -239,8 +242,8 @@ struct OpenFlow: Sendable {
       path, until: Deadline(seconds: policy.maximumWaitSeconds))
   }
 
-  /// Sets the store aside, so that the next call of `opener` makes a fresh one. Ends the attempt if the last check
-  /// forbids the move or the move fails.
+  /// Sets the store aside, so that the next call of `opener` makes a fresh one. If `Recovery.confirmed` forbids the
+  /// move, or the move fails, the attempt ends.
   private mutating func setAside(_ judgement: Judgement, _ first: any Error) {
     guard policy.mode == .act else { return end(first, judgement) }
     do {

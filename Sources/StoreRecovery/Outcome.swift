@@ -2,7 +2,8 @@
 public enum Outcome<Handle> {
   /// A store is open, either the existing one or a fresh one.
   case opened(Opened<Handle>)
-  /// No store is open. The store's files are in their place, or in a quarantine until the next open.
+  /// No store is open. The store's files are at their original paths. If a move is unfinished, they may be in a
+  /// quarantine; the next open then finishes or undoes the move.
   case failed(FailedOpen)
 
   /// The open store.
@@ -22,10 +23,11 @@ extension Outcome: Sendable where Handle: Sendable {}
 public struct Opened<Handle> {
   /// The value that the host's `opener` returned.
   public let handle: Handle
-  /// The record of a store that was set aside or copied; nil on a normal launch. The app should tell the user about it.
+  /// The record of a store that was set aside or copied; nil on a normal launch. The app should tell the user about the
+  /// incident.
   public let incident: Incident?
-  /// Committed rows that SQLite silently left out, for example because the log was deleted. The rest of the log, or the
-  /// record of the last healthy open, proves the loss. nil when nothing proves a loss, although rows may be lost.
+  /// Committed rows that SQLite silently left out, for example because the log was deleted. ``SilentLoss/witness``
+  /// names the source that proves the loss. nil when no loss is proven; rows may be lost even then.
   public let loss: SilentLoss?
 
   init(handle: Handle, incident: Incident?, loss: SilentLoss? = nil) {
@@ -37,7 +39,8 @@ public struct Opened<Handle> {
 
 extension Opened: Sendable where Handle: Sendable {}
 
-/// Why no store is open, and what the host can do. The store is in its place, or in a quarantine until the next open.
+/// Why no store is open, and what the host can do. The store's files are at their original paths. If a move is
+/// unfinished, they may be in a quarantine; the next open then finishes or undoes the move.
 public struct FailedOpen: Sendable {
   /// The first error that `opener` threw, unchanged; a ``StoreRecoveryError`` when `opener` did not run, or when
   /// another process uses the store.

@@ -24,14 +24,16 @@ public struct Policy: Sendable {
   /// The pauses before `opener` is called again after a failure that may pass by itself, for example because of a lock.
   /// If empty, the error is thrown at once. The synchronous forms of `open` block their thread during a pause.
   public var retryPauses: [Duration] = [.milliseconds(100), .milliseconds(400)]
-  /// The maximum time in seconds, 0 to 60, that one step of an open waits for another process. A step waits while
-  /// another process moves the store, or has the store open although it should be moved. A normal launch does not wait.
+  /// The maximum number of seconds, 0 to 60, that each step of an open waits for another process. A step waits only
+  /// while another process is moving the store, or while another process has a store open that must be moved. A normal
+  /// launch does not wait.
   public var maximumWaitSeconds = Self.usualWaitSeconds
   /// Whether `opener` must fail twice before the store is set aside.
   public var triesTwice = true
-  /// Opens the store at a URL as `opener` does, creating it if it is missing, and closes it. If set, a store is moved
-  /// only if this closure can make a throw-away store but cannot open a private copy of the store. No copy is made if
-  /// space or ``maximumCopyBytes`` does not allow it. If nil, only Lifeboat's own reader checks the store again.
+  /// Opens the store at a URL as `opener` does, creating it if it is missing, and closes it. Before a store is set
+  /// aside, this closure must create a throw-away store without an error, and must fail to open a private copy of the
+  /// store. No copy is made if the free space or ``maximumCopyBytes`` does not allow it. If `check` is nil, only
+  /// Lifeboat's own reader checks the store again.
   public var check: (@Sendable (URL) throws -> Void)?
   /// The maximum size, in bytes, of a store set that is copied in full; 0 means that no store set is copied in full.
   public var maximumCopyBytes: Int64 = 512 * 1024 * 1024
@@ -41,12 +43,14 @@ public struct Policy: Sendable {
   /// Whether to open a store whose log has a damaged header, although SQLite then drops the newest rows. The store, or
   /// only the log of a large store, is copied first to preserve these rows. If false, the store is not opened.
   public var keepsDamagedLogs = true
-  /// Whether two small hidden files beside the store `X` are updated after each healthy open. `.X.lifeboat` records
-  /// what the log held. The name of `.X.opened-by-…` records which version of the app opened the store. From these
-  /// files a later launch notices that the log was deleted or replaced, or that the app is older than the store.
+  /// Whether two small hidden files beside the store `X` are updated after each healthy open. `.X.lifeboat` records the
+  /// state of the main file and its log. The name of `.X.opened-by-…` contains the version of the app that opened the
+  /// store. From these files, a later launch can see that the log was deleted or replaced, or that a newer version of
+  /// the app has opened the store.
   public var recordsHealthyOpens = true
-  /// The number of bytes that one launch reads to continue an unfinished seal, although at least one file or 32 MiB is
-  /// read. A store set has an unfinished seal if the launch that set it aside ended before all files were read.
+  /// The maximum number of bytes that one launch reads to continue an unfinished seal. A seal contains the hashes of
+  /// the files of a store that was set aside. It is unfinished if the launch that set the store aside ended before all
+  /// files were read. At least one file, or 32 MiB of a large file, is read even if that exceeds the maximum.
   public var sealBytesPerLaunch: Int64 {
     get { sealPace.bytesPerLaunch }
     set { sealPace.bytesPerLaunch = max(0, newValue) }
@@ -63,12 +67,13 @@ public struct Policy: Sendable {
   /// Core Data, the hashes of a store that still waits for its migration differ too, so the error must name the model.
   public var setsAsideOnMismatchAlone = Self.migratesNothing
   /// Whether a store may be set aside because its migration failed, or because no mapping model fits or can be inferred
-  /// (134110, 134140, 134190).
+  /// (Core Data errors 134110, 134140, 134190).
   public var setsAsideFailedMigrations = true
-  /// Whether a store may be set aside when the app's own migration step fails or breaks a constraint (134170, 134111).
+  /// Whether a store may be set aside when the app's own migration step fails or breaks a constraint (Core Data errors
+  /// 134170, 134111).
   public var setsAsideMappingFaults = false
-  /// Whether a store may be set aside when only an index, a virtual table or `sqlite_sequence` is damaged (267, 523,
-  /// 779). A repair on a copy could fix such damage.
+  /// Whether a store may be set aside when only an index, a virtual table or `sqlite_sequence` is damaged (SQLite's
+  /// extended result codes 267, 523, 779). A repair on a copy could fix such damage.
   public var setsAsideRepairable = false
   /// Returns SQLite's extended result code for an error of the host's own type; nil for any other error. Called for the
   /// error that `opener` threw, and for each of its underlying errors.
@@ -78,7 +83,7 @@ public struct Policy: Sendable {
   public var meaning: (@Sendable (any Error) -> FailureMeaning?)?
   /// Returns what the host knows about its own state. Called after `opener` has failed.
   public var hostState: (@Sendable () -> HostState)?
-  /// Called with each step of the recovery, for the host's log.
+  /// Called with each event of the recovery, for the host's log.
   public var report: (@Sendable (RecoveryEvent) -> Void)?
   /// The words of the note `incident.txt`. The default is Lifeboat's own words in the user's current language.
   public var texts: IncidentTexts {
@@ -86,7 +91,8 @@ public struct Policy: Sendable {
     set { ownTexts = newValue }
   }
   var needsRoomForMigration = false
-  // nil unless the host has set texts: asking for language and time zone would be a third of the cost of a launch.
+  // nil unless the host has set `texts`. The default texts are made only on use, because looking up the language and
+  // the time zone would take a third of the time of a launch.
   private var ownTexts: IncidentTexts?
 
   /// Creates the default policy.
@@ -112,6 +118,6 @@ public struct Policy: Sendable {
 public struct RepeatedFailure: Sendable {
   /// The verdict on the present failure.
   public let verdict: Verdict
-  /// The ids of the earlier incidents that this failure caused, as far as they are still recorded.
+  /// The ids of the earlier incidents that this failure caused and that are still recorded.
   public let incidents: [Incident.ID]
 }

@@ -12,7 +12,7 @@ public import Foundation
 /// ```
 ///
 /// Call `open` once per store and process, before anything else opens the store. `open` reads the start of the file and
-/// closes the file again. In a process that has the store open already, closing would drop SQLite's locks.
+/// closes the file again. If this process already has the store open, that close would drop SQLite's locks.
 public struct Recovery: Sendable {
   /// The app that opens the store.
   public struct App: Sendable, Codable, Equatable {
@@ -35,7 +35,7 @@ public struct Recovery: Sendable {
   public var storeURL: URL { parts.storeURL }
   /// The app that opens the store.
   public var app: App { parts.app }
-  /// The host's decisions about recovery.
+  /// The host's settings for the recovery.
   public var policy: Policy { parts.policy }
   /// The events of the recovery, for the host's log. ``Policy/report`` gets the same events.
   public let events = RecoveryEvents()
@@ -96,11 +96,12 @@ public struct Recovery: Sendable {
   /// Opens the store with `opener`.
   ///
   /// Normally `opener` runs once. After a failure that may pass by itself, `opener` runs again after each of
-  /// ``Policy/retryPauses``. Before a store is set aside, `opener` runs a second time, and afterwards once more to make
-  /// the fresh store. When `opener` throws, it must leave nothing open.
+  /// ``Policy/retryPauses``. Before a store is set aside, `opener` runs a second time to confirm the failure. After the
+  /// store is set aside, `opener` runs once more to make the fresh store. When `opener` throws, it must leave nothing
+  /// open.
   ///
-  /// A normal launch costs microseconds. A store that is set aside is first read completely, to hash its files, so do
-  /// not open stores of gigabytes on the main actor.
+  /// On a normal launch, the checks take microseconds. When a store is set aside, all its files are read to hash them,
+  /// so do not open stores of gigabytes on the main actor.
   ///
   /// - Parameters:
   ///   - model: The model with which the app opens the store: a `ManagedObjectModel`, a `ModelCollection` (its current
@@ -110,8 +111,8 @@ public struct Recovery: Sendable {
   ///   - opener: Opens the store at the given URL, or creates it.
   /// - Returns: The value that `opener` returned, and the incident if a store was set aside or copied.
   /// - Throws: The first error that `opener` threw, unchanged, if no store could be opened. ``StoreRecoveryError`` if
-  ///   the evidence forbids running `opener` at all, or, with the code `store.inUse`, if another process moves the
-  ///   store or has it open when it should be moved.
+  ///   the evidence forbids running `opener` at all. ``StoreRecoveryError`` with the code `store.inUse` if another
+  ///   process is moving the store, or has the store open when it must be moved.
   public func open<Handle>(
     expecting model: (any ModelExpectation)? = nil, isolation: isolated (any Actor)? = #isolation,
     opener: (URL) async throws -> Handle
@@ -127,16 +128,17 @@ public struct Recovery: Sendable {
   ///   - opener: Opens the store at the given URL, or creates it.
   /// - Returns: The value that `opener` returned, and the incident if a store was set aside or copied.
   /// - Throws: The first error that `opener` threw, unchanged, if no store could be opened. ``StoreRecoveryError`` if
-  ///   the evidence forbids running `opener` at all, or, with the code `store.inUse`, if another process moves the
-  ///   store or has it open when it should be moved.
+  ///   the evidence forbids running `opener` at all. ``StoreRecoveryError`` with the code `store.inUse` if another
+  ///   process is moving the store, or has the store open when it must be moved.
   public func openSynchronously<Handle>(
     expecting model: (any ModelExpectation)? = nil, opener: (URL) throws -> Handle
   ) throws -> Opened<Handle> {
     try attemptSynchronously(expecting: model, opener: opener).get()
   }
 
-  /// Opens the store as ``open(expecting:isolation:opener:)`` does, but does not throw. When no store is open, the
-  /// result holds the verdict, which says whether to try again, to wait, or to go on without a store, and its evidence.
+  /// Opens the store as ``open(expecting:isolation:opener:)`` does, but does not throw. When no store could be opened,
+  /// the result contains the verdict and the evidence for it. The verdict says whether to try again, to wait, or to go
+  /// on without a store.
   ///
   /// - Parameters:
   ///   - model: The model with which the app opens the store; nil for an app without a model.
@@ -161,7 +163,8 @@ public struct Recovery: Sendable {
     }
   }
 
-  /// Does the same as ``attempt(expecting:isolation:opener:)`` with a synchronous `opener`. A pause blocks the thread.
+  /// Does the same as ``attempt(expecting:isolation:opener:)`` with a synchronous `opener`. Each pause of
+  /// ``Policy/retryPauses`` blocks the thread.
   ///
   /// - Parameters:
   ///   - model: The model with which the app opens the store; nil for an app without a model.
@@ -189,7 +192,8 @@ public struct Recovery: Sendable {
 package struct Judgement: Sendable {
   package let evidence: StoreEvidence
   package let verdict: Verdict
-  /// The status of the judged main file. A move requires that the path still names this file; nil to skip this check.
+  /// The status of the main file that was judged. The store is moved only if the path still names this file; nil to
+  /// skip this check.
   var main: FileStatus?
 
   package init(evidence: StoreEvidence, verdict: Verdict) {
@@ -247,8 +251,8 @@ extension Recovery {
   /// aside but ended before it made a fresh one.
   ///
   /// - Returns: The incident of the old store if `fresh` was called; otherwise nil.
-  /// - Throws: The error that `fresh` threw. The old store then stays aside, and the next run calls `fresh` again.
-  ///   Otherwise the errors of ``resume()``.
+  /// - Throws: The error that `fresh` threw. The old store then stays aside, and the next run calls `fresh` again. Also
+  ///   the errors of ``resume()``.
   package func resume(makingFresh fresh: (Incident) throws -> Void) throws -> Incident? {
     let path = try path()
     let ended = try pending(at: path).filter { $0.incident?.kind == .setAside }
@@ -261,8 +265,8 @@ extension Recovery {
 
   /// Sets aside a store that nobody tried to open. The move is final, and the caller makes a fresh store.
   ///
-  /// - Throws: ``StoreRecoveryError``: `store.refused` when the judgement is not a quarantine, or the store has changed
-  ///   since it was judged; otherwise the reason why the store could not be moved.
+  /// - Throws: ``StoreRecoveryError`` with the code `store.refused` when the verdict's action is not `quarantine`, or
+  ///   when the store has changed since it was judged. Any other code says why the store could not be moved.
   package func setAside(_ judgement: Judgement) throws -> Incident {
     let set = try moveAside(try checked(judgement))
     try mover.close(set.folder)
@@ -272,7 +276,9 @@ extension Recovery {
   /// Sets aside a store that nobody tried to open, and calls `fresh` to make a fresh one. If `fresh` throws, the old
   /// store is moved back.
   ///
-  /// - Throws: What `fresh` threw, after the old store was moved back; otherwise the errors of ``setAside(_:)``.
+  /// - Throws: The error that `fresh` threw, if the old store was moved back. If the old store could not be moved back,
+  ///   ``StoreRecoveryError`` with the code `store.inUse` or `quarantine.unfinished`. Also the errors of
+  ///   ``setAside(_:)``.
   package func recover<Handle>(
     _ judgement: Judgement, fresh: (URL) throws -> Handle
   ) throws -> Opened<Handle> {
@@ -292,8 +298,8 @@ extension Recovery {
     }
   }
 
-  /// Throws unless the verdict is a quarantine and the store has not changed since it was judged. Returns the judgement
-  /// with the present status of the main file.
+  /// Returns the judgement with the current status of the main file. Throws if the verdict's action is not
+  /// `quarantine`, or if the store has changed since it was judged.
   private func checked(_ judgement: Judgement) throws -> Judgement {
     var judgement = judgement
     let verdict = judgement.verdict
@@ -328,8 +334,8 @@ extension Recovery {
     return mover
   }
 
-  /// The main file's path, with its folder resolved if the folder is a link, which the host may choose. Code that works
-  /// on the store uses this path instead of the URL's, because that code follows no link.
+  /// The main file's path. If the folder in the host's URL is a symbolic link, the path has the link's target instead,
+  /// because the code that works on the store follows no link.
   func path() throws -> String {
     guard let path = parts.path else {
       throw StoreRecoveryError(
@@ -341,7 +347,8 @@ extension Recovery {
     return resolved + "/" + PathText.lastComponent(of: path)
   }
 
-  /// The main file's path with all links to its folder resolved, for code that changes files beside the main file.
+  /// The main file's path, with all symbolic links in its folder's path resolved. For code that changes files beside
+  /// the main file.
   func realPath() throws -> String {
     let path = try path()
     return StoreSet.realFolder(PathText.folder(of: path)) + "/" + PathText.lastComponent(of: path)
@@ -368,7 +375,7 @@ extension Recovery {
     for one in ended {
       tell(.resumed(incident: one.folder.id, finished: one.incident != nil))
     }
-    // A move that ended now may have read the share of this launch.
+    // A move that was finished just now may already have read the bytes that one launch may read for seals.
     if ended.isEmpty { moves.continueSeals() }
     return ended
   }

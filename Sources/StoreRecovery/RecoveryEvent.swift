@@ -2,7 +2,7 @@ import SafeFiles
 import SafeText
 import StoreFiles
 
-/// A step of the recovery, for the host's log.
+/// An event of the recovery, for the host's log.
 public enum RecoveryEvent: Sendable {
   /// A move that an earlier run began was finished, or, if `finished` is false, undone.
   case resumed(incident: String, finished: Bool)
@@ -37,7 +37,7 @@ extension RecoveryEvent {
     case error
   }
 
-  /// What happened, for programs: the name of the case, such as `setAside`. Names may be added.
+  /// The name of the case, for example `setAside`. Later versions may add names.
   public var name: String {
     switch self {
     case .resumed: "resumed"

@@ -29,7 +29,6 @@ public final class RecoveryEvents: Sendable {
 
   private let state = State()
 
-  /// Creates a source without listeners.
   package init() {}
 
   deinit { state.finish() }
@@ -73,7 +72,7 @@ public final class RecoveryEvents: Sendable {
         continuations[next] = continuation
         return next
       }
-      // A listener that stops is forgotten. After `finish` there is nothing to remove.
+      // A stream whose consumer stops is removed. After `finish` there is nothing to remove.
       continuation.onTermination = { [weak self] _ in self?.remove(number) }
     }
 

@@ -4,10 +4,10 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
   public struct Code: RawRepresentable, Sendable, Hashable {
     /// The code for programs, for example `store.refused`.
     public let rawValue: String
-    /// Creates a code from its text.
+    /// Creates a code from its raw value.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// The evidence forbids the operation: opening the store would lose committed rows, or the verdict on a store that
-    /// nobody tried to open is not to set it aside.
+    /// The evidence forbids the operation, for example because opening the store would lose committed rows, or because
+    /// the store has changed since it was examined.
     public static let refused = Code(rawValue: "store.refused")
     /// No store exists at the path.
     public static let missing = Code(rawValue: "store.missing")
@@ -17,11 +17,11 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     public static let notAFile = Code(rawValue: "store.notAFile")
     /// The store set cannot be moved as it is, for example because something in it is not an ordinary file.
     public static let unmovable = Code(rawValue: "quarantine.unmovable")
-    /// The caller cancelled the operation; the set is where it was.
+    /// The caller cancelled the operation. The store set was not moved, or was moved back.
     public static let cancelled = Code(rawValue: "store.cancelled")
     /// Too little space is free for a fresh store, a copy or a restored store.
     public static let noSpace = Code(rawValue: "quarantine.noSpace")
-    /// A file-system call of a move failed; the set is where it was.
+    /// A file-system call of a move failed. The store set was not moved, or was moved back.
     public static let moveFailed = Code(rawValue: "quarantine.moveFailed")
     /// A move can be neither finished nor undone now. The next open of the store tries again.
     public static let unfinished = Code(rawValue: "quarantine.unfinished")
@@ -29,9 +29,9 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     public static let noSuchIncident = Code(rawValue: "incident.missing")
     /// The incident's record cannot be read.
     public static let unreadableIncident = Code(rawValue: "incident.unreadable")
-    /// The kept files differ from their seal, or cannot be compared with it.
+    /// The kept files differ from their seal, or cannot be compared with the seal.
     public static let sealBroken = Code(rawValue: "incident.sealBroken")
-    /// A file to restore cannot get its name back, because another file has the name. Nothing is overwritten.
+    /// A file cannot be restored, because another file has its original name. Nothing is overwritten.
     public static let blocked = Code(rawValue: "restore.blocked")
     /// The kept files are not a store: a link or a folder has the name of a file, or the main file is not a database.
     public static let notAStore = Code(rawValue: "restore.notAStore")
@@ -49,7 +49,7 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
   public let errno: Int32?
   /// The error that caused this error; nil when no other error did.
   public let underlying: (any Error)?
-  /// Whether the restoration that was refused would be carried out with `force`.
+  /// Whether the refused restoration would be carried out if `force` were true.
   package let forceHelps: Bool
 
   init(

@@ -8,9 +8,10 @@ import SafeText
 import StoreFiles
 public import StoreRecovery
 
-/// The result of putting a store that support has repaired back into use.
+/// The result of ``Incidents/accept(return:for:fitting:texts:)``, which puts a store that support has repaired into
+/// use.
 public struct AcceptedReturn: Sendable {
-  /// The new incident that was made for the returned store. The returned store is now in use.
+  /// The new incident that was made for the returned store. This store is in use now.
   public let incident: Incident
   /// The result of the restoration. `restoration.replaced` is the incident of the store that was in use before. To undo
   /// the restoration, restore that incident.
@@ -18,28 +19,29 @@ public struct AcceptedReturn: Sendable {
 }
 
 extension Incidents {
-  /// Puts a store that support has repaired back into use. First checks that the store was repaired for the incident
-  /// `id`, and that it fits the app's model. Then sets the present store aside, and puts the repaired store in its
-  /// place. Call this function before you open the store.
+  /// Puts a store that support has repaired into use. First checks that the store was repaired for the incident `id`,
+  /// and that the store fits the app's model. Then sets the app's present store aside, and moves the repaired store to
+  /// the present store's path. Call this function before you open the store.
   ///
-  /// If the process is killed at any time, either the present store or the repaired store is in place and complete. If
-  /// a move had begun, the next open finishes it. To undo the whole change, restore the incident of the store that was
-  /// replaced.
+  /// If the process is killed during the call, either the present store or the repaired store is complete and at the
+  /// store's path. If the process was killed during a move, the next open finishes the move. To undo the whole change,
+  /// restore the incident of the store that was replaced.
   ///
-  /// A returned store that is in its place already is not accepted again. A store that an earlier call could not put in
-  /// its place, for example because the present store was in use, is put there without a second incident.
+  /// If an earlier call has put this returned store into use, the call throws `return.alreadyAccepted`. If an earlier
+  /// call has made the incident but could not move the store, for example because the present store was in use, this
+  /// call continues with that incident.
   ///
   /// - Parameters:
   ///   - file: the `.lifeboat-return` file from support.
   ///   - id: the id of the incident for which the store was repaired.
   ///   - model: the model with which the app opens its store; nil for an app without a model.
-  ///   - texts: the words that are used in the records.
+  ///   - texts: the texts for the records of the incidents.
   /// - Returns: the new incident, and the result of the restoration.
-  /// - Throws: ``StoreReturnError`` when the file is damaged, belongs to another incident, does not fit the app's model
-  ///   or is in its place already (`return.alreadyAccepted`); `SQLiteFileError` when the file cannot be opened or read.
-  ///   After these errors, nothing has changed, except that a move that an earlier call had begun may be finished.
-  ///   `StoreRecoveryError` for the reasons for which ``Incidents/restore(_:force:app:texts:)`` throws it. After this
-  ///   error, either the present store or the repaired store is in place.
+  /// - Throws: ``StoreReturnError`` when the file is damaged, belongs to another incident, does not fit the app's
+  ///   model, or is in use already (`return.alreadyAccepted`); `SQLiteFileError` when the file cannot be opened or
+  ///   read. After these errors, nothing has changed, except that the call may have finished a move of an earlier call.
+  ///   `StoreRecoveryError` for the same reasons as ``Incidents/restore(_:force:app:texts:)``. After a
+  ///   `StoreRecoveryError`, either the present store or the repaired store is at the store's path.
   public func accept(
     return file: URL, for id: String, fitting model: (any ModelExpectation)?,
     texts: IncidentTexts = IncidentTexts()
@@ -77,7 +79,7 @@ extension Incidents {
     do {
       return AcceptedReturn(incident: made, restoration: try restore(made.id, texts: texts))
     } catch let error as StoreRecoveryError where error.code == .nothingKept {
-      // The restoration has finished a move that an earlier call had begun.
+      // `restore` has only finished a move that an earlier call had begun.
       guard let entry = try? show(made.id), entry.outcome != nil else { throw error }
       throw Self.alreadyAccepted(entry, file)
     }
@@ -91,9 +93,9 @@ extension Incidents {
       path: file.path)
   }
 
-  /// Whether the store of a returned incident was put in its place and is still there: since then, no store was set
-  /// aside, and the store that it replaced was not restored. An incident does not record what it replaced, so the times
-  /// of the incidents decide.
+  /// Whether the store of the incident `entry` was put into use and is still in use. This is true if since then no
+  /// store was set aside, and the store that was replaced was not restored. An incident does not record which store it
+  /// replaced, so this method compares the times of the incidents.
   private static func isInUse(_ entry: Entry, among entries: [Entry]) -> Bool {
     guard let incident = entry.incident, let outcome = entry.outcome else { return false }
     let store = PathText.joined(
@@ -112,14 +114,14 @@ extension Incidents {
     }
   }
 
-  /// Whether an earlier call has taken in the store of a returned incident, but has not put it in its place.
+  /// Whether an earlier call has made the incident `entry` for a returned store, but has not put that store into use.
   private func isToBeContinued(_ entry: Entry) throws -> Bool {
     guard entry.outcome == nil else { return false }
     return try entry.isUnfinished || verify(entry.id).finding == .intact
   }
 
-  /// Throws `return.unfit` unless the unpacked store `main` is the one that the manifest describes, is sound, and fits
-  /// a model.
+  /// Throws `return.unfit` unless the unpacked store `main` is undamaged, fits `model`, and has the UUID and version
+  /// hashes in the manifest.
   private func expectFit(
     of main: String, _ returned: StoreReturn, _ model: (any ModelExpectation)?, _ file: URL
   ) throws {
@@ -133,8 +135,8 @@ extension Incidents {
     }
   }
 
-  /// The reasons why the store at `mainPath` cannot be used with a model, as sentences. Empty when the store is sound
-  /// and fits the model.
+  /// Returns the reasons why the store at `mainPath` cannot be used with `model`, as clauses of a message. Empty when
+  /// the store is undamaged and fits the model.
   private static func obstacles(
     to mainPath: String, with model: (any ModelExpectation)?
   ) -> [String] {
@@ -152,7 +154,7 @@ extension Incidents {
 }
 
 extension StoreReturn {
-  /// Writes the files of the returned store into an empty folder that only this user can access. Throws
+  /// Writes the files of the returned store into `folder`, which must be empty and accessible only to this user. Throws
   /// `return.damaged` when the SHA-256 of a file is not the one in the manifest.
   func unpack(into folder: String) throws {
     let archive = try ByteFile(path)
@@ -188,7 +190,8 @@ extension StoreReturn {
     }
   }
 
-  /// Whether an incident was made of this returned store. `original` is the incident for which the store was repaired.
+  /// Whether the incident `entry` was made for this returned store: its sealed files are those of the manifest.
+  /// `original` is the incident for which the store was repaired.
   func isRecorded(by entry: Incidents.Entry, for original: Incident) -> Bool {
     guard let incident = entry.incident, incident.kind == .returned,
       PathText.isSame(incident.storeName, original.storeName), let seal = incident.seal
@@ -202,7 +205,7 @@ extension StoreReturn {
     return sealed == sent
   }
 
-  /// Whether an unpacked store has the UUID and the version hashes that the manifest records.
+  /// Whether the unpacked store `main` has the UUID and the version hashes in the manifest.
   func isAsSaid(_ main: String) throws -> Bool {
     var findings = FindingList()
     let metadata = try StoreMetadata.read(from: SQLiteDatabase(path: main), &findings)

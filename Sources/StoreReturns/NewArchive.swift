@@ -2,7 +2,8 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// An archive that is being written. It has a private name, in the folder of its final path, until it is complete.
+/// An archive that is being written. Until the archive is complete, it has a private name in the folder of its final
+/// path.
 final class NewArchive {
   private let path: String
   private let folder: Int32
@@ -18,7 +19,7 @@ final class NewArchive {
     name = ".lifeboat-return-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
     descriptor = SystemCalls.create(name, in: folder)
     guard descriptor >= 0 else {
-      // All properties are set by now, so the deinitializer runs, and closes the folder.
+      // All properties are initialized, so `deinit` runs and closes the folder.
       throw StoreReturnError(.cannotCreate, "the file cannot be made", path: path, errno: errno)
     }
   }
@@ -32,7 +33,7 @@ final class NewArchive {
     if let code = SystemCalls.write(bytes[...], to: descriptor) { throw failure(code) }
   }
 
-  /// Syncs the archive and gives it its final name. No file may already have this name.
+  /// Syncs the archive and renames it to its final name. Throws when a file with this name already exists.
   func publish() throws {
     if let code = SystemCalls.synchronize(descriptor) { throw failure(code) }
     if let code = SystemCalls.rename(
@@ -46,7 +47,7 @@ final class NewArchive {
     _ = SystemCalls.synchronize(folder)
   }
 
-  /// Deletes the file at the private name, but only if that name still refers to the file that this object created.
+  /// Deletes the archive. If the private name now refers to another file, that file is kept.
   func discard() {
     guard let made = FileStatus.found(descriptor) else { return }
     SafeRemoval.remove(name, in: folder, of: made)

@@ -15,7 +15,7 @@ struct ReturnManifest: Codable, Equatable {
     let sha256: String
   }
 
-  /// A file of the returned store. Its name is the name that the file has in the app's store set.
+  /// A file of the returned store. ``name`` is the file's path in the app's store set, relative to the store's folder.
   struct File: Codable, Equatable {
     let name: String
     let sizeBytes: Int64

@@ -8,13 +8,13 @@ import SafeText
 import StoreFiles
 package import StoreRecovery
 
-/// A store that support has repaired or migrated, packed for the app in a `.lifeboat-return` file. This is a zip
-/// archive that contains a manifest, the store's files, and a report.
+/// A store that support has repaired or migrated, packed for the app in a `.lifeboat-return` file. The file is a zip
+/// archive with a manifest, the store's files, and an optional report.
 package struct StoreReturn: Sendable {
   /// The path of the `.lifeboat-return` archive.
   package let path: String
   let manifest: ReturnManifest
-  /// The offsets in the archive at which the bytes of the files begin, in the order of the files in the manifest.
+  /// The offset in the archive of the first byte of each file, in the order of the manifest's files.
   let offsets: [Int64]
 
   /// The id of the incident for which the store was repaired.
@@ -30,7 +30,8 @@ package struct StoreReturn: Sendable {
   /// - Parameters:
   ///   - store: the path of the repaired store's main file. The store's write-ahead log and external files are packed,
   ///     too. No program may have the store open.
-  ///   - incident: the incident for which the store was repaired. The files that were set aside must be sealed.
+  ///   - incident: the incident for which the store was repaired. Its record must have a seal with the SHA-256 of the
+  ///     main file.
   ///   - report: the bytes of a file for the app, for example a migration report as JSON; nil for no report.
   ///   - path: the path of the archive. No file may exist at this path.
   /// - Throws: ``StoreReturnError``, also when the store has more files than ``init(verifying:)`` accepts;
@@ -110,7 +111,7 @@ package struct StoreReturn: Sendable {
     }
   }
 
-  /// The name that a file of the repaired store has in the app, where the store's main file is named `storeName`.
+  /// Returns the name of `member` in the app's store set, where the main file is named `storeName`.
   private static func name(
     of member: StoreSet.Member, in set: StoreSet, for storeName: String
   ) -> String {
@@ -132,8 +133,8 @@ package struct StoreReturn: Sendable {
     return (Hex.string(hasher.finalize()), checksum.value, file.size)
   }
 
-  /// Passes `count` bytes of a file to `body`, in several parts. Throws an error with the code `code` if the file ends
-  /// before that.
+  /// Passes `count` bytes of `file`, from the offset `start` on, to `body` in parts of at most 1 MiB. Throws an error
+  /// with the code `code` if the file ends earlier.
   static func forEachPart(
     of file: ByteFile, from start: Int64, count: Int64,
     orThrow code: StoreReturnError.Code = .damaged, _ body: ([UInt8]) throws -> Void
@@ -149,8 +150,8 @@ package struct StoreReturn: Sendable {
     }
   }
 
-  /// Writes the archive under a private name, syncs it, and then gives it its final name. `head` is the manifest as
-  /// JSON.
+  /// Writes the archive under a private name, syncs the file, and then renames it to its final name. `head` is the
+  /// manifest as JSON.
   private static func write(
     _ head: [UInt8], _ manifest: ReturnManifest, _ report: [UInt8]?,
     _ files: [(path: String, checksum: UInt32)], to path: String
@@ -195,7 +196,8 @@ package struct StoreReturn: Sendable {
 
   /// Reads an archive and checks all of its bytes: the zip structure, the checksums, and the hashes in the manifest.
   ///
-  /// - Throws: ``StoreReturnError`` when the archive is damaged; `SQLiteFileError` when it cannot be opened or read.
+  /// - Throws: ``StoreReturnError`` when the archive is damaged; `SQLiteFileError` when the file cannot be opened or
+  ///   read.
   package init(verifying path: String) throws {
     self.path = path
     let file = try ByteFile(path)
@@ -285,8 +287,8 @@ package struct StoreReturn: Sendable {
       of: try file.bytes(at: place, count: StoredZip.headerLength(nameLength: length)))
   }
 
-  /// Whether the store was repaired for an incident. This is true if three things are the same in the manifest and the
-  /// incident: the id, the store's name, and the SHA-256 of the main file that was set aside.
+  /// Whether the store was repaired for `incident`. True if the manifest and the incident have the same id, the same
+  /// store name, and the same SHA-256 of the main file that was set aside.
   package func isFor(_ incident: Incident) -> Bool {
     incident.id == manifest.incident.id
       && PathText.isSame(incident.storeName, manifest.incident.storeName)

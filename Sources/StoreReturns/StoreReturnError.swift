@@ -1,8 +1,9 @@
-/// The reason why a returned store cannot be packed or put into use. When this error is thrown, nothing has changed.
+/// An error that is thrown when a returned store cannot be packed or put into use. Nothing has changed then, except
+/// that a move that an earlier call had begun may be finished.
 public struct StoreReturnError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A stable identifier, which messages, JSON and the manual contain unchanged.
   public struct Code: RawRepresentable, Sendable, Hashable {
-    /// The identifier as text, for example `return.damaged`.
+    /// The identifier as a string, for example `return.damaged`.
     public let rawValue: String
     /// Makes a code from an identifier. Unknown identifiers are allowed.
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -17,7 +18,7 @@ public struct StoreReturnError: Error, Sendable, Hashable, CustomStringConvertib
     public static let unreadable = Code(rawValue: "return.unreadable")
     /// A file cannot be written, or a file already exists at the path of the archive.
     public static let cannotCreate = Code(rawValue: "return.cannotCreate")
-    /// The returned store is in its place already, because of an earlier call.
+    /// An earlier call has already put the returned store into use.
     package static let alreadyAccepted = Code(rawValue: "return.alreadyAccepted")
   }
 

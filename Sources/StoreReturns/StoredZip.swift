@@ -1,8 +1,8 @@
 /// The headers and the central directory of a zip archive without compression (APPNOTE.TXT 6.3.10, sections 4.3 and
-/// 4.4). Lifeboat writes them in only one way, so a reader can compare them byte by byte.
+/// 4.4). The same entries always give the same header bytes, so a reader can compare the headers byte by byte.
 ///
-/// Every header has a Zip64 extra field, so that the headers have the same form for files of any size. The field has
-/// both sizes and, in the central directory, the offset.
+/// Every header has a Zip64 extra field, so that the layout does not depend on the file's size. The field contains both
+/// sizes and, in the central directory, also the offset of the local header.
 struct StoredZip {
   /// A file in the archive: its name, its size in bytes and its CRC-32.
   struct Entry: Equatable {
@@ -11,7 +11,7 @@ struct StoredZip {
     let checksum: UInt32
   }
 
-  /// The entries in order, each with the offset of its local header in the archive.
+  /// The entries in the order in which they were added, each with the offset of its local header in the archive.
   private(set) var entries: [(entry: Entry, offset: Int64)] = []
   /// The offset in the archive at which the next local header begins.
   private(set) var end: Int64 = 0
@@ -39,11 +39,11 @@ struct StoredZip {
     return bytes
   }
 
-  /// Appends the fields that an entry's local header and directory header have in common: version, flags, method, time,
-  /// checksum, sizes and lengths.
+  /// Appends the fields that occur in both the local header and the central directory header: version, flags, method,
+  /// time, checksum, sizes and lengths.
   private static func append(fieldsOf entry: Entry, extra: UInt16, to bytes: inout [UInt8]) {
     bytes.append(little: UInt16(45))
-    // This flag means that names are UTF-8.
+    // General purpose bit 11: the name is UTF-8 (section 4.4.4).
     bytes.append(little: UInt16(0x0800))
     bytes.append(little: UInt16(0))
     // The time is always 1980-01-01, so that packing the same store again gives the same bytes.
@@ -56,7 +56,7 @@ struct StoredZip {
     bytes.append(little: extra)
   }
 
-  /// The central directory, and the records after it (sections 4.3.12, 4.3.14 to 4.3.16).
+  /// The bytes of the central directory and of the Zip64 and end records after it (sections 4.3.12, 4.3.14 to 4.3.16).
   var directory: [UInt8] {
     var bytes: [UInt8] = []
     for (entry, offset) in entries {
@@ -104,15 +104,15 @@ struct StoredZip {
 
   static func headerLength(nameLength: Int) -> Int { 30 + nameLength + 20 }
 
-  /// The length in bytes of the name in a local header, read from the header's first 30 bytes; nil when these bytes do
-  /// not begin a local header.
+  /// Returns the length in bytes of the name in a local header. `start` has the header's first 30 bytes. Nil when these
+  /// bytes are not the beginning of a local header.
   static func nameLength(in start: [UInt8]) -> Int? {
     guard start.count >= 30, start.starts(with: [0x50, 0x4b, 0x03, 0x04]) else { return nil }
     return Int(start[26]) | Int(start[27]) << 8
   }
 
-  /// The entry that a complete local header describes; nil unless the header is exactly what ``add(_:)`` returns for
-  /// this entry.
+  /// Decodes a complete local header. Nil unless the header's bytes are equal to those that ``add(_:)`` returns for the
+  /// decoded entry.
   static func entry(of header: [UInt8]) -> Entry? {
     guard let length = nameLength(in: header), header.count == headerLength(nameLength: length)
     else { return nil }
@@ -122,7 +122,7 @@ struct StoredZip {
     for byte in header[(34 + length)..<(42 + length)].reversed() { size = size << 8 | UInt64(byte) }
     var checksum: UInt32 = 0
     for byte in header[14..<18].reversed() { checksum = checksum << 8 | UInt32(byte) }
-    // A name that is not UTF-8 would become longer when decoded, so it might not fit into a header.
+    // Decoding replaces invalid UTF-8 by longer sequences, so an invalid name might not fit into a header.
     guard size < 1 << 50, name.utf8.elementsEqual(nameBytes) else { return nil }
     let entry = Entry(name: name, size: Int64(size), checksum: checksum)
     return localHeader(entry) == header ? entry : nil

@@ -2,8 +2,8 @@ import SQLiteFile
 package import SQLiteWriter
 import SafeText
 
-/// A catalogue, which collects the triage lines of many runs in one SQLite file. Several runs may write to the file at
-/// the same time.
+/// A catalogue: an SQLite file that collects the triage lines of many runs. Several processes may write to a catalogue
+/// at the same time.
 package final class Catalog {
   private enum Change {
     case line(TriageLine, [UInt8], identity: String?)
@@ -17,8 +17,9 @@ package final class Catalog {
   /// The maximum number of changes that are written in one transaction.
   private static let batch = 500
 
-  /// Opens the catalogue at a path. If `mayMake` is true, a missing file is created and the file is opened for writing,
-  /// otherwise for reading only. Each statement waits at most `patience` seconds for locks of other programs.
+  /// Opens the catalogue at a path. If `mayMake` is true, creates the file if it is missing, and opens the file for
+  /// writing. Otherwise opens the file for reading only. Each statement waits at most `patience` seconds for locks of
+  /// other programs.
   ///
   /// - Throws: ``CatalogError``, or `SQLiteWriterError`.
   package init(_ path: String, mayMake: Bool, patience: Int = 60) throws {
@@ -34,8 +35,8 @@ package final class Catalog {
     }
   }
 
-  /// Runs `body`, and turns the errors of SQLite that have a meaning for a catalogue into a ``CatalogError``. Any other
-  /// error is thrown unchanged.
+  /// Runs `body`. Converts an SQLite error that has a corresponding ``CatalogError/Code``, and rethrows any other error
+  /// unchanged.
   private static func asking<Result>(
     _ path: String, _ body: () throws -> Result
   ) throws -> Result {
@@ -85,8 +86,9 @@ package final class Catalog {
 
   // MARK: - Lines
 
-  /// The identity that the files of an input had when the input was last read. Nil when the input has to be read,
-  /// because the catalogue has no line for the input, the line reports a failure, or no identity was recorded.
+  /// Returns the identity (see ``FileIdentities``) that the files of the input at `path` had when they were last read.
+  /// Nil when the input has to be read again: the catalogue has no line for the input, the line reports a failure, or
+  /// the catalogue has no identity for the input.
   package func identity(of path: String) throws -> String? {
     let rows = try Self.asking(self.path) {
       try database.rows(
@@ -96,7 +98,7 @@ package final class Catalog {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The line of the input at `path`, as JSON; nil when the catalogue has no line for the input.
+  /// Returns the line of the input at `path`, as JSON; nil when the catalogue has no line for the input.
   package func line(of path: String) throws -> [UInt8]? {
     let rows = try Self.asking(self.path) {
       try database.rows("SELECT line FROM input WHERE path = ?", [.string(path)])
@@ -105,14 +107,14 @@ package final class Catalog {
     return bytes
   }
 
-  /// Adds a line, and the same line as JSON. Replaces an earlier line with the same path. The line is written to the
-  /// file by the next ``write()``, or before.
+  /// Adds a line, or replaces the earlier line with the same path. `json` is the same line as JSON. The change is
+  /// written to the file by the next ``write()`` at the latest.
   package func add(_ line: TriageLine, _ json: [UInt8], identity: String?) throws {
     try add(.line(line, json, identity: identity))
   }
 
-  /// Removes the line with this path, if there is one. The line is removed from the file by the next ``write()``, or
-  /// before.
+  /// Removes the line with this path from the catalogue. The change is written to the file by the next ``write()`` at
+  /// the latest.
   package func remove(_ path: String) throws { try add(.removal(path: path)) }
 
   private func add(_ change: Change) throws {
@@ -173,14 +175,14 @@ package final class Catalog {
 
   // MARK: - Questions
 
-  /// The rows that answer a question, and the names of the columns.
+  /// The answer to a ``CatalogQuery``: the names of the columns, and the rows.
   package struct Answer: Sendable {
     package let columns: [String]
     package let rows: [[SQLiteValue]]
   }
 
-  /// Answers a question from the lines in the file. `bounds` restricts the lines that are used, and the number of rows
-  /// in the answer.
+  /// Returns the answer to `query` from the lines in the file. `bounds` restricts the lines that the query uses, and
+  /// the number of rows in the answer.
   package func answer(_ query: CatalogQuery, _ bounds: CatalogQuery.Bounds) throws -> Answer {
     let (sql, values) = query.statement(bounds)
     return try Self.asking(path) {
@@ -192,7 +194,7 @@ package final class Catalog {
   package var damaged: CatalogError { CatalogError(.damaged, path) }
 }
 
-/// The error that is thrown when a file cannot be used as a catalogue.
+/// An error that is thrown when a file cannot be used as a catalogue.
 package struct CatalogError: Error, Sendable, Equatable {
   /// The kinds of failure. The raw value is the code that commands print.
   package enum Code: String, Sendable {

@@ -1,6 +1,6 @@
 import SQLiteWriter
 
-/// The questions that a catalogue can answer. Each question has a name.
+/// A question that a ``Catalog`` can answer. The raw value is the name of the question on the command line.
 package enum CatalogQuery: String, Sendable, CaseIterable {
   case new, worse, fixes, unexplained, frequent, trend, models, places, unread, duplicates
 
@@ -23,20 +23,20 @@ package enum CatalogQuery: String, Sendable, CaseIterable {
   package struct Bounds: Sendable {
     /// The first day, for example `2026-11-20`. Only inputs from this day on are used; nil for all days.
     package var since: String?
-    /// The build, in the form of ``TriageSignature/build``. Only inputs of this build are used; nil for all builds.
+    /// The build, written as in ``TriageSignature/build``. Only inputs of this build are used; nil for all builds.
     package var build: String?
     package var limit = 50
 
     package init() {}
   }
 
-  /// The SQL statement of a question, and the values of its parameters. The parameters are the same for all questions:
-  /// ?1 is the first day, ?2 is the build, and ?3 is the maximum number of rows.
+  /// Returns the SQL statement for this question, and the values of its parameters. In every statement, ?1 is the first
+  /// day, ?2 is the build, and ?3 is the maximum number of rows.
   func statement(_ bounds: Bounds) -> (String, [SQLiteValue]) {
     let since = bounds.since.map { SQLiteValue.string($0) } ?? .null
     let build = bounds.build.map { SQLiteValue.string($0) } ?? .null
-    // All three values are bound, so each statement must contain ?1, ?2 and ?3. The terms with `0 *` contain ?1 and ?2,
-    // and do not change the limit.
+    // Three values are bound, so each statement must contain ?1, ?2 and ?3. The terms with `0 *` make sure of this, and
+    // do not change the limit.
     return (
       sql.replacing(place: "LIMITED", with: "LIMIT ?3 + 0 * (?1 IS NULL) + 0 * (?2 IS NULL)")
         .replacing(
@@ -141,7 +141,7 @@ package enum CatalogQuery: String, Sendable, CaseIterable {
 }
 
 extension String {
-  /// The text, with each occurrence of `word` replaced by `text`. Occurrences are found by comparing bytes.
+  /// Returns this string with each occurrence of `word` replaced by `text`. The strings are compared byte by byte.
   fileprivate func replacing(place word: String, with text: String) -> String {
     String(
       decoding: Array(utf8).replacing(Array(word.utf8), with: Array(text.utf8)), as: UTF8.self)

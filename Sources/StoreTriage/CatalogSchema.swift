@@ -10,7 +10,7 @@ enum CatalogSchema {
     name: String, type: String, value: @Sendable (TriageLine) -> CatalogValue
   )
 
-  /// The columns of the table `input`, in order. In the table, the columns `identity` and `line` follow.
+  /// The columns of the table `input`, in order, except its last two columns, `identity` and `line`.
   static let columns: [Column] = [
     ("path", "TEXT PRIMARY KEY NOT NULL", { .text($0.path) }),
     ("kind", "TEXT NOT NULL", { .text($0.kind.rawValue) }),

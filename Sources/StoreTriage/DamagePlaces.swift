@@ -3,27 +3,27 @@ import SQLiteFile
 import SafeText
 import StoreExtraction
 
-/// The places where a store is damaged, grouped by the id of the finding and by the kind of page or table that the
-/// finding is in.
+/// Counts of a store's damage findings, grouped by the finding's id and by the kind of page or table that is damaged.
 package struct DamagePlaces: Sendable, Equatable {
   /// The maximum number of places that a triage line lists.
   package static let shown = 32
 
-  /// A place of damage: an id of findings, where the findings with this id are, and their number.
+  /// One group of damage findings: all findings with the same id, kind of page or table, and table name.
   package struct Place: Sendable, Codable, Equatable {
     /// The id of the findings, for example `page.badType`.
     package var id: String
     /// The kind of page or table that is damaged, for example `a table of an entity`.
     package var place: String
-    /// The name of the table or index. Nil for a database that is not a Core Data store, because the names of its
-    /// tables may be any text, including private text.
+    /// The name of the table or index; nil when the findings have no table name. Also nil for a database that is not a
+    /// Core Data store, because its table names may contain private text.
     package var table: String?
     package var count: Int
   }
 
   /// The places with the most findings, at most ``shown``. The place with the highest number of findings comes first.
   let places: [Place]
-  /// Texts in the form `page.badType in a table of an entity`, sorted, without repetitions.
+  /// The ids and kinds of place as words, for example `page.badType in a table of an entity`. Sorted, without
+  /// duplicates, at most ``TriageSignature/mostPlaces``.
   let words: [String]
 
   init(_ findings: [Finding], _ kind: CoreDataStore.Kind) {
@@ -40,7 +40,7 @@ package struct DamagePlaces: Sendable, Equatable {
       let place = Self.place(of: finding)
       if words.count < TriageSignature.mostPlaces { words.insert("\(id) in \(place)") }
       let table = kind == .sqlite ? nil : finding.table.map { ExactText(ShortText.name($0)) }
-      // There are no more places than findings, and a list keeps only so many of these.
+      // The dictionary stays small, because the number of findings in a list is limited.
       counts[Key(id: id, place: place, table: table), default: 0] += 1
     }
     self.words = words.sorted()
@@ -55,7 +55,7 @@ package struct DamagePlaces: Sendable, Equatable {
     }.prefix(Self.shown).map(\.self)
   }
 
-  /// The kind of place that a finding is in, as words: a file, a kind of page, or a kind of table.
+  /// Returns the kind of place that a finding is in, as words: a file, a kind of page, or a kind of table.
   private static func place(of finding: Finding) -> String {
     switch finding.member {
     case .wal: return "the log"
@@ -76,8 +76,8 @@ package struct DamagePlaces: Sendable, Equatable {
     return finding.page == 1 ? "page 1" : finding.page == nil ? "the file" : "a page of no table"
   }
 
-  /// The kind of a table or index, as words. It is derived from the name, because Core Data and SQLite follow rules
-  /// when they name tables.
+  /// Returns the kind of a table or index, as words. The kind follows from the name, because Core Data and SQLite name
+  /// their tables by fixed rules.
   private static func kind(ofTable name: String) -> String {
     let own = ["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"]
     if own.contains(where: { PathText.isSame($0, name) }) { return "Core Data's tables" }

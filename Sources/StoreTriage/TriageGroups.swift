@@ -1,13 +1,12 @@
 import StoreFiles
 
-/// Counts inputs in groups. Inputs that are the same case are in the same group.
+/// Groups inputs that have the same signature or family, and counts the inputs of each group.
 package struct TriageGroups: Sendable {
-  /// What the inputs of one group have in common.
+  /// The part of the signature that is the same for all inputs of a group.
   package enum Key: String, Sendable, CaseIterable {
-    /// The family of the signature, which says what happened, regardless of the build, the models and the version of
-    /// SQLite.
+    /// ``TriageSignature/family``: the signature without the build, the models and the version of SQLite.
     case family
-    /// The whole signature, which includes the build, the models and the version of SQLite.
+    /// ``TriageSignature/id``: the whole signature, including the build, the models and the version of SQLite.
     case signature
   }
 
@@ -32,12 +31,12 @@ package struct TriageGroups: Sendable {
     package var builds: [String: Int] = [:]
     package var models: [String: Int] = [:]
     package var sqlite: [String: Int] = [:]
-    /// The number of inputs in the group that a remedy (``Fix``) helps with, keyed by the remedy.
+    /// The number of inputs in the group, keyed by the remedy (``Fix``) for the input.
     package var fixes: [String: Int] = [:]
     /// The number of inputs in the group, keyed by the day of the input, for example `2026-11-20`.
     package var days: [String: Int] = [:]
-    /// The total number of rows that SQLite would read in the inputs of the group, clamped to `Int.max`. Inputs whose
-    /// number of rows is unknown do not count; nil when the number is unknown for all inputs.
+    /// The total number of live rows in the inputs of the group, clamped to `Int.max`. Inputs whose number of live rows
+    /// is unknown are left out; nil when it is unknown for all inputs.
     package var liveRows: Int?
 
     fileprivate init(_ id: String, _ signature: TriageSignature) {
@@ -51,19 +50,19 @@ package struct TriageGroups: Sendable {
   package struct Report: Sendable, Codable, Equatable {
     package var schema = "lifeboat.triageGroups"
     package var version = 1
-    /// What the inputs of a group have in common: `family` or `signature`.
+    /// The raw value of the ``TriageGroups/Key`` by which inputs are grouped: `family` or `signature`.
     package let by: String
     package let inputCount: Int
     package let careCount: Int
     package let failedCount: Int
-    /// The number of inputs that are in none of the report's groups, because there are more groups than ``groupLimit``.
+    /// The number of inputs that are in none of ``groups``, because the report already had ``groupLimit`` groups.
     package let otherCount: Int
     package let groups: [Group]
   }
 
   static let groupLimit = 100_000
-  /// The maximum number of different names of one kind in a group, for example of builds. Inputs with further names are
-  /// not counted by name.
+  /// The maximum number of keys in each dictionary of a group, for example in ``Group/builds``. Inputs with further
+  /// keys are not counted in that dictionary.
   static let nameLimit = 1000
   static let exampleLimit = 3
 
@@ -76,7 +75,7 @@ package struct TriageGroups: Sendable {
 
   package init(by key: Key) { self.key = key }
 
-  /// The day of a date in ISO 8601: `2026-11-20` for `2026-11-20T21:53:07Z`.
+  /// Returns the day of an ISO 8601 date, for example `2026-11-20` for `2026-11-20T21:53:07Z`.
   package static func day(_ date: String) -> String { String(Substring(date.utf8.prefix(10))) }
 
   package mutating func add(_ line: TriageLine) {
@@ -92,7 +91,8 @@ package struct TriageGroups: Sendable {
     groups[id]?.add(line)
   }
 
-  /// The signature that represents a group. For a family, the build, the models and the version of SQLite are removed.
+  /// Returns the signature that the report shows for a group. If inputs are grouped by family, the build, the models
+  /// and the version of SQLite are removed.
   private func shown(_ signature: TriageSignature) -> TriageSignature {
     guard key == .family else { return signature }
     var shown = signature

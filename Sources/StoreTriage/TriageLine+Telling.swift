@@ -4,7 +4,7 @@ import SQLiteFile
 import StoreExtraction
 import StoreRecovery
 
-// Copies what incident records and inspections say into a triage line.
+// Copies the contents of incident records and inspections into a triage line.
 extension TriageLine {
   /// Copies the verdict, codes, models, app, store and date from the record of an incident into the line.
   mutating func tell(_ incident: Incident) {
@@ -35,8 +35,8 @@ extension TriageLine {
     return codes.isEmpty ? nil : codes.joined(separator: " ")
   }
 
-  /// Copies findings, sizes and numbers of rows from an inspection, if there is one, into the line. Then adds the ids
-  /// of the analysers whose conditions hold for the facts, and chooses the remedy.
+  /// Copies the findings, sizes and numbers of rows from `inspection` into the line, unless `inspection` is nil. Then
+  /// adds the ids of the analysers whose conditions hold for `facts`, and chooses the remedy.
   mutating func tell(
     _ inspection: StoreInspection?, _ facts: AnalyserFacts, _ analysers: Analysers
   ) {
@@ -52,7 +52,7 @@ extension TriageLine {
       damage: inspection.damageCount,
       notes: inspection.findings.count { $0.severity == .note }, places: places.places)
     signature.damage = places.words
-    // If there is an incident, its verdict is kept: it says more than the check, which examines only the file.
+    // The verdict of an incident is not replaced, because an incident also records how the store failed to open.
     if app == nil {
       signature.verdict =
         inspection.damageCount > 0 ? TriageSignature.corrupt : TriageSignature.healthy
@@ -72,8 +72,8 @@ extension TriageLine {
     rows = Self.rows(inspection)
   }
 
-  /// The version identifiers of the model that wrote the store. If the store records no identifiers, the beginning of
-  /// the checksum of the model's version hashes. Nil when the store records neither.
+  /// Returns the version identifiers of the model that wrote the store. If the metadata has none, returns the beginning
+  /// of the checksum of the model's version hashes. Nil when the metadata has neither.
   private static func modelName(_ metadata: StoreInspection.Metadata?) -> String? {
     let names = metadata?.versionIdentifiers.filter { !$0.utf8.isEmpty } ?? []
     if !names.isEmpty { return ShortText.name(names.joined(separator: ", ")) }
@@ -84,9 +84,9 @@ extension TriageLine {
     "checksum " + ShortText.name(String(text.unicodeScalars.prefix(12)))
   }
 
-  /// The numbers of rows that follow from an inspection. An undamaged store has lost no row. For a store that is
-  /// damaged or has a broken write-ahead log, the number of lost rows is unknown. If the schema cannot be read either,
-  /// the number of live rows is unknown, too.
+  /// Returns the numbers of rows that can be derived from an inspection. An undamaged store has lost no rows. For a
+  /// store that is damaged or has a broken write-ahead log, the number of lost rows is unknown. If the schema cannot be
+  /// read either, the number of live rows is unknown, too.
   private static func rows(_ inspection: StoreInspection) -> Rows {
     let isDamaged = inspection.damageCount > 0
     let isBlind = isDamaged && inspection.tables.isEmpty

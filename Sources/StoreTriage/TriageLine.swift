@@ -1,7 +1,7 @@
 import Foundation
 
-/// What triage says about one input, which is a bundle, the folder of an incident, an archive, or a store. It is
-/// written as a line of JSON.
+/// The result of triage for one input: a bundle, the folder of an incident, an archive, or a store. The result is
+/// written as one line of JSON.
 ///
 /// A line contains names of entities and tables, codes and counts. It never contains a value of a row.
 package struct TriageLine: Sendable, Codable, Equatable {
@@ -12,7 +12,7 @@ package struct TriageLine: Sendable, Codable, Equatable {
 
   package enum Kind: String, Sendable, Codable, CaseIterable {
     case bundle
-    /// An archive that is not a support bundle, and holds a store.
+    /// An archive with a store, but not a support bundle.
     case archive
     /// The folder of an incident.
     case incident
@@ -34,9 +34,8 @@ package struct TriageLine: Sendable, Codable, Equatable {
       self.message = message
     }
 
-    /// Whether the failure may not occur again when the same input is read later. This is the case when time or memory
-    /// ran out, a device or the system failed, the user lacked a permission, or another program was writing to the
-    /// input.
+    /// Whether reading the same input later may succeed. True if the cause was a lack of time, memory or permission, a
+    /// failure of the device or system, or another program that was writing to the input.
     package var mayBeGone: Bool { Self.passing.contains(code) }
 
     private static let passing: Set<String> = [
@@ -48,7 +47,7 @@ package struct TriageLine: Sendable, Codable, Equatable {
     ]
   }
 
-  /// The app that the store belongs to, as the record of an incident names it.
+  /// The app that the store belongs to, according to the record of the incident.
   package struct App: Sendable, Codable, Equatable {
     package var name: String
     package var version: String
@@ -56,19 +55,19 @@ package struct TriageLine: Sendable, Codable, Equatable {
   }
 
   package struct Store: Sendable, Codable, Equatable {
-    /// The kind of store: `coreData`, `coreDataShaped` or `sqlite`; nil when the store itself was not read, and only
-    /// the record of an incident describes it.
+    /// The kind of store: `coreData`, `coreDataShaped` or `sqlite`; nil when the store was not read, and only the
+    /// record of an incident describes the store.
     package var kind: String?
     /// The UUID in the store's metadata; nil when it is not known.
     package var uuid: String?
-    /// The versions of the operating system that have the framework version in the store's metadata, in words; nil when
-    /// they are not known.
+    /// The versions of the operating system that ship the Core Data version in the store's metadata, in words; nil when
+    /// these are not known.
     package var system: String?
   }
 
   /// The sizes of an input and of its store. A size that is unknown is nil.
   package struct Sizes: Sendable, Codable, Equatable {
-    /// The size of the input in bytes. For a bundle or archive, this is the size of its file, encrypted or not; for a
+    /// The size of the input in bytes. For a bundle or archive, this is the size of the archive file on disk; for a
     /// store, the total size of the store's files.
     package var inputBytes: Int64?
     /// The size of the store's main file, in bytes.
@@ -110,7 +109,7 @@ package struct TriageLine: Sendable, Codable, Equatable {
     }
   }
 
-  /// The event that ``date`` is the time of.
+  /// The event whose time is in ``date``.
   package enum DateSource: String, Sendable, Codable {
     /// The store was set aside. The date is that of the incident.
     case incident
@@ -143,22 +142,22 @@ package struct TriageLine: Sendable, Codable, Equatable {
   /// time is not known.
   package var date: String?
   package var dateSource: DateSource?
-  /// The number of seconds that reading the input took. Nil unless the caller wants it, because it differs from run to
-  /// run.
+  /// The number of seconds that reading the input took. Nil unless the caller asked for it, because the number makes
+  /// equal lines differ from run to run.
   package var seconds: Double?
 
   package var needsCare: Bool { failed != nil || signature.verdict != TriageSignature.healthy }
 
-  /// Whether the same input may result in a different line when it is read again. This is true if the line reports a
-  /// failure of the machine, for example a lack of memory. For an incident, ``TriageSignature/problem`` may report such
-  /// a failure. For a bundle, the problem is ignored, because it may have occurred on the machine that made the bundle.
+  /// Whether the unchanged input may give a different line when it is read again. True if ``failed`` may be gone (see
+  /// ``Failed/mayBeGone``). For an incident, also true if ``TriageSignature/problem`` may be gone. For a bundle, the
+  /// problem is ignored, because it may have occurred on the machine that made the bundle.
   package var mayDiffer: Bool {
     let problem = kind == .incident ? signature.problem : nil
     return (failed ?? problem.map { Failed(code: $0, message: "") })?.mayBeGone ?? false
   }
 
-  /// Whether a later run has to read the input again, either because the machine failed and the failure may be gone by
-  /// then, or because the input needs a key that the later run may have.
+  /// Whether a later run has to read the unchanged input again. True if the failure may be gone by then, or if the
+  /// input needs a key, which the later run may have.
   package var isToBeReadAgain: Bool { mayDiffer || fix == .key }
 
   package init(path: String, kind: Kind) {
@@ -184,7 +183,7 @@ package struct TriageLine: Sendable, Codable, Equatable {
     fix = Fix(of: self, analyses: [])
   }
 
-  /// The line as JSON with sorted keys, without spaces and without a line end. Equal lines have equal bytes.
+  /// Returns the line as JSON with sorted keys, without spaces and without a line end. Equal lines give equal bytes.
   package func json() throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -199,7 +198,7 @@ package struct TriageLine: Sendable, Codable, Equatable {
   }
 }
 
-/// Shortens texts that come from files, so that a line stays short.
+/// Shortens strings that come from files, so that triage lines stay short.
 enum ShortText {
   /// The maximum numbers of Unicode scalars in a name and in a sentence.
   private static let limits = (name: 100, sentence: 500)

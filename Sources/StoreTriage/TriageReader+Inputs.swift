@@ -8,12 +8,12 @@ import StoreFiles
 import StoreRecovery
 import SupportBundle
 
-// Reads the kinds of input: folders, incidents, stores, archives and bundles.
+// Reads each kind of input: folders, incidents, stores, archives and bundles.
 extension TriageReader {
   private static let recordName = "incident.json"
   /// The file in an incident's folder that records why the folder no longer holds the store's files.
   private static let outcomeName = "outcome.json"
-  /// The maximum size of a record, in bytes.
+  /// The maximum size of a JSON record, in bytes.
   private static let recordBytes = 16 << 20
   private static let unreadable = "incident.unreadable"
   /// The file in a bundle that records why the bundle's store could not be read.
@@ -49,15 +49,15 @@ extension TriageReader {
     return .inputs(items.map(\.1))
   }
 
-  /// Whether triage reads a file that the search for stores has passed over. True if the file is empty, looks encrypted
-  /// or has lost its header, because such a file may be a store.
+  /// Whether triage reads a file that ``StoreFinder`` has passed over. True if the file is empty, looks encrypted or
+  /// has no database header, because the file may still be a store.
   private static func isRead(_ other: StoreFinder.PassedOver) -> Bool {
     ["file.empty", "file.notADatabase", "file.looksEncrypted"].contains(other.code)
       && !isEscaped(other.path)
   }
 
-  /// Whether a path has escapes in the form `\xE9` in place of bytes that are not UTF-8, so that it cannot be used to
-  /// open the file. A path counts as escaped whenever no file exists at it.
+  /// Whether `path` cannot be opened because bytes that are not UTF-8 are escaped in it, for example as `\xE9`. A path
+  /// at which no file exists counts as escaped.
   private static func isEscaped(_ path: String) -> Bool { !ByteFile.exists(path) }
 
   private func line(of other: StoreFinder.PassedOver, at path: String? = nil) -> TriageLine {
@@ -109,8 +109,8 @@ extension TriageReader {
     return .line(line, identity: line.failed == nil && !line.isToBeReadAgain ? identity : nil)
   }
 
-  /// The problem to report for an incident's folder that holds no store. The store was restored, was put back, or is
-  /// missing.
+  /// Returns the problem to report for an incident's folder without a store. The problem says whether the store was
+  /// restored, was put back, or is missing.
   private static func problem(withoutStoreIn folder: String) -> String {
     let outcome = try? decoder.decode(
       IncidentOutcome.self, from: Data(record(PathText.joined(folder, outcomeName))))
@@ -127,15 +127,15 @@ extension TriageReader {
         + ["", "-wal", "-shm", "-journal"].map { store + $0 })
   }
 
-  /// The path of the only store in the folder of an incident whose record cannot be read. Nil when the folder holds no
-  /// store, or several stores.
+  /// Returns the path of the only store in `folder`, which belongs to an incident whose record cannot be read. Nil when
+  /// the folder contains no store or several stores.
   private func storeWithoutRecord(in folder: String) -> String? {
     guard FileStatus.found(folder)?.kind == .folder else { return nil }
     return try? only(in: folder)
   }
 
-  /// Reads the store of an incident whose record cannot be read. Even if the store is sound, the line says that
-  /// somebody has to look at it, because the app has set the store aside.
+  /// Reads the store of an incident whose record cannot be read. An undamaged store gets the verdict `unread` instead
+  /// of `healthy`, because the app must have had a reason to set the store aside.
   private func read(storeWithoutRecord store: String, into line: inout TriageLine) throws {
     try read(storeAt: store, incident: nil, into: &line)
     line.signature.problem = Self.unreadable
@@ -144,8 +144,8 @@ extension TriageReader {
     }
   }
 
-  /// Calls `read`, which reads a store that was described by an incident or bundle. If the store cannot be read, the
-  /// line keeps what it said before the call, and its signature gets the problem that `read` met.
+  /// Calls `read`, which reads the store of an incident or bundle into `line`. If `read` throws, `line` gets its
+  /// previous contents back, and the error's code becomes ``TriageSignature/problem``.
   private func tellOfProblem(
     _ line: inout TriageLine, _ read: (inout TriageLine) throws -> Void
   ) throws {
@@ -192,9 +192,9 @@ extension TriageReader {
   // MARK: - Stores
 
   /// Reads a store, and adds the results of the check and of the analysers to `line`. `incident` is the record of the
-  /// incident in which the store was set aside, as JSON.
+  /// store's incident, as JSON; nil without an incident.
   ///
-  /// - Throws: an error that says why the store cannot be read.
+  /// - Throws: An error that says why the store cannot be read.
   func read(storeAt path: String, incident: [UInt8]?, into line: inout TriageLine) throws {
     let decrypted = try key.flatMap { try DecryptedStore.ifEncrypted(path, $0) }
     try withExtendedLifetime(decrypted) {
@@ -229,7 +229,7 @@ extension TriageReader {
     }
   }
 
-  /// Includes rows whose table is unknown.
+  /// Returns the number of rows that a recovery would save, including rows whose table is unknown.
   private static func recoverable(_ path: String) throws -> Int {
     let found = try StoreRebuild().survey(DamagedStore(path: path))
     return found.rowCount + found.unattributedCount
@@ -245,10 +245,10 @@ extension TriageReader {
     try withExtendedLifetime(unpacked) {
       try read(storeAt: unpacked.storePath, incident: nil, into: &line)
     }
-    // The date is removed, because it is that of the unpacked copy, not that of the store.
+    // `read` has set the date to the modification time of the unpacked copy, which is not that of the store.
     line.date = nil
     line.dateSource = nil
-    // If the write-ahead log is lost, its rows are missing without any other sign of damage.
+    // If the write-ahead log is lost, its rows are missing, but the check finds no damage.
     if let lost = backup.lostFiles(of: store).first {
       line.signature.verdict = TriageSignature.corrupt
       line.signature.problem = ShortText.word(lost.code)
@@ -261,11 +261,11 @@ extension TriageReader {
   // MARK: - Bundles
 
   enum Packed {
-    /// The archive is a bundle, or holds one store. The result is in the line that the caller has passed.
+    /// The archive is a bundle, or contains one store. The result is in the `line` that the caller has passed.
     case line
-    /// The archive holds several stores. There is a line for each.
+    /// The archive contains several stores: one line for each store.
     case lines([TriageLine])
-    /// The archive was found in a folder, and holds no store.
+    /// The archive was found in a folder, and contains no store.
     case nothing
   }
 
@@ -289,8 +289,9 @@ extension TriageReader {
     return .line
   }
 
-  /// Adds what a bundle says about its store to the line: the recorded inspection; without a record, the result of
-  /// checking the bundle's store; if the bundle has no store either, the reason why the store is missing.
+  /// Adds a bundle's information about its store to `line`. This is the bundle's inspection. If the bundle has no
+  /// inspection, it is the result of checking the bundle's store. If the bundle has no store either, it is the recorded
+  /// reason why the store is missing.
   private func tell(
     of file: BundleFile, _ records: Records, _ incident: [UInt8]?, _ line: inout TriageLine
   ) throws {
@@ -359,11 +360,11 @@ extension TriageReader {
   }
 
   /// The maximum number of stores in one archive that get a line. The limit bounds the use of memory, because the lines
-  /// of thousands of archives may wait for output.
+  /// of thousands of archives may wait for output at the same time.
   private static let maxPacked = 100
 
-  /// A line for each store in an archive, sorted by path. If the archive holds more stores than ``maxPacked``, the last
-  /// line says so.
+  /// Returns a line for each store in an archive, sorted by path. If the archive contains more than ``maxPacked``
+  /// stores, an additional last line says so.
   private func lines(
     of found: StoreFinder.Found, in folder: String, _ file: BundleFile, like archive: TriageLine
   ) throws -> [TriageLine] {
@@ -419,13 +420,13 @@ extension TriageReader {
   {
     try read(storeAt: store, incident: nil, into: &line)
     line.sizes?.inputBytes = FileStatus.following(file.path)?.sizeBytes
-    // The date is removed, because it is that of the unpacked copy, not that of the store.
+    // `read` has set the date to the modification time of the unpacked copy, which is not that of the store.
     line.date = nil
     line.dateSource = nil
   }
 
-  /// The path of the only store in a folder; nil when the folder holds no store. Throws `input.severalStores` when the
-  /// folder holds several stores.
+  /// Returns the path of the only store in a folder; nil when the folder contains no store. Throws
+  /// `input.severalStores` when the folder contains several stores.
   private func only(in folder: String) throws -> String? {
     guard let found = try Self.found(in: folder) else { return nil }
     let all = found.stores + found.passedOver.map(\.path)
@@ -438,7 +439,7 @@ extension TriageReader {
     return all[0]
   }
 
-  /// The stores in a folder, and the files that may be stores; nil when the folder holds neither.
+  /// Returns the stores in a folder, and the files that may be stores; nil when the folder contains neither.
   private static func found(in folder: String) throws -> StoreFinder.Found? {
     do { return try StoreFinder.find(at: folder) } catch let error as ExtractionError
       where error.code == .noStores
@@ -446,7 +447,7 @@ extension TriageReader {
   }
 }
 
-/// The records of a bundle. When a record is read, it is compared with its hash in the bundle's manifest.
+/// The JSON records of a bundle. Each record that is read is checked against its hash in the bundle's manifest.
 private struct Records {
   private let reader: ZipReader
   private let listed: [String: BundleManifest.Entry]
@@ -459,8 +460,8 @@ private struct Records {
     holdsStore = reader.entries.contains { PathText.starts($0.name, with: "store/") }
   }
 
-  /// The bytes of a record; nil when neither the archive nor the manifest has the record. `limit` is the maximum size
-  /// of the record in bytes.
+  /// Returns the bytes of a record; nil when neither the archive nor the manifest lists the record. `limit` is the
+  /// maximum size of the record, in bytes.
   ///
   /// - Throws: `bundle.entryChanged` when the record was changed after it was packed.
   func bytes(_ name: String, _ limit: Int) throws -> [UInt8]? {

@@ -14,31 +14,31 @@ import SupportBundle
 package struct TriageReader {
   /// Additional work that a caller can request.
   package struct Options: Sendable, Codable, Equatable {
-    /// Whether to count the rows that a recovery would save. For this, a damaged store is read a second time.
+    /// Whether to count the rows that a recovery would save. The count needs a second reading of each damaged store.
     package var surveys = false
 
     package init() {}
   }
 
   package enum Answer: Sendable {
-    /// The line of an input, and the identity of the input's files. The identity is nil when it cannot be computed
-    /// cheaply, or when the input has to be read again in any case.
+    /// The line of an input, and the identity of the input's files (see ``FileIdentities``). The identity is nil when
+    /// the files have none, or when a later run must read the input again even if its files are unchanged.
     case line(TriageLine, identity: String?)
     /// The lines of an archive that holds several stores, one line for each store.
     case lines([TriageLine])
     /// The inputs that a folder holds, in the order in which their lines are to be written.
     case inputs([Item])
-    /// The input was not read, because its files still have the identity that the caller gave as known.
+    /// The input was not read, because its files still have the identity that the caller passed as `known`.
     case known
     /// There is nothing to report: an archive that was found in a folder holds no store.
     case nothing
   }
 
-  /// Something that a folder holds.
+  /// An item that was found in a folder.
   package enum Item: Sendable, Equatable {
-    /// An input that is to be read, as its path.
+    /// The path of an input that must be read.
     case path(String)
-    /// A file that is not read, as a line that says why.
+    /// The line of a file that is not read. The line says why.
     case line(TriageLine)
   }
 
@@ -50,8 +50,8 @@ package struct TriageReader {
   let options: Options
   let analysers: Analysers
   let describe: Describe
-  /// A text that is included in each identity: the version of Lifeboat, the options and the analysers. When any of
-  /// these changes, all inputs are read again.
+  /// A string that is hashed into each identity. It contains the version of Lifeboat, the options and a digest of the
+  /// analysers, so that all inputs are read again when one of these changes.
   private let salt: String
 
   /// Makes a reader of inputs. `key` opens stores that SQLCipher has encrypted. `describe` returns the code and the
@@ -71,11 +71,11 @@ package struct TriageReader {
   /// Reads the input at a path.
   ///
   /// - Parameters:
-  ///   - path: the path of the input. It may lead into an archive or into a phone's backup.
+  ///   - path: the path of the input. It may name a file inside an archive or inside a phone's backup.
   ///   - isFound: whether the path was found by searching a folder. If so, an archive without a store is ignored
   ///     instead of being reported.
-  ///   - known: the identity that the input's files had when they were last read; nil for none. If the files still have
-  ///     this identity, they are not read.
+  ///   - known: the identity that the input's files had when they were last read; nil if they were never read. If the
+  ///     files still have this identity, they are not read.
   /// - Returns: the result of reading the path. For an input that cannot be read, this is a line with the reason.
   package func answer(to path: String, isFound: Bool, known: String? = nil) -> Answer {
     var line = TriageLine(path: path, kind: .unknown)
@@ -117,7 +117,7 @@ package struct TriageReader {
     }
   }
 
-  /// The first bytes of an ordinary file. A symbolic link is followed, as in other commands.
+  /// Returns the first bytes of an ordinary file. Follows a symbolic link, as the other commands do.
   private static func lead(of path: String) throws -> [UInt8] {
     if let status = FileStatus.following(path), status.kind != .file {
       // Opening a special file may have side effects, so special files are refused.
@@ -126,8 +126,7 @@ package struct TriageReader {
     do throws(BundleError) {
       return try BundleFile.lead(of: path)
     } catch {
-      // The kind of the input is not yet known, so the message says that a file is missing or unreadable, not that a
-      // bundle is.
+      // The input may not be a bundle, so the errors of a bundle are replaced by those of a file.
       switch error.code {
       case .inputMissing: throw SQLiteFileError(.missing, "no such file", path: path)
       case .permissionDenied: throw SQLiteFileError(.permission, "permission denied", path: path)
@@ -153,29 +152,29 @@ package struct TriageReader {
   }
 }
 
-/// A reason why an input cannot be read that was found by triage itself, not by a reader of stores or archives.
+/// An error of triage itself, not of a reader of stores or archives: the reason why an input cannot be read.
 struct TriageProblem: Error {
   let code: String
   let message: String
 }
 
-/// Computes identities of files. An identity is a hash of the files' paths, sizes, times and inode numbers. As long as
-/// the identity stays the same, the files have not changed, and need not be read again.
+/// Computes identities of files. An identity is a hash of the files' paths, sizes, times and inode numbers. If the
+/// identity of files is unchanged, triage assumes that their contents are unchanged, and does not read them again.
 enum FileIdentities {
-  /// The identity of a file together with the files `-wal`, `-shm` and `-journal` next to it; nil when the file itself
-  /// is missing.
+  /// Returns the identity of the file at `path` together with the files `-wal`, `-shm` and `-journal` next to it; nil
+  /// when the file at `path` is missing.
   static func taken(ofSetAt path: String, _ salt: String) -> String? {
     taken(["", "-wal", "-shm", "-journal"].map { path + $0 }, salt)
   }
 
-  /// The identity of files, as 32 hexadecimal digits; nil when the first file is missing. If one of the other files is
-  /// missing now and appears later, the identity changes.
+  /// Returns the identity of the files at `paths`, as 32 hexadecimal digits; nil when the first file is missing. The
+  /// identity also changes when one of the other files appears or disappears.
   static func taken(_ paths: [String], _ salt: String) -> String? {
     var bytes = Array(salt.utf8)
     for (index, path) in paths.enumerated() {
       bytes.append(0)
       var raw = stat()
-      // Symbolic links are followed, because the files that are read are the targets of the links.
+      // Both the link and its target are hashed, because readers follow symbolic links.
       guard unsafe stat(path, &raw) == 0, let status = (try? FileStatus.of(path)) ?? nil else {
         if index == 0 { return nil }
         continue

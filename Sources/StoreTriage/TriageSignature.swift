@@ -2,14 +2,14 @@ import SafeText
 import StoreExtraction
 import StoreFiles
 
-/// What two inputs of the same case have in common: the verdict, codes, places of damage and more, and two short hashes
-/// of these texts.
+/// A description of what happened to an input, by which equal cases are recognized. It has the verdict, error codes,
+/// kinds of damage and more, and two short hashes of these strings.
 ///
 /// The hash ``id`` is the first 16 hexadecimal digits of the SHA-256 of the following texts, each followed by a zero
 /// byte: `lifeboat.triage.1`, verdict, problem, codes, model that wrote the store, model that the app expects, number
-/// of places of damage, each place, number of analysers, each analyser, build, SQLite version. A text that is unknown
-/// counts as empty. The hash ``family`` is computed in the same way without the models, the build and the SQLite
-/// version. It says what happened, regardless of the app and the system.
+/// of places of damage, each place, number of analysers, each analyser, build, SQLite version. An unknown string counts
+/// as empty. The hash ``family`` is computed in the same way, but without the models, the build and the SQLite version,
+/// so that it does not depend on the app's version or the system.
 package struct TriageSignature: Sendable, Codable, Equatable {
   /// The verdict on an input in which no fault was found.
   package static let healthy = "healthy"
@@ -17,7 +17,7 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   package static let unread = "unread"
   /// The verdict on a damaged store, unless an incident records another verdict.
   package static let corrupt = "corrupt"
-  /// The problem of an incident whose record is there, but whose store is missing.
+  /// The problem of an incident that has its record, but not its store.
   static let noStore = "incident.noStore"
   /// The problem of an incident whose store the user has restored, so that only the record is left.
   static let restored = "incident.restored"
@@ -27,8 +27,8 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   static let noStoreInBundle = "bundle.noStore"
   static let mostPlaces = 64
 
-  /// The model that wrote the store, and the model that the app expects. Each model is given by its name, or by the
-  /// beginning of a checksum.
+  /// The model that wrote the store, and the model that the app expects. Each model is given by its name or version
+  /// identifiers, or by the beginning of the checksum of its version hashes.
   package struct Model: Sendable, Codable, Equatable {
     /// The model that wrote the store; nil when it is not known.
     package var writtenBy: String?
@@ -45,11 +45,12 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   package var verdict: String
   /// The code of the reason why the store, or a part of it, could not be read; nil when everything was read.
   package var problem: String?
-  /// The error codes of the failed open, for example `sqlite.779 cocoa.259`; nil when no incident records error codes.
+  /// The error codes with which the store failed to open, for example `sqlite.779 cocoa.259`; nil when no incident
+  /// records error codes.
   package var codes: String?
   package var model: Model?
-  /// The findings and places of damage, sorted and without repetitions, in the form `page.badType in a table of an
-  /// entity`.
+  /// The ids and kinds of place of the damage findings, for example `page.badType in a table of an entity`. Sorted,
+  /// without duplicates.
   package var damage: [String] = []
   /// The ids of the analysers whose conditions hold for the input, sorted.
   package var analysers: [String] = []
@@ -123,8 +124,8 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
     }
   }
 
-  /// Chooses the remedy for the input of a line, by the first of several rules that applies; nil when no rule applies.
-  /// `analyses` are the ids of the analysers whose conditions hold.
+  /// Chooses the remedy for the input of `line`: the first of the cases below that applies. Nil when no case applies.
+  /// `analyses` has the ids of the analysers whose conditions hold for the input.
   init?(of line: TriageLine, analyses: [String]) {
     let signature = line.signature
     let problem = signature.problem ?? ""
@@ -164,8 +165,8 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
       && damage.allSatisfy { PathText.starts($0, with: "coredata.externalFileMissing ") }
   }
 
-  /// Whether an error code means that a bundle was changed or truncated after it was made. This includes the code for a
-  /// file that begins like a zip archive but is not one, because the end of a truncated archive is missing.
+  /// Whether an error code means that a bundle was changed or truncated after it was made. Includes `bundle.notAZip`,
+  /// because a truncated zip archive has no end record.
   private static func isNotWhole(_ code: String) -> Bool {
     [
       "bundle.notAZip", "bundle.truncated", "bundle.entryChanged", "bundle.badData",

@@ -1,14 +1,14 @@
 import SafeText
 
-/// What is in a bundle according to the archive's own directory, compared with the manifest.
+/// The entries of a bundle as the archive's central directory lists them, compared with the manifest.
 package struct BundleContents: Sendable, Equatable {
   package struct Entry: Sendable, Equatable {
     package let name: String
     /// The uncompressed size in bytes, as the archive announces it.
     package let sizeBytes: UInt64
     package let compressedBytes: UInt64
-    /// The record of the entry in the manifest; nil when the manifest does not list the entry. The manifest itself is
-    /// never listed.
+    /// The entry of the same name in the manifest; nil when the manifest does not list this entry. A manifest never
+    /// lists itself.
     package let listed: BundleManifest.Entry?
   }
 
@@ -57,8 +57,8 @@ package struct BundleContents: Sendable, Equatable {
 
 /// Pairs the entries of an archive with the entries that its manifest lists. Names are compared by their bytes.
 struct BundlePairs {
-  /// The archive's entries except the manifest itself, each with its record in the manifest. The record is nil for an
-  /// entry that the manifest does not list.
+  /// The archive's entries except the manifest itself, each with the entry of the same name in the manifest. `listed`
+  /// is nil when the manifest does not list the archive's entry.
   private(set) var found: [(entry: ZipReader.Entry, listed: BundleManifest.Entry?)] = []
   /// The entries that the manifest lists and the archive lacks.
   private(set) var missing: [BundleManifest.Entry] = []

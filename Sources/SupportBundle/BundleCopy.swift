@@ -5,7 +5,7 @@ import RowText
 import SafeText
 import StoreExtraction
 
-/// The result of packing a copy of a bundle that contains less than the original.
+/// The result of packing a reduced copy of a bundle.
 package struct BundleCopy: Sendable {
   package let receipt: BundleRequest.Receipt
   /// What the original bundle has and the copy lacks, one sentence each.
@@ -18,21 +18,23 @@ package struct BundleCopy: Sendable {
 }
 
 extension BundleRequest {
-  /// The names of the entries that are copied unchanged. These entries are records about the store. They contain
+  /// The names of the records that are copied unchanged. A record is an entry that describes the store, but contains
   /// neither rows, nor the model, nor files of the store.
   private static let records: Set<String> = [
     "incident.txt", "metadata.json", "hashes.json", "schema.sql", "counts.json", "findings.ndjson",
     "problem.json",
   ]
-  /// The names of the records that list files of the store. They are copied without some facts about these files.
+  /// The names of the records that list files of the store. They are copied without traces of these files, such as
+  /// inode numbers (`JSONValue.withoutTracesOfFiles`).
   private static let recordsOfFiles: Set<String> = ["incident.json", StoreBundle.inspectionName]
-  /// The maximum size of such a record in bytes, as in the folder of an incident. The record is read as a whole.
+  /// The maximum size, in bytes, of a record of ``recordsOfFiles``, because such a record is read as a whole. A larger
+  /// record is left out.
   private static let maxRecordBytes: UInt64 = 16 << 20
   private static let modelName = "model.xcdatamodel/contents"
 
-  /// Packs a copy of a bundle that contains less than the original. The store's files are left out. A token replaces
-  /// each value of a row that the allow-list does not name. Records are copied without the traces of files that new
-  /// bundles leave out. Like any other bundle, the copy is searched for texts that must not be in it.
+  /// Packs a reduced copy of a bundle. The store's files are left out. A token replaces each value of a row that the
+  /// allow-list does not name. Records are copied without traces of files, such as inode numbers, which older bundles
+  /// may have. Like any other bundle, the copy is searched for texts that must not be in it.
   ///
   /// - Parameters:
   ///   - bundle: the original bundle, unpacked.
@@ -94,7 +96,7 @@ extension BundleRequest {
       where Self.recordsOfFiles.contains(name) && entry.sizeBytes <= Self.maxRecordBytes:
         let record = try Data(contentsOf: URL(fileURLWithPath: path(name)))
         let stripped = try JSONValue.withoutTracesOfFiles([UInt8](record))
-        // A bundle that an earlier build made has more in these records.
+        // In a bundle that an earlier build made, these records may have traces of files.
         if stripped != nil {
           leaveOut(
             "Inode numbers, sizes, times and checksums of files that new bundles do not hold, in "

@@ -1,4 +1,4 @@
-/// What went wrong with a bundle or with the archive that holds it.
+/// An error about a bundle or about the archive that contains the bundle.
 ///
 /// `code` is stable and documented; `message` is for people and may change. Texts taken from an archive are escaped in
 /// `message`, so the message can be printed unchanged.
@@ -84,11 +84,11 @@ extension BundleError.Code {
   package static let badKey = Self(rawValue: "bundle.badKey")
   /// The signature was made with another key than the given key (exit class 65).
   package static let wrongKey = Self(rawValue: "bundle.wrongKey")
-  /// A signature cannot be read, or was made of other bytes than those of the given file (exit class 65).
+  /// The signature cannot be read, or does not match the bytes of the given file (exit class 65).
   package static let badSignature = Self(rawValue: "bundle.badSignature")
   /// The system could not compute a signature (exit class 70).
   package static let failed = Self(rawValue: "bundle.failed")
-  /// The finished bundle holds a text that must not be in it, so the bundle is discarded (exit class 65).
+  /// The finished bundle contains a string that must not be in the bundle. The bundle is discarded (exit class 65).
   package static let residue = Self(rawValue: "bundle.residue")
   /// An allow-list cannot be read (exit class 65).
   package static let badAllowList = Self(rawValue: "bundle.badAllowList")
@@ -126,7 +126,7 @@ extension BundleError.Code {
   package static let checksumMismatch = Self(rawValue: "bundle.checksumMismatch")
   /// `manifest.json` is not a manifest, or has a version that this build does not know (exit class 65).
   package static let badManifest = Self(rawValue: "bundle.badManifest")
-  /// A record in a bundle is not in a form that this build can read (exit class 65).
+  /// An entry of a bundle, such as the rows, is not in a form that this build can read (exit class 65).
   package static let badRecord = Self(rawValue: "bundle.badRecord")
   /// An entry of a bundle differs from what the bundle's manifest says (exit class 65).
   package static let entryChanged = Self(rawValue: "bundle.entryChanged")

@@ -6,7 +6,7 @@ import SafeText
 /// Unpacks a bundle into a new folder. The names of the entries were checked when the bundle was opened: no name leads
 /// out of the folder, and no two names denote the same file on any system. No existing file is written to.
 package struct BundleExtraction {
-  /// An entry of the archive, and its record in the manifest. The record is nil for the manifest itself.
+  /// An entry of the archive, and the entry of the same name in the manifest. `listed` is nil for the manifest itself.
   private typealias Item = (entry: ZipReader.Entry, listed: BundleManifest.Entry?)
 
   /// An entry that was not unpacked, and why.
@@ -26,7 +26,7 @@ package struct BundleExtraction {
   private let reader: ZipReader
 
   /// The maximum number of bytes that are unpacked for each byte of the archive, unless the caller sets another limit.
-  /// One byte can be decompressed to about 1,000 bytes, but in bundles of real stores to only about 20.
+  /// Deflate can encode about 1,000 bytes in one byte. In bundles of real stores, the ratio is only about 20.
   package static let growthLimit: UInt64 = 100
   /// The number of bytes that may be unpacked from any archive, whatever its size: 64 MiB.
   package static let freeBytes: UInt64 = 64 << 20

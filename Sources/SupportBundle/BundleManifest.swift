@@ -22,7 +22,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
     /// The program's version.
     public var version: String
 
-    /// Makes the record of a program.
+    /// Makes a description of a program.
     public init(name: String, version: String) {
       self.name = name
       self.version = version
@@ -31,7 +31,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
 
   /// How much of the user's data the bundle holds.
   public enum Contents: String, Codable, Sendable, CaseIterable {
-    /// Schema, counts and page statistics; no values.
+    /// Records about the store, such as metadata, schema and counts, but no rows.
     case structure
     /// Rows. Tokens replace the values that were not allowed.
     case rows

@@ -14,7 +14,7 @@ public struct BundlePlan: Sendable {
     case file(path: String)
   }
 
-  /// The location of the bytes of an archive entry that is still to be written.
+  /// The place from which the bytes of a planned entry are read.
   enum Place: Sendable {
     case source(Source)
     /// A file that is given by its name in an open folder.

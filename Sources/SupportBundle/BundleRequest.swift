@@ -7,7 +7,7 @@ package import StoreExtraction
 import StoreFiles
 public import StoreRecovery
 
-/// What a bundle must hold, and who can open it.
+/// The requested content, size limit and encryption of a bundle.
 public struct BundleRequest: Sendable {
   /// How much of the user's data goes into the bundle. With `rows`, a token replaces each value, unless ``redaction``
   /// allows the value.
@@ -15,7 +15,7 @@ public struct BundleRequest: Sendable {
   /// The entities and tables whose rows go into the bundle; nil for all.
   package var entities: [String]?
   package var redaction = Redaction.values(except: .nothing)
-  /// What the token of a number tells about the number.
+  /// What the token of a number reveals about the number.
   package var numbers = NumberForm.ranges
   /// Whether the model that is cached in the store goes into the bundle.
   package var includesModel = true
@@ -56,7 +56,7 @@ public struct BundleRequest: Sendable {
     /// The size of the bundle in bytes. If the bundle was not written, this is the size that it would have.
     package let sizeBytes: UInt64
     package let findings: [Finding]
-    /// Whether some files of the store could not be read.
+    /// Whether some files of the store could not be listed (``StoreSet/isComplete``).
     package let isPartial: Bool
   }
 
@@ -74,7 +74,7 @@ public struct BundleRequest: Sendable {
   ///     `bundle.cancelled`.
   ///   - making: called with the path of each temporary file and a closure that creates the file and returns whether
   ///     the file exists afterwards.
-  /// - Returns: what was packed.
+  /// - Returns: the manifest and the size of the bundle, and the findings about the store.
   /// - Throws: ``BundleError``, `SQLiteFileError`.
   package func make(
     of storePath: String, _ incident: Incident?, decrypted: DecryptedStore? = nil,
@@ -147,7 +147,7 @@ extension Incident {
   ///
   /// - Parameters:
   ///   - output: the bundle to write. This file must not exist yet.
-  ///   - request: what the bundle must hold, and who can open it; nil for structure only and no encryption.
+  ///   - request: the content and the encryption of the bundle; nil for a bundle of structure only, without encryption.
   ///   - place: the folder of the incident; nil for the folder that the incident's record names. Give a folder if the
   ///     app's container may have moved since the incident.
   ///   - progress: called on another thread with the fraction that is packed so far, from 0 to 1.

@@ -1,8 +1,8 @@
 /// The result of checking a bundle.
 ///
-/// Every byte of a bundle is checked: entries against the manifest and their CRC-32, headers against those that
-/// Lifeboat writes, and all bytes together against the seal in the archive comment. An intact bundle does not prove who
-/// made it: anybody can make one.
+/// Every byte of a bundle is checked. Each entry is compared with the manifest and with its CRC-32, and each header
+/// with the header that Lifeboat would write. All bytes together are compared with the digest in the archive comment.
+/// An intact bundle does not prove who made it: anybody can make one.
 public struct BundleVerification: Sendable, Equatable {
   /// A problem of a bundle.
   public struct Problem: Sendable, Equatable {
@@ -31,7 +31,7 @@ public struct BundleVerification: Sendable, Equatable {
       package static let manifestNotFirst = Self(rawValue: "bundle.manifestNotFirst")
       /// A header, or the space between two entries, differs from what Lifeboat writes.
       package static let headerChanged = Self(rawValue: "bundle.headerChanged")
-      /// The archive comment does not hold a digest of the archive: another program made or changed the archive.
+      /// The archive comment has no digest of the archive, because another program made or changed the archive.
       package static let sealMissing = Self(rawValue: "bundle.sealMissing")
       /// The bytes of the archive do not match the digest in the archive comment.
       package static let sealBroken = Self(rawValue: "bundle.sealBroken")
@@ -83,7 +83,7 @@ public struct BundleVerification: Sendable, Equatable {
   ///   - limits: the maximum counts and sizes that the archive's headers may announce.
   ///   - progress: called with the number of bytes checked so far, and the total number of bytes.
   ///   - isCancelled: called about once per 256 KiB. If it returns true, the work ends with `bundle.cancelled`.
-  /// - Returns: what was found.
+  /// - Returns: the outcome of the check, and the problems that were found.
   /// - Throws: only errors that say nothing about the bundle: `bundle.inputMissing`, `bundle.notAFile`,
   ///   `bundle.permissionDenied`, `bundle.readFailed`, `bundle.cancelled`. Everything else is returned as a problem.
   public static func verify(

@@ -2,7 +2,7 @@
 public struct MeasuredBundle: Sendable {
   package let manifest: BundleManifest
   let sources: [BundlePlan.Place]
-  /// The size of all sources together, in bytes. The archive is at most a little larger.
+  /// The size of all sources together, in bytes. The archive is smaller, or at most slightly larger.
   public let totalBytes: UInt64
 
   static let cancelled = BundleError(.cancelled, "stopped as asked; nothing was written")
@@ -18,7 +18,7 @@ public struct MeasuredBundle: Sendable {
   ///   - isCancelled: called about once per 256 KiB. If it returns true, the work ends with `bundle.cancelled`.
   ///   - making: called with the path of the temporary file and a closure that creates the file and returns whether it
   ///     exists afterwards.
-  /// - Returns: what was written.
+  /// - Returns: the path, the size and the entries of the bundle.
   /// - Throws: `bundle.changedWhileReading` when a source has changed since the first pass; the errors of `ZipWriter`.
   public func write(
     to path: String, level: CompressionLevel = .standard,

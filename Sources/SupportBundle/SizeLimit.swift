@@ -1,11 +1,12 @@
 import SafeText
 
-/// What is left out of a bundle so that it is not larger than a limit. A bundle with rows always keeps some of them,
-/// because it would otherwise be another kind of bundle.
+/// The parts that are left out of a bundle so that the bundle does not exceed a size limit. A bundle with rows keeps at
+/// least one row of each entity or table, because without rows it would be another kind of bundle.
 struct SizeCut {
   /// The maximum number of rows that are kept of each entity or table; nil for all rows.
   private(set) var rowsPerPart: Int?
-  /// The external files that are left out. The key is the name of the entry, and the value is its size in bytes.
+  /// The external files that are left out. The key is the name of the entry, and the value is the uncompressed size of
+  /// the entry in bytes.
   private(set) var files: [String: UInt64] = [:]
 
   /// Whether an entry is an external file of the store. Only these are in a subfolder of the store's folder.
@@ -35,7 +36,7 @@ struct SizeCut {
   /// - Parameters:
   ///   - entries: the entries of the bundle, with their compressed sizes.
   ///   - excess: the number of bytes by which the archive exceeds the limit.
-  ///   - parts: the counts for the rows of each entity or table, before any rows were left out.
+  ///   - parts: the numbers of rows and bytes of each entity or table, before any rows were left out.
   /// - Returns: the next cut; nil when nothing more can be left out.
   func next(_ entries: [ZipReader.Entry], excess: UInt64, _ parts: [RowParts.Part]) -> SizeCut? {
     var cut = self
@@ -95,7 +96,7 @@ extension BundleRequest {
       let counted = try parts ?? plan.rows.map { try RowParts.count(in: $0) } ?? []
       parts = counted
       let entries = try ZipReader(packed.file).entries
-      // An armored bundle is a third larger than its entries.
+      // An encrypted bundle is larger than its archive; an armored bundle is larger by a third.
       let growth = Double(packed.sizeBytes) / Double(max(1, packed.file.size))
       let excess = UInt64(Double(packed.sizeBytes - maxBytes) / max(1, growth)) + 1
       guard let next = cut.next(entries, excess: excess, counted) else {

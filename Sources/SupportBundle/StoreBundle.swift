@@ -15,7 +15,7 @@ import SafeText
 ///
 /// The default is structure only: metadata, hashes, the model, the schema and counts, without anything that a user
 /// typed. Rows and the store's own files are added only on request. In the rows, a token replaces each value that an
-/// allow-list does not name. Only if redaction is switched off, all values are written unchanged.
+/// allow-list does not name. All values are written unchanged only if redaction is switched off.
 package struct StoreBundle {
   package static let inspectionName = "inspection.json"
   package static let rowsName = "rows.ndjson"
@@ -63,8 +63,9 @@ package struct StoreBundle {
       origin: "incident", why: "what the user was told")
   }
 
-  /// Adds what is known about a store. `rows` is nil for a bundle without rows. The cached model is added without
-  /// default values, user info and expressions.
+  /// Adds the entries about a store: its inspection, metadata, version hashes, model, schema, counts and findings, and,
+  /// if they were requested, its rows and files. `rows` is nil for a bundle without rows. The cached model is added
+  /// without default values, user info and expressions.
   ///
   /// - Throws: ``BundleError`` when an entry has a name that is not allowed in a bundle.
   package mutating func add(
@@ -275,8 +276,8 @@ package struct StoreBundle {
 }
 
 extension JSONValue {
-  /// The record in an older bundle without the traces of files that ``StoreBundle`` leaves out of new records. Nil when
-  /// the record has no such traces, and when it is not JSON.
+  /// Returns a record of an older bundle without the traces of files, such as inode numbers, that ``StoreBundle``
+  /// leaves out of new records. Returns nil when the record has no such traces, and when the record is not JSON.
   static func withoutTracesOfFiles(_ record: [UInt8]) throws -> [UInt8]? {
     guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(record)) else {
       return nil
@@ -289,10 +290,11 @@ extension JSONValue {
     return try Array(encoder.encode(stripped)) + [0x0a]
   }
 
-  /// The record without the inode numbers of files, which identify the user's volume. Of files below the store's folder
-  /// and of links, the hashes and the times are left out as well, because somebody could use them to confirm a guess
-  /// about a file or a path, and the sizes are rounded down to a power of two. All files below the store's folder
-  /// count, because not only Core Data puts files there. `hasRounded` is set if a size was rounded.
+  /// Returns the record without the inode numbers of files, because they identify the user's volume. For links, and for
+  /// files in subfolders of the store's folder, the result also lacks the hashes and the modification times, because
+  /// somebody could use them to confirm a guess about a file or a path. The sizes of these links and files are rounded
+  /// down to a power of two. All subfolders count, because not all files there are Core Data's. `hasRounded` is set to
+  /// true if a size was rounded.
   fileprivate func withoutTracesOfFiles(_ hasRounded: inout Bool) -> JSONValue {
     switch self {
     case .array(let list):

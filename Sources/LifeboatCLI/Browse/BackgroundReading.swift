@@ -7,14 +7,13 @@ import SQLiteForensics
 import StoreExtraction
 import Terminal
 
-/// A reading of the store that the browser cannot do in steps. It runs on a thread of its own, which opens the store
-/// for itself.
+/// A reading of the store that cannot be done in steps. Each reading runs on its own thread, and opens the store again.
 enum BackgroundReading: Sendable {
   /// The store to read, and how to open it.
   struct Place: Sendable {
     let path: String
     let logView: SQLiteDatabase.LogView
-    /// The model that the user gave; nil to use the model in the store.
+    /// The model to read the store with; nil to use the model in the store itself.
     let model: ManagedObjectModel?
 
     func open() throws -> CoreDataStore {
@@ -32,14 +31,14 @@ enum BackgroundReading: Sendable {
   static let maxPastRows = 5_000
   /// The maximum total size, in bytes, of the deleted rows and older versions of rows that are kept for one table.
   private static let maxPastBytes = 32 << 20
-  /// The maximum number of bytes that are kept of a value of a deleted row. The rest of a longer value is dropped.
+  /// The maximum size, in bytes, of a value of a deleted row. A longer value is cut to this size.
   private static let maxPastValue = 65_536
-  /// The maximum number of runs in the list of pages. A run is a series of neighbouring pages that have the same kind
-  /// and belong to the same b-tree.
+  /// The maximum number of runs in the list of pages. A run is a range of consecutive pages of the same kind that
+  /// belong to the same b-tree.
   private static let maxRuns = 20_000
 
-  /// Reads the store, and passes progress, parts of the result, and the result or the failure to `emit`. `isCancelled`
-  /// is called from time to time. If it returns true, the reading stops and emits nothing more.
+  /// Reads the store. Passes progress, partial results, and finally the result or the error to `emit`. Calls
+  /// `isCancelled` from time to time. Once `isCancelled` returns true, the reading stops and emits nothing more.
   func run(isCancelled: () -> Bool, emit: @escaping (BrowseAnswer) -> Void) {
     do {
       switch self {
@@ -73,8 +72,8 @@ enum BackgroundReading: Sendable {
           subject.entities.map { $0.reduce(0) { $0 + (rows.byInteger[$1] ?? 0) } } ?? rows.count
       }
       said += 1
-      // After the first 63 tables, the list is sent only at intervals, because a file may have a hundred thousand
-      // tables.
+      // A file may have a hundred thousand tables, so after the first 63 counts the list is not sent for each new
+      // count.
       if said < 64 || said % max(64, list.subjects.count / 16) == 0 {
         emit(.contents(list.items(counts), note: nil))
       }
@@ -297,7 +296,7 @@ enum BackgroundReading: Sendable {
 }
 
 extension RowContent.Property {
-  /// An estimate of the number of bytes of memory that the value takes.
+  /// The estimated memory that the value takes, in bytes.
   fileprivate var byteCount: Int {
     switch value {
     case .string(let text): 64 + text.utf8.count
@@ -309,7 +308,7 @@ extension RowContent.Property {
 }
 
 extension PropertyValue {
-  /// Returns the value, cut to at most `limit` bytes, and the size in bytes of the whole value. The size is nil if the
+  /// Returns the value cut to at most `limit` bytes, and the full size of the value in bytes. The size is nil if the
   /// value was not cut.
   fileprivate func cut(to limit: Int) -> (PropertyValue, Int?) {
     switch self {

@@ -4,8 +4,7 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// Describes the decoded content of a blob in lines of text. The indentation of a line shows how deep the line's value
-/// is nested.
+/// Describes the decoded content of a blob in lines of text. Nested values are indented.
 enum BlobOutline {
   private static let maxLines = 2_000
   private static let maxDepth = 24
@@ -16,8 +15,7 @@ enum BlobOutline {
       ?? [BlobContent(bytes).summary(sizeBytes: bytes.count), "x shows the bytes"]
   }
 
-  /// The lines that describe a blob's content; nil if the one-line summary of the content says everything about the
-  /// content.
+  /// Returns the lines that describe a blob's content; nil if the one-line summary of the content is enough.
   private static func lines(_ content: BlobContent, size: String) -> [String]? {
     switch content {
     case .text(let text):

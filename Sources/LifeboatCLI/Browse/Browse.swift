@@ -48,7 +48,7 @@ struct Browse: StoreReader {
     let given = try model.map { try display.model(at: $0, version: modelVersion).model }
     let place = BackgroundReading.Place(
       path: try input.storePath(), logView: store.wal, model: given)
-    // A file that is not a store is refused here, before the full screen hides messages.
+    // If the file is not a store, this throws before the full-screen mode hides error messages.
     _ = try place.open()
     let watch = EvidenceWatch(place.path)
     if linear {
@@ -59,7 +59,7 @@ struct Browse: StoreReader {
     try watch.requireUnchanged()
   }
 
-  /// Prints the rows as `lifeboat rows` does. Called when there is no terminal to browse on.
+  /// Prints the rows as `lifeboat rows` does, because there is no terminal to browse on.
   private func printRows(_ input: StoreInput) throws {
     if !display.json {
       display.note(

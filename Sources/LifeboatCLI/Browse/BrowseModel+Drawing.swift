@@ -6,7 +6,7 @@ extension BrowseModel {
   static let leastRows = 6
   /// The minimum width, in columns, that the terminal window must have for the browser to be drawn.
   static let leastColumns = 30
-  /// The text in front of the chosen line. It shows which line is chosen even without colours.
+  /// The prefix of the chosen line, so that the line is recognizable without colours.
   private static let chosen = "> "
   private static let maxLabelWidth = 28
   private static let maxItemLines = 3
@@ -62,8 +62,8 @@ extension BrowseModel {
     screen.paint(rows - 1, .reversed)
   }
 
-  /// The text of the status line at the foot of the screen: the message if there is one, else the work in progress,
-  /// else the view's note.
+  /// The text of the status line at the foot of the screen: the message, else the work in progress, else the view's
+  /// note.
   var statusText: String {
     if let message { return message }
     if !working.isEmpty { return working + (isStoppable ? " (Esc stops)" : "") }
@@ -97,7 +97,7 @@ extension BrowseModel {
     }
   }
 
-  /// The most useful keys of the present view, as text for the last line of the screen.
+  /// The last line of the screen, which lists the most useful keys of the present view.
   var keysText: String {
     var keys: [String]
     switch view {
@@ -121,7 +121,7 @@ extension BrowseModel {
 
   // MARK: - Lists
 
-  /// Whether an item of the list may take several lines. This is so for the properties of a row, and for findings.
+  /// Whether an item of the list may take several lines. True for the properties of a row, and for findings.
   private func isWrapped(_ list: ListView) -> Bool {
     switch list.kind {
     case .row, .findings: true
@@ -138,8 +138,8 @@ extension BrowseModel {
     return min(widest ?? 0, Self.maxLabelWidth)
   }
 
-  /// The text of the list's item at index `place`, wrapped into lines. The text is cut if it has more lines than an
-  /// item of this list may take.
+  /// Returns the text of the item at index `place`, wrapped into lines. Lines beyond the limit for an item of this list
+  /// are cut off.
   func itemLines(_ list: ListView, _ place: Int) -> [String] {
     guard place < list.items.count else { return [] }
     let width = max(columns - labelWidth(list) - 4, 10)
@@ -189,7 +189,7 @@ extension BrowseModel {
     var title: String
     var width: Int
     var isNumeric: Bool
-    /// Whether the column shows a property of the rows, and not the key, the state or the entity of the rows.
+    /// Whether the column shows a property of the rows. False for the columns with the key, the mark and the entity.
     var isProperty = false
     var cell: (ShownRow) -> String
   }

@@ -1,6 +1,6 @@
 import Terminal
 
-/// Handles the keys that only one kind of view knows, scrolls the views, and takes the answers of ``BrowseSource``.
+/// Handles the keys that depend on the kind of view, scrolls the views, and takes the answers of ``BrowseSource``.
 extension BrowseModel {
   mutating func pressInList(_ key: Key) {
     guard case .list(var list) = view else { return }
@@ -39,7 +39,7 @@ extension BrowseModel {
     case .home, .text("g"): rows.cursor = 0
     case .end, .text("G"):
       if let window = rows.window, window.work != nil {
-        // The last row is not known before all rows are counted.
+        // The position of the last row is known only after all rows are counted.
         rows.followsEnd = true
         message = "the last row is shown when all rows have been read"
         ask(.rows(rows.query, window.start..<window.start + max(window.rows.count, 1)))
@@ -114,8 +114,8 @@ extension BrowseModel {
 
   // MARK: - Settling
 
-  /// Moves the cursor and the top of the view back into the range of items, rows or lines that exist. Then requests the
-  /// rows that the screen needs and that the ``RowsWindow`` does not hold.
+  /// Clamps the cursor and the top of the view to the existing items, rows or lines. Then requests the rows that the
+  /// screen needs, unless the ``RowsWindow`` contains them.
   mutating func settle() {
     switch view {
     case .list(var list):
@@ -157,7 +157,7 @@ extension BrowseModel {
       if rows.window == nil || rows.top < has.lowerBound || end > has.upperBound {
         let request = BrowseRequest.rows(
           rows.query, max(rows.top - rows.height, 0)..<rows.top + 2 * rows.height)
-        // The same range is requested only once, even if the answer holds fewer rows than the range.
+        // The same range is not requested twice, even if the answer contains fewer rows than the range.
         if rows.asked != request {
           rows.asked = request
           ask(request)
@@ -173,8 +173,8 @@ extension BrowseModel {
     }
   }
 
-  /// The number of rows that fit on the screen if the row at ``RowsView/top`` is the first row shown. Headings of
-  /// sections take up lines of the screen, too. The result is at least 1.
+  /// Returns the number of rows, at least 1, that fit on the screen if ``RowsView/top`` is the first row shown. Section
+  /// headings also take up lines of the screen.
   func shownRows(_ rows: RowsView) -> Int {
     var lines = 0
     var shown = 0
@@ -194,8 +194,8 @@ extension BrowseModel {
   mutating func take(_ answer: BrowseAnswer) {
     switch answer {
     case .working(let text, let isStoppable):
-      // The status line must offer Esc for work that Esc stops, so the text of other work does not replace the text of
-      // such work.
+      // The text of work that Esc cannot stop must not replace the text of work that Esc can stop, because the status
+      // line has to say "Esc stops".
       if !isStoppable, self.isStoppable, !working.isEmpty { break }
       working = text
       self.isStoppable = isStoppable
@@ -233,7 +233,7 @@ extension BrowseModel {
       }
       rows.cursor = place
       rows.followsEnd = false
-      // The search may have replaced a request for rows, so the rows are asked for again.
+      // The search may have replaced a request for rows, so the rows may be requested again.
       rows.asked = nil
       if place < rows.top || place >= rows.top + rows.height {
         rows.top = max(place - rows.height / 2, 0)

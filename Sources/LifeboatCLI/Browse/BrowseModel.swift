@@ -2,10 +2,10 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// The state of the browser, and the changes that keys make to it. This value needs no terminal, thread or store.
+/// The state of the browser: its views, prompt and messages. The model does not use a terminal, a thread or a store.
 ///
-/// ``press(_:)`` applies a key, and ``take(_:)`` applies an answer of ``BrowseSource``. ``requests`` holds what the
-/// browser wants to know from the store.
+/// ``press(_:)`` applies a key, and ``take(_:)`` applies an answer of ``BrowseSource``. ``requests`` has the requests
+/// to ``BrowseSource``.
 struct BrowseModel: Sendable {
   let name: String
   /// The views that were opened, oldest first; the last one is shown. The array is never empty.
@@ -23,8 +23,7 @@ struct BrowseModel: Sendable {
   private(set) var rows = 24
   private(set) var columns = 80
 
-  /// The maximum number of views that are kept for going back. If there are more, the oldest view except the first is
-  /// dropped.
+  /// The maximum number of elements of ``views``. When it is exceeded, the second oldest view is removed.
   private static let maxViews = 100
   /// The maximum length of the text in a prompt, in Unicode scalars.
   private static let maxPrompt = 200
@@ -68,18 +67,18 @@ struct BrowseModel: Sendable {
     settle()
   }
 
-  /// Stops the work in progress if it can be stopped, and otherwise goes back to the previous view. If the stopped work
-  /// was only the counting of rows, or if the view has nothing to show without the work, this method goes back as well.
+  /// Stops the work in progress if it can be stopped, and otherwise goes back to the previous view. Also goes back
+  /// after stopping the work if the work was the counting of rows, or if the view has nothing to show without the work.
   mutating func back() {
     message = nil
     if !working.isEmpty, isStoppable {
-      // After the counting of rows was stopped, Esc also leaves the view. After other work was stopped, the view stays
-      // open if it has something to show.
+      // If the work was the counting of rows, Esc also closes the view. Otherwise the view stays open if it has
+      // something to show.
       let isCounting = PathText.starts(working, with: "counting")
       working = ""
       ask(.cancel)
       if isShowingSomething, !isCounting { return message = "stopped" }
-      // Filtering or sorting was stopped, so the rows that were shown before are shown again.
+      // Filtering or sorting was stopped, so the previous rows are shown again.
       if !isCounting, case .rows(let rows) = view, let previous = rows.previous.first {
         view = .rows(previous)
         message = "stopped"
@@ -91,7 +90,7 @@ struct BrowseModel: Sendable {
       return
     }
     views.removeLast()
-    // If not all rows of the view that is shown now are counted, the counting continues.
+    // The view that is shown now may have uncounted rows, so the counting continues.
     if case .rows(let rows) = view, let window = rows.window, window.work != nil {
       ask(.rows(rows.query, window.start..<window.start + max(window.rows.count, 1)))
     }
@@ -137,8 +136,8 @@ struct BrowseModel: Sendable {
     changeRows(body)
   }
 
-  /// Changes the query of the rows that are shown. The rows of the old query are kept, and are shown again if the user
-  /// stops the new query.
+  /// Changes the query of the shown rows view. The old view is kept in ``RowsView/previous``, and is shown again if the
+  /// user stops the new query.
   mutating func changeRows(_ body: (inout RowsQuery) -> Void) {
     guard case .rows(let old) = view else { return }
     var query = old.query
@@ -160,7 +159,7 @@ struct BrowseModel: Sendable {
 
   // MARK: - Keys
 
-  /// Carries out what a key means: in the prompt if a prompt is open, else in the present view.
+  /// Handles a key: in the prompt if a prompt is open, else in the present view.
   mutating func press(_ key: Key) {
     if prompt != nil { return pressInPrompt(key) }
     message = nil
@@ -269,8 +268,8 @@ struct BrowseModel: Sendable {
     }
   }
 
-  /// The first index after `start` for which `fits` is true. If `forward` is false, it is the last such index before
-  /// `start`. The search continues from the other end, and comes to `start` last. Nil when `fits` is true for no index.
+  /// Returns the first index after `start` for which `fits` returns true; if `forward` is false, the last such index
+  /// before `start`. The search wraps around, and tests `start` last. Nil when `fits` returns true for no index.
   private static func next(
     from start: Int, of count: Int, forward: Bool, _ fits: (Int) -> Bool
   ) -> Int? {

@@ -2,8 +2,8 @@ import Foundation
 import StoreExtraction
 import Terminal
 
-/// Connects the two threads of the browser: the terminal's thread, which has the ``BrowseModel``, and the reading
-/// thread, which has the ``BrowseSource``. The threads exchange only values, so that keys never wait for the store.
+/// Connects the terminal's thread, which uses the ``BrowseModel``, with the reading thread, which uses the
+/// ``BrowseSource``. The threads exchange requests and answers through queues, so that keys never wait for the store.
 final class BrowseSession: @unchecked Sendable {
   // Unchecked Sendable because `condition` protects all properties that change.
   private let condition = NSCondition()
@@ -13,7 +13,7 @@ final class BrowseSession: @unchecked Sendable {
   private var isOver = false
   private var cancelled = 0
   private var running: Set<ExactText> = []
-  /// Called, on any thread, when ``received()`` has a new answer to return.
+  /// A function that is called when a new answer for ``received()`` has arrived. It is called on any thread.
   private let wake: @Sendable () -> Void
 
   init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
@@ -25,7 +25,7 @@ final class BrowseSession: @unchecked Sendable {
     thread.start()
   }
 
-  /// Asks all reading threads to end. Each of them ends the next time it checks for this request.
+  /// Tells all reading threads to end. Each thread ends at its next check, not at once.
   func end() {
     condition.withLock {
       isOver = true
@@ -34,8 +34,8 @@ final class BrowseSession: @unchecked Sendable {
     }
   }
 
-  /// Gives requests to the reading thread. A new request for rows replaces earlier requests for rows of the same query
-  /// that still wait, because a key that is held down makes requests faster than a disk can be read.
+  /// Queues requests for the reading thread. A request for rows replaces queued requests for rows of the same query,
+  /// because a key that is held down makes requests faster than a disk can be read.
   func send(_ new: [BrowseRequest]) {
     guard !new.isEmpty else { return }
     condition.withLock {
@@ -50,7 +50,7 @@ final class BrowseSession: @unchecked Sendable {
     }
   }
 
-  /// Returns all answers that have come since the last call of this method, oldest first, and forgets them.
+  /// Returns the answers that have arrived since the last call, oldest first.
   func received() -> [BrowseAnswer] {
     condition.withLock {
       defer { answers = [] }
@@ -62,7 +62,7 @@ final class BrowseSession: @unchecked Sendable {
 
   private func post(_ answer: BrowseAnswer) {
     condition.withLock {
-      // New progress replaces the newest waiting answer if that answer is progress of the same kind.
+      // If the newest queued answer is progress with the same `isStoppable`, the new progress replaces it.
       if case .working(_, let isStoppable) = answer, case .working(_, isStoppable)? = answers.last {
         answers.removeLast()
       }
@@ -97,10 +97,10 @@ final class BrowseSession: @unchecked Sendable {
     }
   }
 
-  /// Starts a thread that does a background reading, unless an equal reading is in progress.
+  /// Starts a thread for a background reading, unless an equal reading is in progress.
   private func run(_ reading: BackgroundReading) {
-    // A cancelled reading may still run for a while, but emits nothing more. The name contains the number of
-    // cancellations so far, so a new reading never has the name of a cancelled one.
+    // A cancelled reading may still run for a while. The name of a stoppable reading contains the number of
+    // cancellations so far, so that a cancelled reading does not prevent an equal new one.
     let (name, isNew, turn) = condition.withLock {
       let name = ExactText(reading.name + (reading.isStoppable ? " \(cancelled)" : ""))
       return (name, running.insert(name).inserted, cancelled)
@@ -127,8 +127,8 @@ final class BrowseSession: @unchecked Sendable {
 }
 
 extension BackgroundReading {
-  /// A name that is the same for equal readings. ``BrowseSession`` uses the name so that two equal readings never run
-  /// at once.
+  /// A name that is the same for equal readings. ``BrowseSession`` uses the name to avoid running two equal readings at
+  /// once.
   var name: String {
     switch self {
     case .counts: "counts"
@@ -170,8 +170,8 @@ struct BrowseLoop {
       for answer in session.received() { model.take(answer) }
       session.send(model.takeRequests())
       guard terminal.show(model.screen(), isColored: isColored) else { return }
-      // With a timeout, `next` does not return for answers of the session. So answers cannot delay the decision about
-      // an Escape character.
+      // With a timeout, `next` does not return when an answer arrives. So answers do not delay the decision whether an
+      // Escape character is a key or begins a control sequence.
       switch terminal.next(timeout: decoder.isWaiting ? Self.patience : nil) {
       case .bytes(let bytes): press(decoder.keys(bytes))
       case .timeout: press(decoder.flush())

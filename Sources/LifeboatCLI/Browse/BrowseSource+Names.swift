@@ -5,7 +5,7 @@ import StoreExtraction
 
 /// The names of columns, key paths and subjects of the store.
 extension BrowseSource {
-  /// The names of the columns of a subject's rows, and the indexes of the columns that hold numbers.
+  /// Returns the names of the columns for the rows of `subject`, and the indexes of the columns with numbers.
   func columns(of subject: BrowseSubject) -> (names: [String], numeric: Set<Int>) {
     let numbers: Set = [
       "integer16", "integer32", "integer64", "double", "float", "decimal", "boolean",
@@ -31,8 +31,8 @@ extension BrowseSource {
     return (names, numeric)
   }
 
-  /// The key paths by which the rows of a subject can be sorted. Each is an attribute, a to-one relationship, or an
-  /// attribute of the row at the other end of a to-one relationship, for example `folder.name`.
+  /// Returns the key paths by which the rows of `subject` can be sorted. A key path names an attribute, a to-one
+  /// relationship, or an attribute of the destination of a to-one relationship, for example `folder.name`.
   func keyPaths(of subject: BrowseSubject) -> [String] {
     guard !subject.isRaw, let plan = plans[ExactText(subject.table)] else {
       return columns(of: subject).names
@@ -54,7 +54,7 @@ extension BrowseSource {
     return paths
   }
 
-  /// The subject with the rows of an entity; nil when no table of the store holds the entity.
+  /// Returns the subject for the rows of an entity; nil when no table of the store stores the entity.
   func subject(ofEntity name: String) -> BrowseSubject? {
     let found = plans.sorted { $0.key < $1.key }.flatMap { table, plan in
       plan.entities.values.map { (table: table.text, name: $0.name) }

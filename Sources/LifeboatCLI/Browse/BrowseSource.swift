@@ -7,10 +7,10 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// The part of the browser that reads the store and answers requests. Only one thread may use a source.
+/// Reads the store, and answers the requests of the browser's model. Only one thread may use a source.
 ///
-/// A source does long work in steps, so that it can answer other requests between two steps. It gives out work that
-/// cannot be done in steps as a ``BackgroundReading``, for another thread.
+/// A source does long work in steps, so that it can answer other requests between the steps. Work that cannot be done
+/// in steps is passed to another thread as a ``BackgroundReading``.
 final class BrowseSource {
   let store: CoreDataStore
   let plans: [ExactText: RowPlan]
@@ -19,19 +19,18 @@ final class BrowseSource {
   private let giveOut: (BackgroundReading) -> Void
   private let emit: (BrowseAnswer) -> Void
 
-  /// The queries that were used most recently, each with those of its rows that are known. The query that was used last
-  /// is at the end.
+  /// A cache of the most recently used queries. The last element is the most recent.
   private var known: [BrowsedQuery] = []
   private static let maxKnown = 6
-  /// The deleted rows and older versions of rows that were read most recently, by subject. The subject that was read
-  /// last is at the end.
+  /// A cache of the deleted rows and older versions of rows of the subjects that were read most recently. The last
+  /// element is the most recent.
   private var past: [(subject: BrowseSubject, rows: [RowContent], note: String?)] = []
   private static let maxPast = 3
   private var leafRows: [ExactText: LeafRows] = [:]
   private var pathTexts: [PathKey: PropertyValue] = [:]
   /// The request that ``step()`` works on; nil when no work is left.
   private var work: Work?
-  /// The request that waits for another thread to read deleted rows; nil when no request waits.
+  /// The request that waits until another thread has read deleted rows; nil when no request waits.
   private var waiting: Work?
 
   private struct PathKey: Hashable {
@@ -43,12 +42,12 @@ final class BrowseSource {
   private enum Work {
     case rows(RowsQuery, Range<Int>)
     case find(RowSearch)
-    /// A request that needs no steps, but had to wait until the deleted rows of its query were read.
+    /// A request that needs no steps, but waits until the deleted rows of its query are read.
     case request(BrowseRequest)
   }
 
-  /// Opens a store. `giveOut` is called with each reading that another thread must do. The deleted rows that this
-  /// reading finds must be passed to ``take(_:)``.
+  /// Opens a store. Calls `giveOut` with each reading that another thread must do. Pass the answer `past` of such a
+  /// reading to ``take(_:)``.
   ///
   /// - Throws: `SQLiteFileError` when the file is not a database.
   init(
@@ -81,8 +80,8 @@ final class BrowseSource {
           work = nil
           return waiting = .request(request)
         }
-        // The positions of rows are known only after all rows are sorted. Deleted rows are few, so they are all sorted
-        // here at once.
+        // The positions of rows are known only after all rows are sorted. The number of deleted rows is limited, so all
+        // of them are sorted here at once.
         while query.isPast, !rows.isComplete { _ = try rows.advance(toShow: 0..<1, atOnce: false) }
       default: break
       }
@@ -120,8 +119,8 @@ final class BrowseSource {
     }
   }
 
-  /// Takes an answer of another thread. Deleted rows are kept, and the request that waits for them is continued. Any
-  /// other answer is emitted unchanged.
+  /// Takes an answer of a ``BackgroundReading``. If the answer has deleted rows, caches the rows and continues the
+  /// request that waits for them. Emits any other answer unchanged.
   func take(_ answer: BrowseAnswer) {
     guard case .past(let subject, let rows, let note) = answer else { return emit(answer) }
     do {
@@ -187,7 +186,7 @@ final class BrowseSource {
 
   // MARK: - Rows
 
-  /// The rows of a query; nil while another thread still reads the deleted rows that the query asks for.
+  /// Returns the rows of a query; nil if the query is for deleted rows that another thread has not read yet.
   private func rows(of query: RowsQuery) throws -> BrowsedQuery? {
     if let place = known.firstIndex(where: { $0.query == query }) {
       let found = known.remove(at: place)
@@ -263,8 +262,8 @@ final class BrowseSource {
 
   // MARK: - One row
 
-  /// The row that `reference` identifies, with each value cut to at most `longest` bytes; nil when the store does not
-  /// have this row.
+  /// Returns the row that `reference` identifies, with each value cut to at most `longest` bytes; nil when the store
+  /// does not have this row.
   func content(_ reference: RowReference, longest: Int) throws -> RowContent? {
     switch reference {
     case .live(let table, let key, let isRaw):
@@ -287,8 +286,8 @@ final class BrowseSource {
       ))
   }
 
-  /// Converts a row of a table to content for the browser. The values are named as in the model. If `isRaw` is true, or
-  /// if the table holds no entity, the values are named as the columns.
+  /// Converts a row of a table to a ``RowContent``. The properties have the names in the model. If `isRaw` is true, or
+  /// if the table stores no entity, the properties have the names of the columns.
   func content(_ row: BrowsedRow, table: String, isRaw: Bool) -> RowContent {
     let origin = row.page.map { "page \(Quantity.count($0))" } ?? ""
     guard !isRaw, let plan = plans[ExactText(table)] else {
@@ -316,8 +315,8 @@ final class BrowseSource {
 
   // MARK: - Key paths
 
-  /// The value at a key path of a row. The path names a property of the row, or a to-one relationship and an attribute
-  /// of the row at the other end. The value is NULL when there is no such property or row.
+  /// Returns the value at a key path of a row. The key path names a property of the row, or a to-one relationship and
+  /// an attribute of its destination. Returns NULL when the property or the destination does not exist.
   func value(of path: String, _ content: RowContent) -> PropertyValue {
     let parts = path.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
     if let property = content.property(path) { return property.value }
@@ -343,8 +342,7 @@ final class BrowseSource {
     CellText.text(value(of: path, content))
   }
 
-  /// Returns deleted rows with corrected marks. If the store has a live row with the same key, the deleted row is
-  /// marked as an older version of that row, else as deleted.
+  /// Returns `rows` with the right marks: `older` if the store has a live row with the same key, else `deleted`.
   private func marked(_ rows: [RowContent], _ subject: BrowseSubject) throws -> [RowContent] {
     guard let leaves = try? leaves(of: subject.table), leaves.hasRowIDs else { return rows }
     var isAlive: [Int64: Bool] = [:]

@@ -3,10 +3,10 @@ import SQLiteFile
 import StoreExtraction
 import Terminal
 
-/// Rows that the browser shows together: all rows of an entity, or all rows of a table.
+/// The rows that a query selects from: all rows of an entity and its subentities, or all rows of a table.
 struct BrowseSubject: Sendable, Hashable {
   var table: String
-  /// The numbers of the entity and of its descendants, as `Z_ENT` has them; nil when all rows of the table are shown.
+  /// The entity numbers (`Z_ENT`) of the entity and its subentities; nil for all rows of the table.
   var entities: Set<Int64>?
   /// The name that the browser shows: the name of the entity or of the table.
   var name: String
@@ -24,18 +24,18 @@ struct RowsQuery: Sendable, Hashable {
   /// A condition that rows must meet, in addition to the filter.
   enum Condition: Sendable, Hashable {
     case all
-    /// The rows that have this key in the column with this index, from 0: the destinations of a one-to-many
-    /// relationship.
+    /// The destinations of a one-to-many relationship: the rows whose column with the 0-based index `column` has the
+    /// value `at`.
     case pointing(column: Int, at: Int64)
-    /// The rows with these keys: the destinations of a many-to-many relationship.
+    /// The destinations of a many-to-many relationship: the rows with these primary keys.
     case keys([Int64])
   }
 
   var subject: BrowseSubject
   var condition = Condition.all
-  /// Whether the query is for deleted rows and older versions of rows, and not for live rows.
+  /// Whether the query selects deleted rows and older versions of rows instead of live rows.
   var isPast = false
-  /// Text that the key or a value of each row must contain; nil for no filter.
+  /// A string that the key or a value of each row must contain; nil for no filter.
   var filter: String?
   /// The key path by which rows are sorted; nil for the order of the table.
   var sort: String?
@@ -49,12 +49,12 @@ struct RowsQuery: Sendable, Hashable {
 
 enum RowReference: Sendable, Hashable {
   case live(table: String, key: Int64, isRaw: Bool)
-  /// The row with this index, from 0, among the rows of a query. This case is used for rows without a row id, deleted
-  /// rows and older versions of rows.
+  /// The row with this 0-based index among the rows of a query. Used for rows that have no unique row id: deleted rows,
+  /// older versions, and rows of WITHOUT ROWID tables.
   case place(RowsQuery, Int)
 }
 
-/// The state of a row: live, or the reason why SQLite does not read the row.
+/// Whether a row is live, or the reason why SQLite does not return the row.
 enum RowMark: String, Sendable, Hashable {
   case live = ""
   case deleted
@@ -64,7 +64,7 @@ enum RowMark: String, Sendable, Hashable {
   case before
   case doubtful
 
-  /// What the state means, in a sentence without a full stop.
+  /// What the mark means, in a sentence without a full stop.
   var words: String {
     switch self {
     case .live: "live"
@@ -85,13 +85,13 @@ struct RowContent: Sendable {
     var value: PropertyValue
     /// The full size, in bytes, of a value that was cut; nil for a whole value.
     var size: Int?
-    /// The text that is shown in place of an incomplete or doubtful value; nil for other values.
+    /// The text that is shown instead of the value if the value is incomplete or doubtful; else nil.
     var partial: String?
   }
 
   var entity: String?
   var entityNumber: Int64?
-  /// The primary key or row id of the row; nil when it was lost.
+  /// The primary key or row id of the row; nil when the key was lost.
   var key: Int64?
   var saves: Int64?
   var mark = RowMark.live
@@ -108,7 +108,7 @@ struct RowContent: Sendable {
 struct ShownRow: Sendable, Equatable {
   var reference: RowReference
   var key: String
-  /// The name of the entity; nil for a row that is shown without the model.
+  /// The name of the row's entity; nil if the row is shown without the model.
   var entity: String?
   var mark: RowMark
   var cells: [String]
@@ -117,10 +117,10 @@ struct ShownRow: Sendable, Equatable {
   var beginsSection = false
 }
 
-/// Consecutive rows of a query, as text. A window holds only the rows that the screen needs.
+/// Consecutive rows of a query, as text. A window contains only the rows that the screen needs.
 struct RowsWindow: Sendable, Equatable {
   var columns: [String]
-  /// The indexes of the columns that hold numbers.
+  /// The indexes of the columns with numbers.
   var numeric: Set<Int> = []
   /// The index of the window's first row among all rows of the query, from 0.
   var start: Int
@@ -131,8 +131,8 @@ struct RowsWindow: Sendable, Equatable {
   var work: String?
   /// A note about the rows for the user, for example that only the first rows are shown; nil without a note.
   var note: String?
-  /// The indexes of the rows that start a section, in ascending order; at most a thousand. The keys `]` and `[` move
-  /// the cursor to the next and the previous of these rows.
+  /// The indexes of the first rows of the sections, in ascending order, at most 1000. The keys `]` and `[` move the
+  /// cursor to the next and the previous section.
   var sectionStarts: [Int] = []
 }
 
@@ -157,7 +157,7 @@ struct ListItem: Sendable, Equatable {
   var isLink = false
 }
 
-/// A text to read, and the bytes that it was made from.
+/// A text to read, and the bytes that the text was made from.
 struct BrowseText: Sendable, Equatable {
   var title: String
   var lines: [String]
@@ -179,7 +179,7 @@ enum BrowseRequest: Sendable, Equatable {
   case findings
   case pages
   case page(UInt32)
-  /// Stops the work on the current request. Of the readings on other threads, this stops only readings of deleted rows.
+  /// Stops the work on the current request, and readings of deleted rows on other threads. Other readings continue.
   case cancel
 }
 
@@ -189,7 +189,7 @@ enum BrowseAnswer: Sendable {
   case rows(RowsQuery, RowsWindow)
   case row(RowReference, title: String, [ListItem])
   case value(RowReference, property: String, BrowseText)
-  /// The index, from 0, of the row that was searched for; nil when no row was found.
+  /// The 0-based index of the row that a search has found; nil when no row was found.
   case found(RowsQuery, Int?)
   case keyPaths(RowsQuery, [String])
   case findings([ListItem], note: String)
@@ -199,6 +199,6 @@ enum BrowseAnswer: Sendable {
   /// when the work has ended.
   case working(String, isStoppable: Bool = true)
   case failed(String)
-  /// Deleted rows and older versions of rows of a table. This answer goes to ``BrowseSource``, not to the model.
+  /// The deleted rows and older versions of rows of a subject. ``BrowseSource`` takes this answer, not the model.
   case past(BrowseSubject, [RowContent], note: String?)
 }

@@ -3,7 +3,7 @@ import Terminal
 
 /// A view that lists items to choose from, for example entities, the properties of a row, findings, pages or key paths.
 struct ListView: Sendable {
-  /// What the list shows. By its kind, the model finds the list that an answer is for.
+  /// What the list shows. The model compares kinds to find the list that waits for an answer.
   enum Kind: Sendable, Equatable {
     case contents
     case row(RowReference)
@@ -39,16 +39,15 @@ struct RowsView: Sendable {
   var cursor = 0
   var top = 0
   var firstColumn = 0
-  /// Whether the cursor goes to the last row as soon as all rows are known.
+  /// Whether the cursor moves to the last row when all rows are known.
   var followsEnd = false
   var search: String?
-  /// The key that the last search looked for; nil if the last search was for a text.
+  /// The primary key or row id of the last search; nil if the last search was for a text.
   var soughtKey: Int64?
-  /// The view as it was before its query was changed, or nothing. The old view is shown again if the user stops the new
-  /// query. The array has at most one element.
+  /// The view with the query before the present one, which is shown again if the user stops the present query. An array
+  /// with at most one element, because a struct cannot contain a value of its own type.
   var previous: [RowsView] = []
-  /// The last request for rows, as long as ``window`` does not hold all rows that the screen needs; nil when it holds
-  /// them.
+  /// The last request for rows; nil when ``window`` contains all rows that the screen needs.
   var asked: BrowseRequest?
   var height = 20
 
@@ -57,7 +56,8 @@ struct RowsView: Sendable {
   /// The number of rows of the query that are known so far.
   var count: Int { window?.count ?? 0 }
 
-  /// The row with this index, from 0, in the query; nil when ``window`` does not hold the row.
+  /// Returns the row with the 0-based index `place` among the rows of the query; nil when ``window`` does not contain
+  /// this row.
   func row(_ place: Int) -> ShownRow? {
     guard let window, place >= window.start, place - window.start < window.rows.count else {
       return nil
@@ -79,11 +79,11 @@ struct RowsView: Sendable {
   }
 }
 
-/// A view of a text that the user can scroll. The lines of the text are wrapped to the window's width, or they are the
-/// lines of a hex dump.
+/// A view of a text that the user can scroll. It shows either the text, wrapped to the window's width, or a hex dump of
+/// the text's bytes.
 struct TextView: Sendable {
-  /// What the text shows. By its kind, the model finds the view that an answer is for. The kind `fixed` is for a text
-  /// that needs no answer.
+  /// What the text shows. The model compares kinds to find the view that waits for an answer. `fixed` is a text that
+  /// waits for no answer.
   enum Kind: Sendable, Equatable {
     case value(RowReference, property: String)
     case page(UInt32)
@@ -97,7 +97,7 @@ struct TextView: Sendable {
   var isLoaded: Bool
   var search: String?
   private(set) var wrapped: [String] = []
-  /// The width to which ``wrapped`` is wrapped, in columns; 0 before a new text is wrapped.
+  /// The width of ``wrapped``, in columns; 0 if the text is not wrapped yet.
   private var width = 0
 
   init(_ kind: Kind, _ text: BrowseText, isLoaded: Bool = true) {
@@ -123,7 +123,7 @@ struct TextView: Sendable {
     wrapped = text.lines.flatMap { Self.wrapped(VisibleText.visible($0), to: columns) }
   }
 
-  /// Wraps one line. Each line of the result has the indentation of the original line.
+  /// Wraps one line. Each resulting line has the indentation of `line`.
   private static func wrapped(_ line: String, to columns: Int) -> [String] {
     let indent = line.utf8.prefix { $0 == UInt8(ascii: " ") }.count
     guard indent > 0, indent < columns / 2 else { return DisplayText.wrapped(line, to: columns) }
@@ -138,7 +138,7 @@ struct TextView: Sendable {
     return (bytes.count + 15) / 16
   }
 
-  /// The line with this index, from 0; empty beyond the end.
+  /// Returns the line with the 0-based index `place`; an empty string if the index is beyond the last line.
   func line(_ place: Int) -> String {
     guard showsBytes, let bytes = text.bytes else {
       return place < wrapped.count ? wrapped[place] : ""

@@ -3,7 +3,9 @@ import SQLiteFile
 import StoreExtraction
 import Terminal
 
-/// The rows of one query. Each call of ``advance(toShow:atOnce:)`` makes more of the rows known.
+/// The rows of one query. The rows are read and sorted in steps, by calls of ``advance(toShow:atOnce:)``. In this
+/// class, a *place* is the index of a row in the table's order, and a *position* is its index in the order that the
+/// browser shows. Without sorting, both are equal.
 final class BrowsedQuery {
   let query: RowsQuery
   /// A note about the rows for the user, for example that only the first rows are shown; nil without a note.
@@ -16,20 +18,18 @@ final class BrowsedQuery {
 
   private let rows: Rows
   private unowned let source: BrowseSource
-  /// The rows in the order that the query asks for. Nil while the rows are being sorted, and when they stay in the
-  /// table's order.
+  /// The rows in the order of the query. Nil while the rows are being sorted, and for a query in the table's order.
   private var order: SortedRows?
-  /// The order that is being made. It holds the rows that have been added so far.
+  /// The rows that have been added so far to the order that is being made.
   private var building = SortedRows()
   private var isOrdered: Bool
-  /// The progress after the last step, in percent; -1 before the first step.
+  /// The progress that the last step reported, in percent; -1 before the first step.
   private var told = -1
 
   private static let leavesInStep = 8
   /// The number of rows that one step adds to the order.
   private static let rowsInStep = 2_000
-  /// The number of bytes that filters and searches look at, at the start of each text. They do not look at the rest of
-  /// a longer text.
+  /// The number of bytes at the start of each value that filters and searches examine.
   static let searchedBytes = 65_536
 
   init(_ query: RowsQuery, _ leaves: LeafRows, _ source: BrowseSource) throws {
@@ -91,7 +91,7 @@ final class BrowsedQuery {
 
   /// The number of rows that can be shown now; 0 while the rows are being sorted.
   var count: Int { isOrdered ? order?.count ?? indexCount : 0 }
-  /// Whether all rows are known, and in the order that the query asks for.
+  /// Whether all rows are known, and are sorted in the order of the query.
   var isComplete: Bool { isIndexed && isOrdered }
 
   private var indexCount: Int {
@@ -105,7 +105,7 @@ final class BrowsedQuery {
     if case .live(let index) = rows { index.isComplete } else { true }
   }
 
-  /// The progress in percent: first the progress of counting or filtering the rows, then that of sorting the rows.
+  /// The progress in percent: first of counting or filtering the rows, then of sorting them.
   private var share: Int {
     if case .live(let index) = rows, !index.isComplete { return Int(index.share * 100) }
     return isOrdered ? 100 : building.count * 100 / max(indexCount, 1)
@@ -118,11 +118,11 @@ final class BrowsedQuery {
     return "\(work), \(share)%"
   }
 
-  /// Does one step, or up to four steps, of the work on the query: reading leaves, or sorting rows.
+  /// Does one step, or up to four steps, of reading leaf pages or sorting rows.
   ///
   /// - Parameters:
-  ///   - places: the range of rows that are to be shown, as positions in the order shown.
-  ///   - atOnce: true to do up to four steps, until the rows can be shown; false to do one step.
+  ///   - places: the positions of the rows to show.
+  ///   - atOnce: true to do up to four steps, or fewer if the rows can be shown before; false to do one step.
   /// - Returns: true when the rows must be sent to the model again, because more rows can be shown, all rows are known,
   ///   or the percentage has changed.
   /// - Throws: `SQLiteFileError` when the device fails.
@@ -159,7 +159,7 @@ final class BrowsedQuery {
         query.sort.map { key(source.value(of: $0, content)) } ?? .none)
       return place + 1 < end
     }
-    // If the table has fewer rows than were counted, the sorting ends with the rows that the table has.
+    // Fewer rows may be readable now than were counted, so the sorting also ends when no further row was read.
     if building.count >= indexCount || building.count == start {
       building.sort(descending: query.isDescending)
       order = building
@@ -182,8 +182,7 @@ final class BrowsedQuery {
 
   // MARK: - Rows
 
-  /// Calls `receive` with each row and the row's place in the table's order, beginning with the row at `place`. Stops
-  /// when `receive` returns false.
+  /// Calls `receive` with the place and the content of each row, from `place` on, until `receive` returns false.
   func forEachContent(
     from place: Int, longest: Int, _ receive: (Int, RowContent) -> Bool
   ) throws {
@@ -200,8 +199,7 @@ final class BrowsedQuery {
     }
   }
 
-  /// Searches the rows at the places `part` for the text of a filter, and returns the places of the rows that have the
-  /// text. All places are counted in the table's order.
+  /// Searches the rows at the places `part`, and returns the places of the rows that contain the filter's text.
   func places(having filter: RowFilter, in part: Range<Int>) throws -> [Int] {
     var found: [Int] = []
     switch rows {
@@ -219,8 +217,8 @@ final class BrowsedQuery {
 
   var isSorted: Bool { order != nil }
 
-  /// The rows at a range of positions in the order shown, each row with its position. Positions beyond the end are left
-  /// out.
+  /// Returns the rows at a range of positions, each with its position. Positions beyond the last row are left out.
+  /// Despite its name, `places` has positions.
   func contents(_ places: Range<Int>, longest: Int = RowIndex.shownBytes) throws
     -> [(Int, RowContent)]
   {
@@ -245,16 +243,14 @@ final class BrowsedQuery {
     return found
   }
 
-  /// Converts a row's place in the table's order to the row's position in the order shown. Nil when the order shown
-  /// does not contain the row.
+  /// Returns the position of the row at `place`; nil when the sorted rows do not contain the row.
   func position(ofPlace place: Int) -> Int? {
     guard let order else { return place }
     return (0..<order.count).first { order.place($0) == place }
   }
 
-  /// Returns the position, in the order shown, of a row that is at one of `places` in the table's order; nil when no
-  /// such row is known. The search begins at the position `start`, goes forward or backward, and continues from the
-  /// other end.
+  /// Returns the position nearest to `start`, forward or backward, of a row whose place is in `places`. The search
+  /// begins at `start` itself, and wraps around. Nil when the rows are not sorted, or when none has such a place.
   func position(ofAny places: Set<Int>, from start: Int, forward: Bool) -> Int? {
     guard let order, order.count > 0, !places.isEmpty else { return nil }
     let count = order.count
@@ -265,8 +261,8 @@ final class BrowsedQuery {
     return nil
   }
 
-  /// Finds the first row, in the table's order, whose key is `key` or higher, and returns the row's position in the
-  /// order shown. Nil when no such row is known.
+  /// Returns the position of the first row in the table's order whose key is at least `key`; nil when no such row is
+  /// known.
   func place(of key: Int64) throws -> Int? {
     switch rows {
     case .live(let index):
@@ -278,13 +274,13 @@ final class BrowsedQuery {
 
   // MARK: - Sections
 
-  /// The positions, in the order shown, of all rows in the section of the row at position `place`; nil without
-  /// sections.
+  /// Returns the positions of all rows in the section of the row at position `place`; nil if the query has no sections.
   func section(of place: Int) -> Range<Int>? {
     query.section == nil ? nil : order?.section(of: place)
   }
 
-  /// The positions of the rows that start a section, in ascending order, at most a thousand; empty without sections.
+  /// The positions of the first rows of the sections, in ascending order, at most 1000; empty if the query has no
+  /// sections.
   var sectionStarts: [Int] {
     query.section == nil ? [] : Array((order?.sectionStarts ?? []).prefix(1_000))
   }

@@ -6,7 +6,7 @@ import Terminal
 struct ContentsList: Sendable {
   let subjects: [BrowseSubject]
   private let rawStart: Int
-  /// The maximum number of entities in a table for which the descendants of each entity are looked up.
+  /// If a table has more entities than this, the list does not look up the subentities of its entities.
   private static let maxRelated = 500
 
   init(_ store: CoreDataStore) {
@@ -34,8 +34,8 @@ struct ContentsList: Sendable {
     self.subjects = subjects
   }
 
-  /// The items of the list, each with the number of rows of its subject. An item whose subject is not in `counts` shows
-  /// `…` in place of the number.
+  /// Returns the items of the list, each with the number of rows of its subject. If `counts` does not have the subject,
+  /// the item shows `…` instead of the number.
   func items(_ counts: [BrowseSubject: Int]) -> [ListItem] {
     subjects.enumerated().map { place, subject in
       let count = counts[subject].map { Quantity.count($0, "row") } ?? "…"

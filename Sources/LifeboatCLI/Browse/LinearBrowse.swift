@@ -1,8 +1,8 @@
 import SafeText
 import Terminal
 
-/// Runs the browser's model and source on one thread. All requests that a key causes are answered completely before the
-/// next key is pressed.
+/// Runs the browser's model and source on one thread. Each key is handled completely, including all answers to its
+/// requests, before the next key.
 final class InlineBrowse {
   var model: BrowseModel
   private var source: BrowseSource?
@@ -55,8 +55,8 @@ final class InlineBrowse {
   }
 }
 
-/// The browser in plain lines: each view is printed, and then a prompt asks for a command. The terminal's cursor is
-/// never moved back, so that a screen reader reads everything once and in order.
+/// The browser for screen readers: prints each view as plain lines, and then prompts for a command. The terminal's
+/// cursor never moves back, so that a screen reader reads each line once and in order.
 struct LinearBrowse {
   private let browse: InlineBrowse
   private static let pageLines = 20
@@ -76,7 +76,7 @@ struct LinearBrowse {
     var said = ""
     func settle() {
       browse.settle { text in
-        // Each kind of work is announced only once, and not again for each percent.
+        // Each kind of work is announced once, not for every percent.
         let kind = String(Substring(text.utf8.prefix { $0 != UInt8(ascii: ",") }))
         guard kind != said else { return }
         said = kind
@@ -102,7 +102,7 @@ struct LinearBrowse {
     }
   }
 
-  /// Scrolls so that the page begins with the line that a search has found.
+  /// Scrolls so that the page begins with the line at the cursor, which a search has found.
   private func beginWithCursor() {
     switch browse.model.view {
     case .list(var list):
@@ -192,7 +192,7 @@ struct LinearBrowse {
     "q         quit",
   ]
 
-  /// Carries out a line that the user has typed. Returns false if the command is to quit.
+  /// Executes the command in a line that the user has typed. Returns false for the command to quit.
   private func obey(_ line: String, _ say: (String) throws -> Void) throws -> Bool {
     let bytes = line.utf8.drop { $0 == UInt8(ascii: " ") }
     let word = String(Substring(bytes.prefix { $0 != UInt8(ascii: " ") }))

@@ -17,8 +17,8 @@ struct RowDetail {
 
   // MARK: - A cell
 
-  /// The text that a cell of a table shows for a value. A long text is cut. For a blob or a long list of rows, the cell
-  /// shows only the size.
+  /// The text that a cell of a table shows for a value. A long string is cut. For a blob or a long list of rows, the
+  /// cell shows only its size.
   static func cell(_ property: RowContent.Property) -> String {
     if let partial = property.partial { return partial }
     switch property.value {
@@ -46,8 +46,8 @@ struct RowDetail {
     return "\(content.entity ?? table) \(key)\(mark)"
   }
 
-  /// The items of the list for a row: the state of the row, its properties and relationships, and the place where the
-  /// row was found.
+  /// Returns the items of the list for a row: the row's mark if the row is not live, its properties and relationships,
+  /// and where it was found.
   func items(_ content: RowContent, _ reference: RowReference) throws -> [ListItem] {
     var items: [ListItem] = []
     if content.mark != .live {
@@ -113,8 +113,8 @@ struct RowDetail {
     }
   }
 
-  /// Items for the one-to-many relationships of a row. The row itself does not store such a relationship. The rows at
-  /// the other end store it, so each item opens a query for these rows.
+  /// Returns items for the one-to-many relationships of a row. The store keeps such a relationship in the rows of the
+  /// destinations, so each item opens a query for these rows.
   private func inverses(of content: RowContent) -> [ListItem] {
     guard content.mark == .live, let key = content.key, let entity = content.entity,
       let layout = source.store.layout
@@ -139,7 +139,7 @@ struct RowDetail {
 
   // MARK: - A value
 
-  /// The value of a property as a text to read. Bytes of the value beyond the first ``maxBytes`` are left out.
+  /// Returns the value of a property as a text to read, from at most ``maxBytes`` bytes of the value.
   func text(of content: RowContent?, _ name: String) -> BrowseText {
     guard let content, let property = content.property(name) else {
       return BrowseText(title: name, lines: ["the store does not have this row any more"])

@@ -17,8 +17,8 @@ extension RowFilter {
 }
 
 extension BrowseSource {
-  /// Whether a row of a table contains the text of a filter. Numbers and dates are converted to text only if the
-  /// filter's text can be part of a number or date.
+  /// Whether a row of the subject contains the filter's text. Numbers and dates are compared only if the filter's text
+  /// can be part of a number or date.
   func fits(_ row: BrowsedRow, _ filter: RowFilter, _ subject: BrowseSubject) -> Bool {
     if filter.fitsText(of: row) { return true }
     guard filter.mayBeNumber else { return false }
@@ -35,24 +35,23 @@ extension BrowseSource {
   }
 }
 
-/// A search, done in steps, for the next or the previous row that contains a text. After the last row, a forward search
-/// continues with the first row. After the first row, a backward search continues with the last row.
+/// A search in steps for the next or the previous row that contains a text. The search wraps around at the last or the
+/// first row. As in ``BrowsedQuery``, a place is the index of a row in the table's order. For sorted rows, ``place`` is
+/// a position in the sorted order.
 struct RowSearch {
   enum Result { case goesOn, found(Int?) }
 
   let query: RowsQuery
   private let filter: RowFilter
   private let forward: Bool
-  /// The place of the row that the next step looks at first.
+  /// The index of the first row that the next step examines.
   private var place: Int
   private var looked = 0
-  /// The places, in the table's order, of the rows with the text that have been found so far. Used only for sorted
-  /// rows.
+  /// The places of the rows that were found so far to contain the text. Used only for sorted rows.
   private var hits: Set<Int> = []
   private static let rowsInStep = 1_000
 
-  /// Creates a search that starts with the row after the place `from`, or with the row before that place if `forward`
-  /// is false.
+  /// Creates a search that starts with the row after `from`, or with the row before `from` if `forward` is false.
   init(_ query: RowsQuery, _ text: String, from: Int, forward: Bool) {
     self.query = query
     filter = RowFilter(text)
@@ -62,11 +61,11 @@ struct RowSearch {
 
   var words: String { "searching, \(Quantity.count(looked, "row")) so far" }
 
-  /// Searches the next rows. The result is `found` with the place of the first row with the text, `found(nil)` if no
-  /// row has the text, or `goesOn` if more steps are needed.
+  /// Searches the next rows. Returns `found` with the index of the first row that contains the text, `found(nil)` if no
+  /// row contains the text, or `goesOn` if more steps are needed.
   mutating func step(_ rows: BrowsedQuery) throws -> Result {
-    // If the next row is not known yet, the search waits. A backward search, or a search of sorted rows or of sections,
-    // waits until all rows are known.
+    // While the next row is not known, this step reads more rows instead of searching. A backward search, or a search
+    // of a sorted or sectioned query, needs all rows.
     if !rows.isComplete, !forward || place >= rows.count || query.needsOrder {
       _ = try rows.advance(toShow: 0..<Int.max, atOnce: false)
       return .goesOn
@@ -86,8 +85,8 @@ struct RowSearch {
     return .goesOn
   }
 
-  /// Searches sorted rows. The rows are read in the table's order, because rows that are neighbours in the order shown
-  /// are scattered over the file.
+  /// Searches sorted rows. Reads the rows in the table's order, because rows that are next to each other in the sorted
+  /// order are scattered over the file.
   private mutating func stepSorted(_ rows: BrowsedQuery) throws -> Result {
     let end = min(looked + Self.rowsInStep, rows.count)
     hits.formUnion(try rows.places(having: filter, in: looked..<end))

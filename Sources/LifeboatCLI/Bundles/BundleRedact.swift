@@ -7,7 +7,8 @@ import SupportBundle
 import Terminal
 
 struct BundleRedact: ParsableCommand, RecordedCommand {
-  /// The value of `--include`. The value `store` is understood, so that ``validate()`` can say why it is refused.
+  /// The value of `--include`. The value `store` is parsed, too, so that ``validate()`` can refuse it with a message
+  /// that says why.
   struct Include: ExpressibleByArgument {
     let wanted: BundleCreate.Include
 
@@ -70,7 +71,7 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
     /// The path of the copy; nil for a dry run.
     let output: String?
     let manifest: BundleManifest
-    /// What the original bundle contains and the copy does not, in one sentence for each part.
+    /// The parts of the original bundle that the copy does not contain, each described in one sentence.
     let removed: [String]
   }
 
@@ -93,7 +94,7 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
 
   private func redact(_ input: StoreInput) throws {
     guard let bundle = input.bundle, let file = input.file else {
-      // A file that is missing or cannot be read is told as such.
+      // If the file is missing or cannot be read, this call throws an error that says so.
       if !StoreInput.isWithin(path) { _ = try BundleFile(path) }
       throw StoreInput.notABundle(path)
     }

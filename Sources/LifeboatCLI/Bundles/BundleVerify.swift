@@ -63,7 +63,7 @@ struct BundleVerify: ParsableCommand {
     let problems: [Problem]
   }
 
-  /// The codes of errors that mean that an encrypted bundle was changed or cut off.
+  /// The codes of the errors that are thrown for an encrypted bundle that was changed or cut off.
   private static let changed: Set<String> = [
     "age.headerChanged", "age.contentChanged", "age.truncated",
   ]

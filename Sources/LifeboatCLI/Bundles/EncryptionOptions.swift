@@ -74,7 +74,8 @@ struct SecretOptions: ParsableArguments {
 
   func key() throws -> CipherKey? { try cipher.key() }
 
-  /// The path, and after it the options that open what is at the path, in the form of arguments of a suggested command.
+  /// Returns `path`, quoted for the shell, followed by the options that are needed to open it. Suggested commands
+  /// contain these arguments.
   func argument(_ path: String) -> String {
     bundle.argument(path) + (keyFile.map { " --key-file " + ShellText.path($0) } ?? "")
   }
@@ -89,7 +90,7 @@ struct CipherOptions: ParsableArguments {
     completion: .file())
   var keyFile: String?
 
-  /// The key of the store; nil when the option names none.
+  /// The key of the store; nil without `--key-file`.
   func key() throws -> CipherKey? {
     guard let keyFile else { return nil }
     let line: [UInt8]
@@ -134,7 +135,8 @@ struct BundleSecretOptions: ParsableArguments {
     return secrets
   }
 
-  /// The path, and after it the options that open what is at the path, in the form of arguments of a suggested command.
+  /// Returns `path`, quoted for the shell, followed by the options that are needed to open it. Suggested commands
+  /// contain these arguments.
   func argument(_ path: String) -> String {
     let options =
       identity.map { ("-i", $0) } + (passphraseFile.map { [("--passphrase-file", $0)] } ?? [])
@@ -148,8 +150,8 @@ struct BundleSecretOptions: ParsableArguments {
         + "with --passphrase-file")
   }
 
-  /// Opens the bundle at a path, as ``open(_:)`` does. The failure for an archive that is no bundle says how to name a
-  /// bundle in it.
+  /// Opens the bundle at a path, as ``open(_:)`` does. If the file is an archive that is not a bundle, but contains
+  /// one, throws a failure that says how to name the inner bundle.
   func openBundle(_ path: String) throws -> BundleFile {
     let file = try open(path)
     guard let hint = file.innerHint else { return file }
@@ -180,8 +182,8 @@ struct BundleSecretOptions: ParsableArguments {
 }
 
 extension BundleFile {
-  /// A hint that says how to name a bundle in this archive. Nil when the file is a bundle, and when no file in it is
-  /// named like one.
+  /// A hint that says how to name a bundle in this archive. Nil if this file is a bundle itself, or if no file in the
+  /// archive has a name like that of a bundle.
   var innerHint: String? {
     innerBundleName.map { name in
       "if a file in the archive is the bundle, name it after the archive: "

@@ -40,8 +40,7 @@ struct CustodyLog {
   /// The paths of the outputs that existed before the run. The run cannot have made them.
   private let present: Set<String>
 
-  /// Starts the record of a run: hashes the evidence before the command reads it. Nil when the command has no
-  /// `--custody-log`.
+  /// Starts the record of a run: hashes the evidence before the command reads it. Nil if `--custody-log` is not given.
   ///
   /// - Throws: a failure when the log would be part of the evidence, or when its path is that of a file that is not a
   ///   custody log.
@@ -70,8 +69,8 @@ struct CustodyLog {
       })
   }
 
-  /// Returns an argument of the command line in the form in which it is recorded. An argument that contains a secret
-  /// key, which somebody may have put there by mistake, is replaced.
+  /// Returns `argument` as the log records it. An argument that contains a secret key, perhaps by mistake, is replaced,
+  /// so that the key does not get into the log.
   private static func withoutSecret(_ argument: String) -> String {
     // In `--to=AGE-SECRET-KEY-1…` the key is not at the start of the argument.
     argument.uppercased().utf8.firstRange(of: "AGE-SECRET-KEY-".utf8) == nil
@@ -82,7 +81,7 @@ struct CustodyLog {
   fileprivate struct Evidence {
     /// The SHA-256 of each file, keyed by the path of the store and then by the name of the file.
     var hashes: [String: [String: String]] = [:]
-    /// Files that are or may be evidence, and that have no hash because they could not be read to the end.
+    /// Files that are or may be evidence, but were not hashed, because they could not be read to the end.
     var passedOver: [StoreFinder.PassedOver] = []
   }
 
@@ -102,7 +101,7 @@ struct CustodyLog {
     let host: String
     let user: String
     let inputs: [Input]
-    /// Files that are or may be evidence, and that have no hash; nil when there are no such files.
+    /// Files that are or may be evidence, but were not hashed; nil if every file was hashed.
     let passedOver: [StoreFinder.PassedOver]?
     let outputs: [String: String]
     let exitCode: Int32
@@ -141,9 +140,9 @@ struct CustodyLog {
     try handle.synchronize()
   }
 
-  /// Whether a custody log may be written to the path, so that a mistyped path does not damage evidence. This is so if
-  /// there is no file at the path, if the file is empty and does not have the name of a side file (`-wal`, `-journal`),
-  /// or if its first line is a record of a custody log.
+  /// Whether the run may append to the file at `path`. This check keeps a mistyped path from damaging evidence. Returns
+  /// true if nothing exists at the path. For a file, returns true if its first line is a record of a custody log, or if
+  /// the file is empty and its name does not end with `-wal` or `-journal`.
   private static func mayAppend(to path: String) throws -> Bool {
     guard let status = try FileStatus.of(path) else { return true }
     guard status.kind == .file else { return false }

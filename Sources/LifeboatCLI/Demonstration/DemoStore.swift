@@ -20,7 +20,8 @@ struct DemoStore {
     let files = FileManager.default
     let scratch = folder.appendingPathComponent("scratch")
     try files.createDirectory(at: scratch, withIntermediateDirectories: true)
-    // When this line runs, the writer has removed its own files. If the folder holds other files, it is not removed.
+    // This line runs after the writer has removed its own files. `rmdir` fails if the folder contains other files, so
+    // these are kept.
     defer { unsafe _ = rmdir(scratch.path) }
     let made = scratch.appendingPathComponent("Notes.sqlite").path
     let store = folder.appendingPathComponent("Notes.sqlite").path
@@ -70,8 +71,8 @@ struct DemoStore {
     for (index, (title, body)) in texts.enumerated() {
       let key = Int64(index + 1)
       let identifier = (0..<16).map { UInt8(truncatingIfNeeded: ($0 + 1) * (index + 7)) }
-      // The first byte is 0x02 if a file name with a NUL follows, and the value is in an external file. It is 0x01 if
-      // the value itself follows.
+      // The first byte 0x02 means that the value is in an external file, whose NUL-terminated name follows. The first
+      // byte 0x01 means that the value itself follows.
       let picture: SQLiteValue =
         index == 3
         ? .blob([2] + Array(pictureName.utf8) + [0])

@@ -17,7 +17,7 @@ struct IncidentsCommand: ParsableCommand {
     ])
 }
 
-/// An incident in the form in which the commands report it, as text and as JSON.
+/// An incident as the commands report it, in text and in JSON.
 struct IncidentReport: Encodable {
   let id: String
   let folder: String
@@ -37,11 +37,11 @@ struct IncidentReport: Encodable {
     isSealPending = entry.isSealPending
   }
 
-  /// The size, in bytes, of the files that the incident keeps. Nil when the files were restored or put back, and when
-  /// their size is not known.
+  /// The size, in bytes, of the files that the incident keeps. Nil if the files were restored or put back, or if their
+  /// size is not known.
   var keptBytes: Int64? { outcome == nil ? incident?.seal?.sizeBytes : nil }
 
-  /// What has happened to the store that was set aside, in a few words.
+  /// A few words on what has happened to the store since it was set aside.
   var state: String {
     if problem != nil { return "record not readable" }
     if isUnfinished { return "unfinished" }
@@ -241,7 +241,8 @@ struct IncidentPlace: ParsableArguments {
   @Argument(help: "The name of the incident, ID.")
   var id: String?
 
-  /// The folder of the store, or the folder `Incompatible` in it; and the name of the incident.
+  /// Returns the name of the incident, and the folder to look in: the folder of the store or its folder `Incompatible`.
+  /// Throws a failure if the arguments name no incident.
   func incident() throws -> (folder: String, id: String) {
     guard let incident = try IncidentFolder.incident(folder, id) else {
       throw IncidentFolder.noneNamed(in: folder)
@@ -264,14 +265,15 @@ extension Incidents.Entry {
 }
 
 enum IncidentFolder {
-  /// The incident that two arguments name: the folder of a store or its folder `Incompatible`, and the name of an
-  /// incident; or the folder of the incident. Nil when the arguments name a folder, and no incident of it.
+  /// Returns the incident that the arguments name. Either `folder` is the folder of a store or its folder
+  /// `Incompatible`, and `id` is the name of an incident; or `folder` is the folder of the incident itself. Returns nil
+  /// if `id` is nil and `folder` is not the folder of an incident.
   ///
   /// - Throws: a failure for the folder of an incident that is not in a folder named `Incompatible`.
   static func incident(_ folder: String, _ id: String?) throws -> (folder: String, id: String)? {
     let own = parts(of: folder)
     if let id {
-      // The name repeats that of the folder.
+      // `folder` is already the folder of the incident `id`.
       if let own, PathText.isSame(own.id, id) { return own }
       return (folder, id)
     }
@@ -286,7 +288,7 @@ enum IncidentFolder {
     return own
   }
 
-  /// The failure for a folder that is named without an incident.
+  /// The failure for a command that needs an incident, if its arguments name only a folder of incidents.
   static func noneNamed(in folder: String) -> Failure {
     Failure(
       64, "usage.noIncident", "\(folder): no incident of this folder was named",
@@ -300,13 +302,15 @@ enum IncidentFolder {
     let given = PathText.withoutTrailingSlashes(path)
     guard !given.isEmpty else { return nil }
     let (parent, name) = (PathText.folder(of: given), PathText.lastComponent(of: given))
-    // The folder may be named by its own name or a link, or the current folder may be part of its path.
+    // A relative path, or a path with a symbolic link, can lack the name `Incompatible`, so the resolved paths are
+    // tried, too.
     let places =
       [given, PathText.joined(StoreSet.realFolder(parent), name)]
       + (StoreInput.isIncident(given) ? [StoreSet.realFolder(given)] : [])
     for place in places {
       let (folder, id) = (PathText.folder(of: place), PathText.lastComponent(of: place))
-      // Another folder than that of an incident may hold stores. A name without a folder may be mistyped.
+      // A folder in `Incompatible` that is not named like an incident may contain stores, so it is not taken for an
+      // incident. If nothing exists at the path, the name may be a mistyped incident.
       if isOfAll(folder), Incidents.isID(id) || ((try? FileStatus.of(place)) ?? nil) == nil {
         return (folder, id)
       }
@@ -314,22 +318,23 @@ enum IncidentFolder {
     return nil
   }
 
-  /// The incident whose folder is at a path, or holds the file or folder at the path. Nil for a path that leads into no
-  /// incident. Only the path is examined, not the files.
+  /// The incident whose folder is at `path` or contains the file or folder at `path`; nil if no folder of an incident
+  /// contains `path`. Only the path itself is examined, not the file system.
   static func enclosing(_ path: String) -> (folder: String, id: String)? {
     folders(of: path).map { (folder: PathText.folder(of: $0), id: PathText.lastComponent(of: $0)) }
       .first { isOfAll($0.folder) && Incidents.isID($0.id) }
   }
 
-  /// The folder `Incompatible` that a path leads through. Nil when the path leads through no such folder.
+  /// The path of the innermost folder `Incompatible` that contains `path` or is at `path`; nil if `path` leads through
+  /// no folder of this name.
   static func ofAll(_ path: String) -> String? { folders(of: path).first(where: isOfAll) }
 
-  /// Whether a path is that of a folder `Incompatible`, by its name.
+  /// Whether the last component of `path` is `Incompatible`.
   private static func isOfAll(_ path: String) -> Bool {
     PathText.isSame(PathText.lastComponent(of: path), Incidents.folderName)
   }
 
-  /// The absolute path and the paths of all folders that it leads through, innermost first.
+  /// The absolute form of `path`, followed by the paths of all folders that contain it, innermost first.
   private static func folders(of path: String) -> [String] {
     sequence(first: StoreInput.absolute(path)) { PathText.folder(of: $0) }
       .prefix { $0.utf8.count > 1 }
@@ -338,13 +343,14 @@ enum IncidentFolder {
   /// The incidents of the stores in a folder. `folder` is the path of this folder or of the folder `Incompatible` in
   /// it.
   ///
-  /// - Throws: a failure when the path does not lead to a folder, and for a folder that belongs to one incident.
+  /// - Throws: a failure if there is no folder at the path, or if this folder is that of one incident or is inside it.
   static func incidents(in folder: String) throws -> Incidents {
     let given = PathText.withoutTrailingSlashes(folder)
-    // The name of the folder decides whether it is `Incompatible`, and `.` is not its name.
+    // A path such as `.` does not contain the name of the folder, so the path is resolved before its last component is
+    // compared.
     let isNamed = PathText.isPlainName(PathText.lastComponent(of: given))
     let named = isNamed ? given : StoreSet.realFolder(given)
-    // The folder of a store may be a symbolic link, but the folder `Incompatible` may not.
+    // The folder of a store can be a symbolic link, but the folder `Incompatible` must not be one.
     let isOfIncidents = isOfAll(named)
     let path = isOfIncidents ? named : StoreSet.resolvedFolder(named)
     let status = (try? FileStatus.of(path)) ?? nil
@@ -388,7 +394,7 @@ enum IncidentFolder {
 
 enum IncidentText {
   /// The notice that the app shows to the user, followed by the facts. `folder` is the present path of the incident's
-  /// folder, which may have been moved, or copied from another machine.
+  /// folder, which may have been moved, or copied from another machine, since the incident was recorded.
   static func text(
     _ incident: Incident, state: String, outcome: IncidentOutcome? = nil, folder: String? = nil,
     _ display: DisplayOptions

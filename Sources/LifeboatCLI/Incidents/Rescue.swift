@@ -361,7 +361,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
 }
 
 extension ModelInput {
-  /// What a store of this version should record. Throws when no version hashes are known.
+  /// The version hashes that a store of this model version should record. Throws if these hashes are not known.
   func expected(_ version: ModelCollection.Version) throws -> ExpectedModel {
     guard !version.knownHashes.isEmpty,
       let expected = ExpectedModel(collection, versionName: version.name)

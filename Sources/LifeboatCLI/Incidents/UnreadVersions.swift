@@ -2,7 +2,7 @@ import ObjectModel
 import SafeText
 import Terminal
 
-/// Names the model versions that could not be read. This is for reports on which version wrote a store.
+/// Lists the model versions that could not be read, for reports on which version wrote a store.
 enum UnreadVersions {
   /// The maximum number of versions that the text names.
   private static let shown = 10
@@ -27,7 +27,7 @@ enum UnreadVersions {
       + (problem.path ?? version.path)
   }
 
-  /// A version that could not be read, in the form in which JSON output reports it.
+  /// A version that could not be read, as JSON output reports it.
   struct Report: Encodable {
     let name: String
     let path: String

@@ -107,8 +107,8 @@ enum MappingModelText {
     return words(for: expression)
   }
 
-  /// Describes an expression. If the expression is one of the two calls of the migration manager that mapping models
-  /// usually have, describes it in words. Any other expression is written in Apple's predicate format.
+  /// Describes an expression. The two calls of the migration manager that are usual in mapping models are described in
+  /// words. Any other expression is written in Apple's predicate format.
   static func words(for expression: ModelExpression) -> String {
     guard case .function(.variable("manager")?, let selector, let arguments) = expression,
       arguments.count == 2, let name = arguments[0].stringConstant

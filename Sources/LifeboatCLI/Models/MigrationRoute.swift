@@ -59,8 +59,9 @@ struct MigrationRoute {
       .filter { other in !passedOver.contains { $0.path == other.path } }
   }
 
-  /// What is known about the store that is migrated. `model` is the model that wrote the store; nil when it is not
-  /// known. `hashes` are the version hashes that the store records, or else those of `model`.
+  /// The version hashes and the model of the store that is migrated. `model` is the model that wrote the store; nil if
+  /// this model is not known. `hashes` are the version hashes that the store records or, if it records no hashes, those
+  /// of `model`.
   struct Source {
     let hashes: [String: VersionHash]
     let model: ManagedObjectModel?
@@ -101,9 +102,9 @@ struct MigrationRoute {
 }
 
 extension MigrationRoute.Source {
-  /// Reads what is known about the store at a path, or about the store in an archive that holds one store. `logView`
-  /// says which frames of the write-ahead log are read. `given` is used as the model that wrote the store only if the
-  /// store carries no model.
+  /// Reads the version hashes and the model of the store at `path`, which may also be an archive with one store.
+  /// `logView` says which frames of the write-ahead log are read. `given` is used as the model that wrote the store
+  /// only if the store carries no model.
   init(
     _ path: String, model given: ManagedObjectModel? = nil, secrets: SecretOptions? = nil,
     logView: SQLiteDatabase.LogView = .committed

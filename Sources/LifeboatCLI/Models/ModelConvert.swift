@@ -166,8 +166,8 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
   }
 }
 
-/// What a conversion writes: the chosen versions with their settings and hashes. Versions whose model cannot be read
-/// are in `skipped`.
+/// The versions that a conversion writes, with their settings and hashes. Versions whose model cannot be read are in
+/// `skipped`.
 private struct ConversionPlan {
   private typealias Report = ModelConvert.Report
 
@@ -175,7 +175,7 @@ private struct ConversionPlan {
   private var versions: [ModelBundle.Version] = []
   /// The version hashes of each version, keyed by the version's name.
   private var hashes: [String: ModelHashes] = [:]
-  /// The values in each version that could not be read, keyed by the version's name.
+  /// For each version, keyed by its name, the values in the model that could not be read.
   private var unread: [String: [ModelProblem]] = [:]
   private var skipped: [Report.Skipped] = []
   private var current: String?
@@ -287,8 +287,8 @@ private struct ConversionPlan {
     }
   }
 
-  /// The versions that the output contains, keyed by name. If the output is a single file, the version in it has an
-  /// empty name.
+  /// Reads the output back, and returns its versions, keyed by name. If the output is a single file, the key of its
+  /// version is an empty string.
   private func readBack(_ output: String) throws -> [String: ModelCollection.Version] {
     let found = try ModelInput(output).versions
     return Dictionary(

@@ -77,9 +77,9 @@ struct ModelIdentify: ParsableCommand {
     if found.matches.isEmpty { try display.exitWithFindings() }
   }
 
-  /// The version hashes in a pasted text, in the form in which a store would record them. `path` is the path of a file,
-  /// or `-` for standard input. Throws a failure when the text is larger than 1 MiB, contains no hashes, or contains
-  /// several hashes for one entity.
+  /// Returns the version hashes in a pasted text as if a store had recorded them. `path` is the path of a file, or `-`
+  /// for standard input. Throws a failure when the text is larger than 1 MiB, contains no hashes, or contains several
+  /// hashes for one entity.
   private func pasted(
     _ path: String, _ collections: [ModelCollection]
   ) throws -> StoreModelRecord {
@@ -119,7 +119,7 @@ struct ModelIdentify: ParsableCommand {
   }
 
   /// The version hashes and metadata that the store records, and the model that is cached in the store. The model is
-  /// nil when the store carries none.
+  /// nil if no model is cached in the store.
   private func stored() throws -> (StoreModelRecord, ManagedObjectModel?) {
     let (hashes, metadata, model) = try ModelInput.record(ofStoreAt: store, secrets)
     guard !hashes.isEmpty else {

@@ -22,11 +22,11 @@ struct ModelInput {
   /// Files of the input that could not be read, and that are, were or may be stores or models.
   let passedOver: [StoreFinder.PassedOver]
 
-  /// What a store says about the model that it was made with.
+  /// The metadata and the version hashes that a store records.
   struct Store {
     let name: String
     let metadata: StoreMetadata?
-    /// The version hashes that the store's metadata or a support bundle records; nil when neither records any.
+    /// The version hashes that the store's metadata or a support bundle records; nil if neither records version hashes.
     let recorded: RecordedHashes?
   }
 
@@ -88,9 +88,10 @@ struct ModelInput {
     return current
   }
 
-  /// The versions that `name` may mean; empty when no version fits. `name` is compared with the following parts of all
-  /// versions, until one comparison finds a version: the file name, with or without the extension; the file name
-  /// without regard to case, blanks, `_` and `-`; the number at the end of the version's name; the version identifiers.
+  /// Returns the versions that `name` may mean; empty when no version fits. `name` is compared with the following parts
+  /// of all versions, in this order, until a comparison finds a version: the file name, with or without the extension;
+  /// the file name without regard to case, blanks, `_` and `-`; the number at the end of the version's name; the
+  /// version identifiers.
   func versions(named name: String) -> [ModelCollection.Version] {
     let bare =
       [".xcdatamodel", ".mom"].lazy.compactMap { PathText.dropping(suffix: $0, from: name) }.first
@@ -130,7 +131,8 @@ struct ModelInput {
       hint: "name the .xcdatamodel or .mom of this version")
   }
 
-  /// The names of the versions as one text. It has at most 20 names, and then the number of all other versions.
+  /// The names of the versions, separated by commas: at most 20 names, followed by the number of the remaining
+  /// versions.
   private var names: String {
     let shown = versions.prefix(20).map(\.name).joined(separator: ", ")
     return versions.count > 20 ? shown + " and \(versions.count - 20) more" : shown
@@ -144,7 +146,8 @@ struct ModelInput {
     var passedOver: [StoreFinder.PassedOver] = []
   }
 
-  /// `secrets` open an encrypted bundle or archive, and `key` opens an encrypted store.
+  /// Finds the models or stores at `path`. `secrets` open an encrypted bundle or archive, and `key` opens an encrypted
+  /// store.
   private static func found(
     at path: String, _ secrets: BundleSecretOptions? = nil, key: CipherKey? = nil
   ) throws -> Found {
@@ -183,8 +186,8 @@ struct ModelInput {
   }
 
   /// The version hashes and metadata that a store records, and the model that the store carries. The path leads to the
-  /// store, to an archive with one store, or to a store in an archive. The hashes are empty when the store records
-  /// none.
+  /// store, to an archive with one store, or to a store in an archive. The hashes are empty if the store records no
+  /// version hashes.
   static func record(
     ofStoreAt path: String, _ secrets: SecretOptions?,
     logView: SQLiteDatabase.LogView = .committed
@@ -379,8 +382,8 @@ struct ModelInput {
 }
 
 extension DisplayOptions {
-  /// The version that an option names, and the model of this version. Without a name, this is the current version. If
-  /// files beside the model could not be read, lists them on standard error.
+  /// Returns the version of the model at `path` that `version` names, and the model of this version. If `version` is
+  /// nil, returns the current version. Lists on standard error the files beside the model that could not be read.
   func model(
     at path: String, version: String?
   ) throws -> (version: ModelCollection.Version, model: ManagedObjectModel) {
@@ -389,8 +392,8 @@ extension DisplayOptions {
     return try input.model(named: version)
   }
 
-  /// Lists on standard error, one on each line, the files that a command could not read. If there are such files,
-  /// throws the exit code for findings.
+  /// Lists on standard error, one on each line, the files that a command could not read. If there are such files, then
+  /// throws the exit code that means "findings".
   func tell(passedOver: [StoreFinder.PassedOver]) throws {
     for other in passedOver { note(other) }
     if !passedOver.isEmpty { try exitWithFindings() }

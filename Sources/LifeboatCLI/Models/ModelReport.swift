@@ -125,7 +125,7 @@ struct ModelReport: Encodable {
     let sentence: String
   }
 
-  /// What is known about an optimised model (`.omo`).
+  /// The parts of an optimised model (`.omo`) that can be read.
   struct Optimised: Encodable {
     let entityCount: Int
     let propertyCount: Int

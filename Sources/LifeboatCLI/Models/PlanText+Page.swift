@@ -4,7 +4,7 @@ import SafeText
 import StoreReport
 
 extension PlanText {
-  /// The plan as an HTML page, which calls the store `name`.
+  /// Returns the plan as an HTML page. The page shows `name` as the name of the store.
   func page(_ name: String) -> PlanPage {
     var page = PlanPage(
       store: name, from: Self.name(plan.start), to: Self.name(plan.target),

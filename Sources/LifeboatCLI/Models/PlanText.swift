@@ -101,7 +101,7 @@ struct PlanText {
   }
 
   /// Lines about a store that no version fits: the nearest version, the versions that could not be read, and what Core
-  /// Data does. Empty when a version fits.
+  /// Data does with the store. Empty when a version fits.
   private func ownModel() -> String {
     guard let noFit else { return "" }
     return noFit + "\n" + UnreadVersions.text(plan.unread)
@@ -121,8 +121,8 @@ struct PlanText {
     return text + "."
   }
 
-  /// What Core Data does with a store that no version fits, in words. Nil when a version fits the store, and when it is
-  /// not known what Core Data does.
+  /// What Core Data does with a store that no version fits, in words. Nil if a version fits the store, or if it is not
+  /// known what Core Data does.
   func advice(for store: String) -> [String]? {
     // An unread version may be the store's own, so it is not known what Core Data does.
     guard plan.start.versionNames.isEmpty, plan.unread.isEmpty, plan.start.model != nil,
@@ -169,7 +169,7 @@ struct PlanText {
     return text + orphans()
   }
 
-  /// The lines that name each mapping model that fits no step of the migration; empty if every mapping model fits a step.
+  /// The lines that name each mapping model that fits no step of the migration; empty if each fits a step.
   private func orphans() -> String {
     var text = ""
     let orphaned = plan.standings.filter(\.isOrphaned)

@@ -96,15 +96,16 @@ struct BundledRows {
       switch object["values"] {
       case let values as [String: Any]:
         self.values = values.sorted { $0.key < $1.key }.map { ($0.key, Self.text($0.value)) }
-      // A row of a table, as SQLite stores it: the values have no names of columns.
+      // A row of a table as SQLite stores it is an array, because its values have no column names.
       case let values as [Any]:
         self.values = values.enumerated().map { ("c\($0)", Self.text($1)) }
       default: return nil
       }
     }
 
-    /// The text that a cell shows for a JSON value. For a value that was replaced by a token, this is the token, then
-    /// what is known of the value. For a reference to another row, it is the entity and the key of that row.
+    /// Returns the text that a cell shows for a JSON value. For a value that a token replaces, the text is the token,
+    /// followed by what the bundle says about the value. For a reference to another row, the text is the entity and the
+    /// key of the other row.
     private static func text(_ value: Any) -> String {
       switch value {
       case is NSNull: return ""
@@ -140,8 +141,8 @@ struct BundledRows {
     }
   }
 
-  /// The names in the bundle that match `names`. Equal names may be composed differently in Unicode, so all rows are
-  /// read before the names are matched.
+  /// The names in the bundle that match `names`. Two names that Swift compares as equal may be composed differently in
+  /// Unicode, so the names of all rows are collected before any name is matched.
   private func exactNames(of names: [String]) throws -> Set<ExactText> {
     var seen: Set<ExactText> = []
     try forEachLine { row, _ in

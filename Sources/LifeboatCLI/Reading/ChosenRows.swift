@@ -82,7 +82,7 @@ struct ChosenRows {
       let form: JSONForm = format == .json ? .object : .lines
       if form == .object { target.append(form.opening) }
       var isFirst = true
-      // A condition that cannot be evaluated is refused before anything is written.
+      // If the condition cannot be evaluated, nothing is written, because the buffer is flushed only after a first row.
       defer { if !isFirst { target.flush() } }
       for source in sources where !target.isBroken {
         let count = try chosen.forEachRow(of: source, in: store) { row in
@@ -92,8 +92,8 @@ struct ChosenRows {
           if form == .lines { target.append("\n") }
           return !target.isBroken
         }
-        // The limit is for the rows of all sources together. It is so without `--where`, `--columns` and `--order`,
-        // too.
+        // The limit applies to the rows of all sources together, as it does without `--where`, `--columns` and
+        // `--order`.
         if let limit = chosen.limit { chosen.limit = max(0, limit - count) }
         if chosen.limit == 0 { break }
       }
@@ -122,8 +122,8 @@ struct ChosenRows {
     }
   }
 
-  /// Drops a table whose name equals a wanted name only in Swift's comparison of strings, and not byte by byte, if
-  /// another table has exactly the bytes of the wanted name.
+  /// Returns `sources` without tables that were found only because Swift compares names as equal that Unicode composes
+  /// differently. Such a table is dropped if another table has exactly the bytes of the wanted name.
   private func named(_ sources: [SelectedRows.Source]) -> [SelectedRows.Source] {
     let names = Set(options.entity.map { ExactText($0) })
     return sources.filter { source in

@@ -72,8 +72,8 @@ struct Extract: StoreReader {
     return [output] + (form == .xlsx && ByteFile.exists(folder) ? [folder] : [])
   }
 
-  /// The format that `--format` names. Without this option, the format is found by the end of the output's name; for
-  /// any other name it is CSV.
+  /// The format that `--format` names. Without this option, the format depends on the extension of the output: `.xlsx`,
+  /// or `.sqlite`, `.sqlite3` or `.db` for SQLite. For any other output, the format is CSV.
   private var form: Format {
     if let format { return format }
     let name = output.lowercased()

@@ -5,8 +5,8 @@ import SQLiteForensics
 import StoreExtraction
 import Terminal
 
-/// The part of `lifeboat rows` that handles `--indexed`. Rows that have gone from their table may have left values in
-/// indexes and full-text tables; this part writes these values.
+/// The part of `lifeboat rows` that handles `--indexed`. It writes the values that indexes and full-text tables still
+/// contain, although the rows are gone from their tables.
 struct IndexedRows {
   let path: String
   let format: Rows.Format
@@ -106,7 +106,7 @@ struct IndexedRows {
     output.append(integer: origin.offset)
   }
 
-  /// The names of the tables, including full-text tables, that the options name. Nil if the options name none.
+  /// The names of the tables, including full-text tables, that the options name. Nil if the options name no table.
   ///
   /// - Throws: `input.unknownName` for a name that is neither an entity nor a table.
   private func wanted(in damaged: DamagedStore) throws -> Set<SQLName>? {

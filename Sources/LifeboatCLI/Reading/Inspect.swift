@@ -120,7 +120,7 @@ struct Inspect: ParsableCommand, RecordedCommand {
 }
 
 extension Inspect {
-  /// What was found at a path that the user has given.
+  /// The stores that were found at a path that the user gave.
   private struct Found {
     let path: String
     /// The paths of the stores. For a store in an archive, this is the archive's path.
@@ -392,7 +392,7 @@ struct InspectionText {
     return isSchemaLost ? text + "; the schema is damaged, so some tables are missing here" : text
   }
 
-  /// The ids of those kinds of damage to a page that leave all rows of the page readable.
+  /// The ids of the findings about damage that leaves all rows of a page readable.
   private static let losesNothing: Set<Finding.ID> = [
     .pageBadFragments, .pageBadContentStart, .cellOverlap, .treeUnevenDepth,
     .treeKeyOrder, .headerBadCount, .recordTrailingBytes, .recordAffinity,
@@ -456,7 +456,7 @@ struct InspectionText {
     return text
   }
 
-  /// The sum of counts, clamped: a bundle may record any numbers.
+  /// The sum of `counts`. An overflow is clamped, because a bundle may record any numbers.
   private static func sum(_ counts: [Int]) -> Int { counts.reduce(0) { $0.addingClamped($1) } }
 
   private var details: String {

@@ -3,9 +3,10 @@ import SQLiteForensics
 import StoreExtraction
 import Terminal
 
-/// A summary of the pages of a store: the number of pages of each kind and of each owner, and the runs of pages.
+/// A summary of the pages of a store: the number of pages of each kind, the number of pages that each table or index
+/// owns, and the runs of pages.
 struct PageSummary {
-  /// A run: neighbouring pages of the same kind and owner.
+  /// Consecutive pages of the same kind that the same table or index owns.
   struct Run: Encodable {
     let firstPage: UInt32
     var pageCount: Int
@@ -32,7 +33,7 @@ struct PageSummary {
   var owners: [PageOwner] = []
   private let pageSize: Int
   private let pageCount: UInt32
-  /// The message of the first finding about the file's header; nil when the header could be used without a change.
+  /// The message of the first finding about the file's header; nil if the header could be used as it is in the file.
   private let headerProblem: String?
   private var kinds: [PageKind: Int] = [:]
   private var members: [Finding.Member: Int] = [:]

@@ -126,7 +126,7 @@ struct RecoveredRows {
   private func writeEntities(_ output: RecoveredRowOutput) throws -> Bool {
     var texts: [ExactText: RowText] = [:]
     var output = output
-    // In text, each entity has the limit for itself.
+    // In text, the limit applies to each entity separately.
     output.limit = nil
     let outcome = try output.forEachRow(selection) { row, columns, recovered in
       let name = row.entityName ?? "entity \(row.entityNumber.map { String($0) } ?? "?")"

@@ -343,7 +343,7 @@ enum RowAdvice {
   }
 }
 
-/// Rows as text. If the columns fit side by side, the text is a table, else a block for each row.
+/// Formats rows as text: as a table if the columns fit side by side, else as a block of lines for each row.
 struct RowText {
   private let title: String
   private let names: [String]

@@ -233,9 +233,9 @@ private struct HitText {
     return head + ": " + before + display.style.apply(match, .bold) + after
   }
 
-  /// The end of a text, in at most `columns` columns. The result starts with `…` if this method cuts the text, or if
-  /// `isCut` says that the text has already been cut. The escape that stands for an unprintable character is never
-  /// split.
+  /// Returns the end of `text` that fits in `columns` columns of the terminal. The result starts with `…` if this
+  /// method cuts the text, or if `isCut` says that the text has already been cut. The escape that stands for an
+  /// unprintable character is never split.
   private static func end(of text: String, isCut: Bool, columns: Int) -> String {
     var rest = text.unicodeScalars[...]
     var isCut = isCut
@@ -249,8 +249,8 @@ private struct HitText {
     }
   }
 
-  /// The start of a text, in at most `columns` columns, cut in the same way as in ``end(of:isCut:columns:)``. The `…`
-  /// is at the end.
+  /// Returns the start of `text` that fits in `columns` columns of the terminal. The text is cut as in
+  /// ``end(of:isCut:columns:)``, but the `…` is at the end.
   private static func start(of text: String, isCut: Bool, columns: Int) -> String {
     var rest = text.unicodeScalars[...]
     var isCut = isCut

@@ -21,7 +21,8 @@ struct StoreTable {
   init(_ display: DisplayOptions) { self.display = display }
 
   /// Adds a store that was inspected. `path` is the path of the store's main file; nil when this file no longer exists.
-  /// `name` is what the store is named by; nil for the path in the inspection.
+  /// `name` is the name that the table shows for the store; if `name` is nil, the table shows the path in the
+  /// inspection.
   mutating func add(
     _ inspection: StoreInspection, at path: String?, named name: String? = nil,
     wal: SQLiteDatabase.LogView
@@ -58,7 +59,7 @@ struct StoreTable {
   }
 
   /// The day of the latest date in the rows, in the form `2026-11-20`. Dates that are more than a day in the future are
-  /// ignored. Nil when there is no other date, or when the store cannot be read.
+  /// ignored. Nil if the store contains only ignored dates or no dates, or if the store cannot be read.
   private func newest(_ path: String?, _ wal: SQLiteDatabase.LogView) -> String? {
     guard let path, let store = try? CoreDataStore(path: path, logView: wal),
       let date = try? store.newestDate(

@@ -9,7 +9,8 @@ struct MigrationText {
   private let report: MigrationReport
   private let display: DisplayOptions
 
-  /// Writes a report as text or JSON. Throws the exit code for findings when the migration has lost something.
+  /// Writes a report as text or JSON, and its findings. If the migration has lost something, then throws the exit code
+  /// that means "findings".
   static func tell(_ report: MigrationReport, _ display: DisplayOptions) throws {
     if display.json {
       try display.write(json: report)
@@ -20,8 +21,8 @@ struct MigrationText {
     if !report.isLossless { try display.exitWithFindings() }
   }
 
-  /// Writes what a run would do: its steps and, for a merge, the path of the store that the rows would be merged with
-  /// (`present`). The JSON is a migration report in which no rows are counted.
+  /// Writes what a dry run would have done: the migration steps and, for a merge, `present`, the path of the store into
+  /// which the rows would be merged. The JSON is a migration report without row counts.
   static func announce(
     _ steps: [MigrationStep], of store: String, into present: String?, _ display: DisplayOptions
   ) throws {

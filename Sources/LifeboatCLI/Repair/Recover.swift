@@ -7,7 +7,8 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// The option that names models and stores which describe tables. A damaged file may no longer describe its own tables.
+/// The option that names models and healthy stores. They describe the tables of a damaged file that has lost its own
+/// schema.
 struct LikeOptions: ParsableArguments {
   @Option(
     name: .long,
@@ -185,7 +186,8 @@ struct RecoverText {
     return parts.joined(separator: "; ")
   }
 
-  /// What became of the external files that hold binary data; nil when no row names such a file.
+  /// The number and size of the external data files, and whether they were copied or are missing. Nil if no row names
+  /// such a file and the folder for such files is empty.
   private var external: String? {
     guard let files = result.externalFiles else { return nil }
     let amount = Quantity.bytes(UInt64(clamping: files.sizeBytes))

@@ -23,7 +23,7 @@ enum RecoveryAdvice {
       + "lifeboat recover \(log)\(store) -o NEW.sqlite, lifeboat rows --all \(log)\(store)"
   }
 
-  /// The option `--wal all` and a space if the log has a broken frame, else an empty text. Without this option, the
+  /// Returns `--wal all` and a space if the log has a broken frame, else an empty string. Without this option, the
   /// commits after the broken frame are not read, although they contain the newest rows.
   static func log(_ findings: [Finding]) -> String {
     findings.contains { $0.id == .walBrokenChain } ? "--wal all " : ""

@@ -157,7 +157,7 @@ struct Salvage: StoreReader {
     return try MigrationStep.steps(of: plan, model: source.model)
   }
 
-  /// The step from the source to the model that the present store carries.
+  /// Returns the migration step from the source to the model of the present store.
   private func step(_ source: Migration.Source, to present: PresentStore) throws -> MigrationStep {
     // A present store that lost its model may still record the version hashes of the old store's model.
     let same = source.model.flatMap { present.records($0) ? $0 : nil }

@@ -40,7 +40,7 @@ struct GroupText {
     return block.text(width: display.width, style: display.style)
   }
 
-  /// Names, each with its count, the most frequent name first. Without `-v`, at most five names are shown.
+  /// Returns the names with their counts, the most frequent name first. Without `-v`, at most five names are shown.
   private func names(_ counts: [String: Int]) -> String {
     let sorted = counts.sorted { $0.value != $1.value ? $0.value > $1.value : $0.key < $1.key }
     let limit = display.verbose > 0 ? sorted.count : 5
@@ -49,8 +49,8 @@ struct GroupText {
     return shown.joined(separator: ", ") + (rest > 0 ? " and \(Quantity.count(rest)) more" : "")
   }
 
-  /// The days that have inputs, each as `11-20 3`: month and day, then the number of inputs. Without `-v`, only the
-  /// last 14 of these days are shown.
+  /// Returns the days with their numbers of inputs, for example `11-20 3` for 3 inputs on 20 November. Without `-v`,
+  /// only the last ``maxDays`` days are shown.
   private func trend(_ days: [String: Int]) -> String {
     let sorted = days.sorted { $0.key < $1.key }
     let shown = display.verbose > 0 ? sorted[...] : sorted.suffix(Self.maxDays)

@@ -1,12 +1,12 @@
 import CLibrary
 import SafeFiles
 
-/// The paths of the inputs, in the order in which they are read. These are the paths on the command line, with the
-/// paths from standard input in place of `-`. Only the last piece that was read from standard input is held in memory.
+/// The paths of the inputs, in the order in which triage reads them. These are the paths on the command line, where `-`
+/// stands for all paths from standard input. Standard input is read in pieces, so that the paths need little memory.
 struct InputList {
   enum Next {
     case path([UInt8])
-    /// No path has arrived yet. The next path can be read as soon as this descriptor has bytes to read.
+    /// No complete path has arrived on standard input yet. Call `next` again when this descriptor has bytes to read.
     case waiting(Int32)
     case end
   }
@@ -17,21 +17,22 @@ struct InputList {
   private let arguments: [String]
   private var place = 0
   private let separator: UInt8
-  /// Bytes that were read from standard input. ``next(_:)`` has already returned the paths before `start`.
+  /// Bytes that were read from standard input. The bytes before `start` belong to paths that ``next(_:)`` has returned.
   private var buffer: [UInt8] = []
   private var start = 0
   private var hasEnded = false
   /// Whether the rest of a path that is too long is being skipped.
   private var isSkipping = false
 
-  /// Creates a list of the paths in `arguments`. On standard input, a zero byte ends each path if `endsInZero` is true,
-  /// else a line end.
+  /// Creates a list of the paths in `arguments`. Each path from standard input ends in a zero byte if `endsInZero` is
+  /// true, else in a line feed.
   init(_ arguments: [String], endsInZero: Bool) {
     self.arguments = arguments
     separator = endsInZero ? 0 : 0x0a
   }
 
-  /// The next path. This call never blocks, because it reads from a descriptor only if `canRead` returns true for it.
+  /// Returns the next path. Never blocks, because it reads from a descriptor only if `canRead` returns true for the
+  /// descriptor.
   mutating func next(_ canRead: (Int32) -> Bool) -> Next {
     while place < arguments.count {
       guard arguments[place] == "-" else {
@@ -52,8 +53,8 @@ struct InputList {
     return .end
   }
 
-  /// The next path in the bytes that were read; nil when these bytes contain no complete path. A path that is too long
-  /// is cut to one byte more than the maximum, so that the caller sees that it is too long.
+  /// Returns the next path in `buffer`; nil when `buffer` contains no complete path. A path that is too long is cut to
+  /// ``maxPathBytes`` + 1 bytes, so that the caller can reject the path.
   private mutating func line() -> [UInt8]? {
     while true {
       let rest = buffer[start...]
@@ -72,7 +73,7 @@ struct InputList {
         if isSkipping { return nil }
         return path
       }
-      // The last path on standard input may lack the byte that ends a path.
+      // The last path on standard input may have no separator after it.
       guard hasEnded, !rest.isEmpty else { return nil }
       start = buffer.count
       return isSkipping ? nil : Array(rest)
@@ -87,7 +88,7 @@ struct InputList {
       SystemCalls.retrying { unsafe CLibrary.read(0, bytes.baseAddress, bytes.count) }
     }
     guard count > 0 else {
-      // Standard input has ended, is closed, or is a folder: it has no more paths.
+      // Standard input has ended, is closed, or is a folder, so no more paths follow.
       if count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK) { hasEnded = true }
       return
     }

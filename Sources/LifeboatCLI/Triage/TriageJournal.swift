@@ -3,24 +3,24 @@ import Foundation
 import SafeFiles
 import StoreFiles
 
-/// A file that records the results of a run, in the order of the inputs. New records are appended. Records that are no
-/// longer valid are cut off the end of the file. A later run with the same inputs and options takes up the records: it
-/// uses the recorded results instead of reading the inputs again.
+/// A file to which a run appends the result of each input, in the order of the inputs. A later run with the same inputs
+/// and options *takes up* the records: it uses the recorded results instead of reading the inputs again. When a record
+/// is no longer valid, the file is truncated before this record.
 ///
-/// The first line identifies the run. Each further line is the result of an input. It has these parts: 16 hexadecimal
+/// The first line identifies the run. Each further line is the record of one input, with these parts: 16 hexadecimal
 /// digits; a space; a letter; `?` for an input found in a folder, else `=`; the path, with line ends, tabs and
 /// backslashes escaped; a tab; the result. The letter is `L` for a line, `M` for the lines of an archive with several
-/// stores (with tabs between them), `N` for nothing, `E` for a folder. The digits are the first ones of the SHA-256 of
-/// everything after the space.
+/// stores (with tabs between them), `N` for nothing, `E` for a folder. The digits are the beginning of the SHA-256 of
+/// all bytes after the first space.
 ///
-/// A line without a line end was cut off when the run was killed. A line with a wrong hash was damaged. Such a line,
-/// and all lines after it, are ignored. An empty file counts as a journal whose first line was cut off.
+/// If a line has no line end, because the run was killed, or has a wrong hash, then this line and all lines after it
+/// are ignored. An empty file counts as a journal whose first line was cut off.
 final class TriageJournal {
   private struct Head: Codable, Equatable {
     var schema = "lifeboat.triageJournal"
     var version = 2
-    /// The SHA-256 of the texts that distinguish runs: the version of lifeboat, the options that results depend on, and
-    /// the inputs as they were given on the command line.
+    /// The SHA-256 of the strings that identify the run: the version of lifeboat, the options that affect results, and
+    /// the inputs as given on the command line.
     var run: String
   }
 
@@ -28,7 +28,7 @@ final class TriageJournal {
   struct Place {
     /// The offset of the record in the file, in bytes.
     let offset: Int64
-    /// The number of records before this record. All of them were taken up.
+    /// The number of records before this record, all of which were taken up.
     let takenUp: Int
   }
 
@@ -39,7 +39,7 @@ final class TriageJournal {
     let result: TriageOrder.Result
   }
 
-  /// The maximum number of further attempts to lock the file. 50 ms pass between two attempts.
+  /// The maximum number of times that locking the file is tried again. The process waits 50 ms before each attempt.
   private static let patience = 40
 
   private let path: String
@@ -52,11 +52,11 @@ final class TriageJournal {
   private var unwritten: [UInt8] = []
   /// The number of records of an earlier run that were taken up.
   private(set) var takenUp = 0
-  /// The place of the record that ``next()`` has returned last.
+  /// The place of the record that the last call of ``next()`` returned.
   private(set) var place = Place(offset: 0, takenUp: 0)
 
-  /// Opens the journal at a path, or makes a new one. The texts in `run` distinguish this run from runs with other
-  /// inputs or options. A journal that was made with other texts is refused.
+  /// Opens the journal at a path, or creates a new journal. `run` has the strings that identify this run (see
+  /// `Head.run`). A journal that was made with other strings is refused.
   ///
   /// - Throws: a `Failure` when the file is not a journal, belongs to another run or is in use; a `SystemCallError`
   ///   when a system call fails.
@@ -74,8 +74,8 @@ final class TriageJournal {
         73, "triage.noJournal", "\(path): not an ordinary file, so not a journal",
         hint: "name a new file for --journal")
     }
-    // A run that is killed may have been starting a worker. This worker may hold the lock a little longer, until it
-    // executes its own program.
+    // An earlier run may have been killed while it was starting a worker. The new process inherits the lock, and keeps
+    // it until it calls exec, so the lock is tried again.
     var isOurs = flock(descriptor, LOCK_EX | LOCK_NB) == 0
     for _ in 0..<Self.patience where !isOurs {
       usleep(50_000)
@@ -117,16 +117,16 @@ final class TriageJournal {
 
   deinit { close(descriptor) }
 
-  /// Whether the file is empty or contains only the beginning of the first line. In this case the file is new, or its
-  /// run was killed before it had written the whole line.
+  /// Whether the file is empty or contains only a part of the first line, because the file is new or the run was killed
+  /// while it wrote this line.
   private func isCut(_ firstLine: [UInt8]) -> Bool {
     FileStatus.found(descriptor)?.sizeBytes == Int64(buffer.count) && firstLine.starts(with: buffer)
   }
 
   // MARK: - Going on
 
-  /// Returns the next record of an earlier run. Nil when this record is missing or damaged; the record and all records
-  /// after it are then removed from the file.
+  /// Returns the next record of an earlier run; nil at the end of the file or when the record is damaged. In both
+  /// cases, the file is truncated there.
   func next() throws -> Record? {
     guard isReading else { return nil }
     let before = offset
@@ -139,8 +139,8 @@ final class TriageJournal {
     return nil
   }
 
-  /// Removes the record at a place and all records after it. This is for inputs that have changed. Does nothing if the
-  /// record was removed before.
+  /// Removes the record at `place` and all records after it from the file, because an input has changed. Does nothing
+  /// if the record is removed already.
   func drop(from place: Place) throws {
     guard place.takenUp < takenUp else { return }
     takenUp = place.takenUp
@@ -154,8 +154,8 @@ final class TriageJournal {
     else { throw SystemCallError(call: "ftruncate", path: path, errno: errno) }
   }
 
-  /// The next line, without the line end. Nil at the end of the file, and for a line that has no line end or is too
-  /// long.
+  /// Returns the next line, without the line end. Nil at the end of the file, or if the next line has no line end or is
+  /// too long.
   private func nextLine() -> [UInt8]? {
     var searched = start
     while true {
@@ -169,7 +169,7 @@ final class TriageJournal {
       buffer.removeFirst(start)
       start = 0
       searched = buffer.count
-      // No valid line is longer than the longest answer together with its path, so a longer line is damaged.
+      // No valid line is longer than the longest answer plus the longest path, so a longer line is damaged.
       guard buffer.count < WorkerProcess.maxAnswerBytes + 1 << 20 else { return nil }
       var piece = [UInt8](repeating: 0, count: 256 << 10)
       let at = offset + Int64(buffer.count)
@@ -186,7 +186,8 @@ final class TriageJournal {
   /// The number of hexadecimal digits of a line's hash.
   private static let checkDigits = 16
 
-  /// The hash that a line begins with. It shows whether the rest of the line is as it was written.
+  /// Returns the hash at the beginning of a line. `rest` is the line without the hash and the space. If the hash
+  /// differs, the line is damaged.
   private static func check(of rest: [UInt8]) -> [UInt8] {
     Array(Digest.sha256(rest).utf8.prefix(checkDigits))
   }
@@ -261,20 +262,20 @@ final class TriageJournal {
 
   // MARK: - Writing
 
-  /// Adds a record. The next ``flush()`` writes it to the file.
+  /// Queues a record for the next ``flush()``.
   func add(_ record: TriageOrder.Record) {
     unwritten += Self.line(
       of: Record(path: record.job.path, isFound: record.job.isFound, result: record.result))
   }
 
-  /// Writes the records that were added since the last call.
+  /// Writes the queued records to the file.
   func flush() throws {
     guard !unwritten.isEmpty else { return }
     try SystemCallError.check("write", path, SystemCalls.write(unwritten[...], to: descriptor))
     unwritten.removeAll(keepingCapacity: true)
   }
 
-  /// Writes the added records, and syncs the file so that the records survive a crash of the system.
+  /// Writes the queued records, and syncs the file so that the records survive a crash of the system.
   func synchronize() throws {
     try flush()
     try SystemCallError.check("fsync", path, SystemCalls.synchronize(descriptor))

@@ -1,19 +1,19 @@
 import StoreTriage
 
-/// Keeps the order of the inputs. Workers get the inputs in the order of the list, but may finish them in any order.
-/// The results are passed on to the output in the order of the list.
+/// A queue of the inputs that keeps the results in order. Workers get the inputs in the order of the list, but may
+/// finish in any order. The output gets the results in the order of the list.
 ///
-/// An entry of the list may turn out to be a folder. The inputs that the folder contains then follow the folder. An
-/// input is held from the time when it is handed out until its result is passed on. The number of held inputs is
-/// limited: the first entry of the list that has such inputs may have ``window`` of them, and all later entries
-/// together ``window``.
+/// If an entry of the list is a folder, the inputs in the folder follow the folder's entry. An input is *held* from the
+/// call of ``next()`` that hands the input out until the call of ``tell()`` that returns its result. To limit the
+/// memory for results, ``next()`` hands out an input of the first unfinished entry only if this entry has fewer than
+/// ``window`` held inputs. It hands out an input of a later entry only if fewer than ``window`` inputs are held in
+/// total.
 struct TriageOrder {
   /// An input that a worker has to read.
   struct Job: Hashable {
-    /// The index of the input in the list, from 0. For an input that was found in a folder, the index of the folder in
-    /// the list.
+    /// The 0-based index in the list of the input, or of the folder in which the input was found.
     let place: Int
-    /// The index of the input among the inputs of its folder, from 0; nil for an input of the list itself.
+    /// The 0-based index of the input among the inputs of its folder; nil for an input of the list itself.
     let child: Int?
     let path: [UInt8]
     var isFound: Bool { child != nil }
@@ -21,12 +21,12 @@ struct TriageOrder {
 
   /// The result of reading an input.
   enum Result {
-    /// A line of JSON, and the identity of the files that the line describes.
+    /// The input's line as JSON, and the identity of the input's files.
     case line([UInt8], identity: String?)
     /// The lines of an archive with several stores.
     case lines([[UInt8]])
     case nothing
-    /// The inputs of a folder. An item that has a line already is not given to a worker.
+    /// The inputs of a folder. An item with a line is not given to a worker.
     case inputs([TriageAnswer.Item])
   }
 
@@ -46,7 +46,7 @@ struct TriageOrder {
     var state: State
   }
 
-  /// The inputs of a folder. This is a class, so that a change to one of 100,000 inputs does not copy the others.
+  /// The inputs of a folder. A class, because changing one element of a struct's array could copy all 100,000 elements.
   private final class Folder {
     var children: [Child]
 
@@ -61,8 +61,8 @@ struct TriageOrder {
     var told = 0
   }
 
-  /// Those inputs of an entry that have not been handed out yet. `next` is the index of the next input of the folder;
-  /// nil if the entry itself is the next input.
+  /// The inputs of one entry that ``TriageOrder/next()`` has not handed out yet. `place` is the index of the entry in
+  /// the list. `next` is the index of the folder's next input; nil if the entry itself is still to be handed out.
   private struct Run {
     let place: Int
     var next: Int?
@@ -71,21 +71,22 @@ struct TriageOrder {
 
   let window: Int
   private var entries: [Entry] = []
-  /// `gone` is the number of entries at the start of the array whose results have all been passed on. `base` is the
-  /// number of entries that have been removed from the start of the array.
+  /// `gone` is the number of elements at the start of ``entries`` whose results were all returned by ``tell()``. `base`
+  /// is the number of earlier elements, which were removed from the array. So the index of ``entries`` for a job is its
+  /// `place` minus `base`.
   private var gone = 0
   private var base = 0
   private var runs: [Run] = []
   private var firstRun = 0
   private var heldCount = 0
-  /// The number of held inputs of the first entry.
+  /// The number of held inputs of the first unfinished entry, `entries[gone]`.
   private var heldOfFirst = 0
 
   init(window: Int) { self.window = window }
 
-  /// Whether another input of the list can be added.
+  /// Whether ``add(_:)`` may be called: fewer than ``window`` entries are unfinished.
   var hasRoom: Bool { entries.count - gone < window }
-  /// Whether the results of all added inputs have been passed on.
+  /// Whether ``tell()`` has returned the results of all added inputs.
   var isEmpty: Bool { entries.count == gone }
 
   mutating func add(_ path: [UInt8]) {
@@ -94,8 +95,8 @@ struct TriageOrder {
     runs.append(Run(place: place, next: nil, end: 0))
   }
 
-  /// Returns the next input for a worker. Nil when no input is waiting, and when ``window`` allows no more held inputs
-  /// for now.
+  /// Returns the next input for a worker. Nil when all inputs are handed out, or while ``window`` does not allow
+  /// another held input.
   mutating func next() -> Job? {
     while firstRun < runs.count {
       let run = runs[firstRun]
@@ -145,7 +146,7 @@ struct TriageOrder {
           }
           return Child(path: Array((item.path ?? "").utf8), state: .waiting)
         })
-      // The items are in `folder` now, so they are not kept in the result, too.
+      // The items are in `folder` now, so the result need not contain them, too.
       entries[index].state = .finished(.inputs([]))
       let run = Run(place: job.place, next: 0, end: items.count)
       let at = runs[firstRun...].firstIndex { $0.place > job.place } ?? runs.count
@@ -155,8 +156,8 @@ struct TriageOrder {
     entries[index].folder?.children[child].state = .finished(result)
   }
 
-  /// Returns the next input in the order of the list, with its result. Nil when no result is awaited, and when the
-  /// result is not known yet.
+  /// Returns the next input in the order of the list, with its result. Nil when the input has no result yet, or when no
+  /// input is left.
   mutating func tell() -> Record? {
     guard gone < entries.count else { return nil }
     let entry = entries[gone]
@@ -168,14 +169,15 @@ struct TriageOrder {
       return Record(job: Job(place: place, child: nil, path: entry.path), result: result)
     }
     if entry.told == 0 {
-      // The result of the folder itself is passed on before the results of the inputs in the folder.
+      // The result of the folder itself comes before the results of the inputs in the folder.
       entries[gone].told = 1
       release()
       if folder.children.isEmpty { leave() }
       return Record(job: Job(place: place, child: nil, path: entry.path), result: result)
     }
     let child = entry.told - 1
-    // An item that came with a line is not counted as held before `next()` has passed it, so it has to wait until then.
+    // An item with a line is finished from the start, but is counted as held only after `next()` has skipped it. Before
+    // that, it must not be released.
     guard case .finished(let inner) = folder.children[child].state, isHanded(child, place) else {
       return nil
     }
@@ -187,10 +189,10 @@ struct TriageOrder {
     return Record(job: Job(place: place, child: child, path: path), result: inner)
   }
 
-  /// Whether ``next()`` has passed an input of a folder: it has returned the input, or has skipped it because its
-  /// result was known. `child` is the index of the input, `place` that of the folder in the list.
+  /// Whether ``next()`` has returned the input, or has skipped it because its result was known. `child` is the index of
+  /// the input in its folder, and `place` is the index of the folder in the list.
   private func isHanded(_ child: Int, _ place: Int) -> Bool {
-    // Runs of earlier entries, all inputs of which were handed out, may still come before the run of this entry.
+    // Finished runs of earlier entries may still come before the run of this entry.
     guard let run = runs[firstRun...].first(where: { $0.place >= place }), run.place == place,
       let next = run.next
     else { return true }
@@ -202,7 +204,7 @@ struct TriageOrder {
     heldOfFirst -= 1
   }
 
-  /// Removes the first entry, whose results have all been passed on. The next entry becomes the first.
+  /// Removes the first unfinished entry, because all its results were returned. The next entry becomes the first.
   private mutating func leave() {
     entries[gone] = Entry(path: [])
     gone += 1

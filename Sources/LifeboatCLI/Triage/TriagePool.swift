@@ -5,20 +5,20 @@ import SafeFiles
 import SafeText
 import StoreTriage
 
-/// Worker processes that read inputs in parallel, and the one thread that gives them the inputs.
+/// A pool of worker processes that read inputs in parallel. One thread of this process gives inputs to the workers.
 ///
-/// A worker has one input at a time. If the worker ends or takes too long, the output gets a line with the reason for
-/// this input, and a new worker is started. The process that runs the pool opens no input itself.
+/// A worker has one input at a time. If the worker ends or takes too long, the input gets a line with this reason, and
+/// a new worker is started. Only workers open inputs.
 final class TriagePool {
-  /// The functions through which the pool looks up lines that are known already, and passes on results.
+  /// The functions by which the pool looks up lines of earlier runs, and passes on results.
   struct Ends {
     /// Returns the identity that the files of an input had when the input was last read; nil when none is known.
     var known: ([UInt8]) throws -> String? = { _ in nil }
-    /// Returns the line of an input that has not changed since it was last read; nil when the line has been removed.
+    /// Returns the line of an input whose files are unchanged; nil when another run has removed the line.
     var line: ([UInt8]) throws -> [UInt8]? = { _ in nil }
-    /// Receives each result, in the order of the list, and whether the result was taken from the journal.
+    /// Receives each result, in the order of the list. `isTakenUp` is true if the result is from the journal.
     var tell: (TriageOrder.Record, _ isTakenUp: Bool) throws -> Void
-    /// Called when no further result is ready for the moment.
+    /// Called when no further result is ready yet.
     var rest: () throws -> Void
   }
 
@@ -35,21 +35,20 @@ final class TriagePool {
   private var workers: [WorkerProcess] = []
   /// Workers that were killed but have not ended yet.
   private var leaving: [WorkerProcess] = []
-  /// The number of consecutive workers, up to the last one that ended, that have never answered.
+  /// The number of consecutive workers that ended without any answer.
   private var uselessCount = 0
   private var isGoingOn: Bool
-  /// A folder that is searched again, and the place of its record. The journal does not record which inputs the folder
-  /// contains. Nil when no such folder is being searched.
+  /// The folder that is being searched again because its record does not list its inputs, and the place of that record.
+  /// Nil while no folder is searched again.
   private var awaited: (job: TriageOrder.Job, place: TriageJournal.Place)?
-  /// The place of the first record that is no longer valid although it was taken up; nil when all such records are
-  /// valid.
+  /// The place of the first record that was taken up but is no longer valid; nil when all of them are valid.
   private var outdated: TriageJournal.Place?
-  /// Inputs that have been taken from ``order`` and wait for a worker. They are handed out before the inputs that are
-  /// still in ``order``.
+  /// Inputs that ``order`` has handed out and that still wait for a worker. They go to workers before further inputs of
+  /// ``order``.
   private var again: ArraySlice<TriageOrder.Job> = []
-  /// Inputs that are read again, and the places of their records. According to these records, an earlier run could not
-  /// read the inputs for a reason that may be gone. The journal keeps these records, because new records would come
-  /// after the records of later inputs. So each run that continues this journal reads these inputs again.
+  /// Inputs that are read again because their recorded failure may be gone, with the places of their records. The
+  /// journal keeps the old records, because new records could only be appended after those of later inputs. So each run
+  /// that continues the journal reads these inputs again.
   private var doubted: [TriageOrder.Job: TriageJournal.Place] = [:]
   private var toldCount = 0
 
@@ -76,7 +75,7 @@ final class TriagePool {
 
   // MARK: - The loop
 
-  /// Reads all inputs. Returns false when the run was interrupted. When this method returns, no worker is left running.
+  /// Reads all inputs. Returns false when the run was interrupted. Ends all workers before it returns.
   func run() throws -> Bool {
     defer { endAll() }
     while true {
@@ -95,8 +94,8 @@ final class TriagePool {
     }
   }
 
-  /// Takes inputs from the list while ``order`` has room for them. If the next path of the list has not arrived yet,
-  /// sets `waiting` to the descriptor that the path will come from.
+  /// Moves inputs from the list to ``order`` while there is room. If the list's next path has not arrived yet, sets
+  /// `waiting` to the descriptor from which the path will come.
   private func fill(_ waiting: inout Int32?) {
     while !hasListEnded, order.hasRoom {
       switch list.next(Self.canRead) {
@@ -123,8 +122,8 @@ final class TriagePool {
     }
     while isGoingOn, awaited == nil {
       guard let job = order.next() else {
-        // The next record cannot be compared with an input, because no input is waiting. When results that were taken
-        // up are passed on, there may be room for more inputs of the list.
+        // `order` hands out no input to compare with the next record. Passing on results that were taken up may make
+        // room for further inputs.
         if try tell() { continue }
         return
       }
@@ -155,9 +154,9 @@ final class TriagePool {
 
   private static let problem = Array(#""problem":""#.utf8)
 
-  /// Whether a recorded result is a failure that another attempt may avoid: its cause may be gone, or this run may have
-  /// the key that was missing. The journal does not record the keys of its run. A line that cannot be decoded counts as
-  /// such a failure.
+  /// Whether an input with this recorded result must be read again, because the cause of the failure may be gone or
+  /// this run may have the missing key. The journal does not record which keys its run had. A line that cannot be
+  /// decoded counts as such a failure.
   private static func mayDiffer(_ result: TriageOrder.Result) -> Bool {
     let lines: [[UInt8]] =
       switch result {
@@ -166,14 +165,15 @@ final class TriagePool {
       case .nothing, .inputs: []
       }
     return lines.contains { json in
-      // Each line with a failure has the key `problem`. Quotes in texts are escaped, so no text can look like this key.
+      // Each line with a failure has the JSON key `problem`. Quotes inside JSON strings are escaped, so no string can
+      // contain these bytes.
       guard json.firstRange(of: problem) != nil else { return false }
       guard let line = try? TriageLine(json: json) else { return true }
       return line.isToBeReadAgain
     }
   }
 
-  /// Hands out inputs to free workers, at most one input to each worker.
+  /// Gives an input to each free worker.
   private func handOut() throws {
     while hasFreeWorker, let job = again.popFirst() { try start(job) }
     guard !isGoingOn || journal == nil else { return }
@@ -197,12 +197,12 @@ final class TriagePool {
         worker.work = (job, Self.now + UInt64(setup.timeout) * 1_000_000_000)
         return
       }
-      // The worker ended while it was idle, and has not seen the request.
+      // The worker ended while it was idle, so it has not read the request.
       lose(worker)
     }
   }
 
-  /// The reason why no file can have this path; nil when a file may have it.
+  /// Returns the reason why no file can have this path; nil when a file may have this path.
   private static func defect(of path: [UInt8]) -> String? {
     if path.isEmpty { return "the path is empty" }
     if path.contains(0) {
@@ -211,12 +211,12 @@ final class TriagePool {
     return path.count > InputList.maxPathBytes ? "the path is too long" : nil
   }
 
-  /// Passes on all results that are next in the order of the list. Returns whether there was any.
+  /// Passes on all results that are next in the order of the list. Returns whether a result was passed on.
   private func tell() throws -> Bool {
     var hasTold = false
     while let record = order.tell() {
       hasTold = true
-      // An item that came with a line comes again when its folder is searched again, so it is not recorded.
+      // An item with a line is not recorded, because a later run gets the item again when it searches the folder.
       if record.job.isFound, record.job.path.isEmpty {
         try ends.tell(record, false)
         continue
@@ -245,8 +245,8 @@ final class TriagePool {
     return worker
   }
 
-  /// Waits until a worker answers, the time for the input of a worker is over, the list has another path, or ``tick``
-  /// has passed. `list` is the descriptor of the list; nil when nothing is expected from the list.
+  /// Waits until a worker answers, an input times out, the list has another path, or ``tick`` milliseconds have passed.
+  /// `list` is the descriptor from which the next path will come; nil when no path is awaited.
   private func wait(_ list: Int32?) throws {
     var entries = workers.map { worker in
       pollfd(fd: worker.answers, events: Int16(POLLIN), revents: 0)
@@ -263,7 +263,7 @@ final class TriagePool {
     let late = Self.now
     for worker in workers {
       guard let work = worker.work, work.end <= late else { continue }
-      // The worker may have answered while this process was stopped, so an answer is looked for once more.
+      // The worker may have answered while this process was stopped, so its pipe is read once more.
       try receive(worker)
       guard worker.work != nil, workers.contains(where: { $0 === worker }) else { continue }
       remove(worker)
@@ -302,7 +302,7 @@ final class TriagePool {
     }
   }
 
-  /// Gives up a worker that has ended. The output gets a line with the reason for the worker's input.
+  /// Removes a worker that has ended. The worker's input gets a line with the reason.
   private func lose(_ worker: WorkerProcess) {
     if !worker.hasAnswered { uselessCount += 1 }
     let job = worker.work?.job
@@ -317,7 +317,7 @@ final class TriagePool {
           + "--max-memory allows"))
   }
 
-  /// Ends a worker and removes the worker's folder. Returns how the worker has ended, in words.
+  /// Ends a worker, and removes the worker's folder. Returns a description of how the worker ended.
   @discardableResult
   private func remove(_ worker: WorkerProcess) -> String {
     workers.removeAll { $0 === worker }
@@ -327,21 +327,22 @@ final class TriagePool {
       usleep(1000)
       ending = worker.ending()
     }
-    // After the end of a process was reported, its number may belong to another process, so the number is not killed.
+    // The process is killed only if `ending` is nil. Otherwise the system may have given its process id to another
+    // process.
     if ending == nil { worker.kill() }
     worker.closePipes()
     for _ in 0..<100 where ending == nil {
       ending = worker.ending()
       if ending == nil { usleep(1000) }
     }
-    // A process that waits for a device cannot be killed before the device answers.
+    // A process that waits for a device ends only after the device has answered, even if it was killed.
     if ending == nil { leaving.append(worker) }
     folders.remove(worker.folder)
     return ending ?? "the process does not end"
   }
 
   private func endAll() {
-    // Workers that wait for a request end when their pipe is closed. All other workers are killed.
+    // Workers that wait for a request would end when their pipe is closed. The others have to be killed.
     for worker in workers {
       worker.closePipes()
       worker.kill()
@@ -360,17 +361,17 @@ final class TriagePool {
     let isFolder = if case .inputs = result { true } else { false }
     if let folder = awaited, folder.job == job {
       awaited = nil
-      // The input is not a folder any more, so the rest of the journal does not fit.
+      // The input is no longer a folder, so the rest of the journal does not match the inputs.
       if !isFolder { stopGoingOn(at: folder.place) }
     } else if isFolder, job.child == nil, let place = doubted[job] {
-      // This folder could not be searched in the earlier run. Now it can, and the inputs in it belong before the later
-      // records of the journal. The results of these later records were taken up but not passed on yet, so they are
-      // recorded once more.
+      // The earlier run could not search this folder, but this run can. The records of the folder's inputs must come
+      // before the later records of the journal, so the later records are removed. Their results were taken up but not
+      // passed on yet, so they are recorded again.
       stopGoingOn(at: place)
     }
   }
 
-  /// Stops taking up records. The next call of ``goOn()`` removes the record at `place`, and all later ones, from the
+  /// Stops taking up records. The next call of ``goOn()`` removes the record at `place` and all later records from the
   /// journal.
   private func stopGoingOn(at place: TriageJournal.Place) {
     isGoingOn = false
@@ -385,6 +386,7 @@ final class TriagePool {
 }
 
 extension WorkerProcess {
-  /// Whether the time for the worker's input is over at the time `now`; false for a worker without an input.
+  /// Whether the worker's input has timed out at the time `now`, in nanoseconds of uptime; false for a worker without
+  /// an input.
   func isLate(_ now: UInt64) -> Bool { work.map { $0.end <= now } ?? false }
 }

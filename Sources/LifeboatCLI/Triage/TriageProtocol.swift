@@ -3,19 +3,19 @@ import Foundation
 import SQLCipherFiles
 import StoreTriage
 
-/// The record that a worker receives before the first request. The record is JSON and, like each request, is followed
-/// by a zero byte.
+/// The settings that a worker receives before the first request. They are sent as JSON, followed by a zero byte.
 struct TriageSetup: Codable {
-  /// Secret keys in the format of age(1), as texts. They go through the pipe to the worker, so that no command line and
-  /// no environment variable shows them.
+  /// Secret keys in the format of age(1). They are sent through the pipe, because other processes could see them on a
+  /// command line or in the environment.
   var identities: [String] = []
   var passphrase: [UInt8]?
   /// The key of stores that are encrypted by SQLCipher; nil when the user has given none.
   var key: CipherKey?
   var options = TriageReader.Options()
-  /// The path of a folder with additional analysers; nil when only the built-in analysers are used.
+  /// The path of a folder with additional analysers; nil for only the built-in analysers.
   var analysers: String?
-  /// The digest of all analysers. If a journal was made with other analysers, it belongs to another run.
+  /// The digest of all analysers. It is part of the run's identity, so that a journal made with other analysers is
+  /// refused.
   var analysersDigest = ""
   /// Whether each line records the number of seconds that its input took.
   var isTimed = false
@@ -34,11 +34,10 @@ struct TriageSetup: Codable {
   }
 }
 
-/// A request to a worker. It has the path of an input, whether the input was found in a folder, and the identity that
-/// the files of the input had when they were last read.
+/// A request to a worker to read the input at ``path``. `isFound` is true if the input was found in a folder.
 struct TriageRequest: Equatable {
   var isFound: Bool
-  /// The identity that the files of the input had when they were last read; nil when none is known.
+  /// The identity that the input's files had when they were last read; nil if no identity is known.
   var known: String?
   var path: [UInt8]
 
@@ -52,7 +51,7 @@ struct TriageRequest: Equatable {
     self.known = known
   }
 
-  /// The request as bytes. A zero byte follows the path, because no path contains one.
+  /// The request as bytes. A zero byte ends the request, because no path contains a zero byte.
   var bytes: [UInt8] {
     let identity = known.map { Array($0.utf8) } ?? []
     let field =
@@ -61,7 +60,7 @@ struct TriageRequest: Equatable {
     return [isFound ? Self.found : Self.named] + field + path + [0]
   }
 
-  /// Decodes a request from bytes that do not have the zero byte at the end. Nil for bytes that are not a request.
+  /// Decodes a request from bytes without the zero byte at the end. Nil for bytes that are not a request.
   init?(_ bytes: [UInt8]) {
     guard bytes.count > Self.identityBytes, bytes[0] == Self.found || bytes[0] == Self.named else {
       return nil
@@ -74,9 +73,9 @@ struct TriageRequest: Equatable {
   }
 }
 
-/// A worker's answer, which is a line of text. The first letter of the line says what kind of answer it is.
+/// A worker's answer. It is sent as a line of text whose first letter is the kind of answer.
 enum TriageAnswer {
-  /// The line about an input, and the identity of the input's files. The identity is nil when each run must read the
+  /// The line about an input, and the identity of the input's files. The identity is nil when every run must read the
   /// input again.
   case line([UInt8], identity: String?)
   /// The lines of an archive with several stores.
@@ -85,10 +84,10 @@ enum TriageAnswer {
   case inputs([Item])
   /// The files of the input have the same identity as in the request, so the worker has not read the input.
   case known
-  /// The path is not that of an input, so the output has no line about it.
+  /// The path is not that of an input, so the output gets no line for this path.
   case nothing
 
-  /// An item of a folder: the path of an input that must be read, or the line about a file that need not be read.
+  /// An item of a folder: either the path of an input that must be read, or the line of a file that need not be read.
   struct Item: Codable {
     var path: String?
     var line: TriageLine?

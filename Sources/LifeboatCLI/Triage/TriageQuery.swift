@@ -48,7 +48,7 @@ struct TriageQuery: ParsableCommand {
 
   func validate() throws {
     guard limit >= 1 else { throw ValidationError("--limit takes a number of rows, 1 or more.") }
-    // Of all forms of dates that can be read, only the form of a day has ten bytes.
+    // `DateText` also accepts times, but only a day has ten bytes.
     if let since, since.utf8.count != 10 || DateText.seconds(in: since) == nil {
       throw ValidationError("--since takes a day, such as 2026-11-20.")
     }
@@ -133,7 +133,7 @@ struct TriageQuery: ParsableCommand {
       table.add(
         zip(answer.columns, row).map { name, value in
           let isPath = ["path", "example", "first_path", "last_path"].contains(name)
-          // What goes to no terminal is not cut.
+          // If the width is unlimited, for example in a pipe, paths are not shortened.
           return isPath && display.verbose == 0 && width != nil
             ? PathText.lastComponent(of: value.text) : value.text
         })
@@ -145,13 +145,14 @@ struct TriageQuery: ParsableCommand {
     }
   }
 
-  /// The width of the table in columns. Nil, for no limit, when the output is not a terminal and `COLUMNS` is not set.
+  /// The width of the table, in columns of the terminal. Nil (no limit) when the output is not a terminal and `COLUMNS`
+  /// is not set.
   private var width: Int? {
     let isOpen = isatty(1) != 1 && ProcessInfo.processInfo.environment["COLUMNS"] == nil
     return isOpen ? nil : display.width
   }
 
-  /// A title made from the name of a column: `first_day` becomes `First day`.
+  /// Returns the title for the name of a column, for example `First day` for `first_day`.
   private static func title(_ name: String) -> String {
     let words = String(
       decoding: name.utf8.map { $0 == UInt8(ascii: "_") ? 0x20 : $0 }, as: UTF8.self)

@@ -98,7 +98,7 @@ struct TriageRun: ParsableCommand {
   @OptionGroup(title: "Encryption") var secrets: SecretOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The minimum value of --max-memory, in bytes. With less memory, a worker cannot start.
+  /// The minimum value of --max-memory, in bytes. A worker cannot start with less memory.
   private static let minMemory: Int64 = 64 << 20
 
   func validate() throws {
@@ -150,7 +150,8 @@ struct TriageRun: ParsableCommand {
       journal: journal, isInterrupted: interruption.requested, output.ends)
     try withExtendedLifetime(interruption) {
       let isFinished = try pool.run()
-      // After this line, no worker needs the folder, and closing the output may end this process at once.
+      // The folder is removed here, because no worker needs it any more, and closing the output may end this process at
+      // once.
       folders.remove(privateFolder)
       guard isFinished else { return waitForSignal() }
       try journal?.synchronize()
@@ -200,20 +201,21 @@ struct TriageRun: ParsableCommand {
     setup.maxMemory = maxMemory?.count ?? setup.maxMemory
     if let analysers {
       setup.analysers = analysers
-      // If the analysers cannot be read, this is reported before the long work begins.
+      // The analysers are read here, so that an error in them is reported before the long work begins.
       setup.analysersDigest = try Analysers.including(analysers).digest
     }
     return setup
   }
 
-  /// The texts by which a journal tells this run from others: the version of lifeboat, the options that affect the
-  /// lines, and the inputs as the user has given them on the command line.
+  /// Returns the strings that identify this run in a journal: the version of lifeboat, the options that affect the
+  /// lines, and the inputs as given on the command line.
   private func identity(of setup: TriageSetup) throws -> [String] {
     var setup = setup
     setup.maxMemory = 0
     setup.timeout = 0
-    // The journal contains a hash of these texts, from which a weak passphrase could be guessed. So the texts say which
-    // kinds of keys are given, and do not contain the keys. An input that no key has opened is read again in each run.
+    // The journal contains a hash of these strings, from which a weak passphrase could be guessed. So the strings
+    // contain only which kinds of keys were given, not the keys. A run with other keys can still use the journal's
+    // records, because inputs that no key has opened are read again in each run.
     let lacks = [setup.identities.isEmpty, setup.passphrase == nil, setup.key == nil]
     setup.identities = []
     setup.passphrase = nil
@@ -223,7 +225,7 @@ struct TriageRun: ParsableCommand {
     return [Tool.version, options, keys, isNull ? "0" : "n"] + paths
   }
 
-  /// Throws if the output would become part of one of the inputs.
+  /// Throws if the file `output` would become part of one of the inputs.
   private func guardEvidence(_ output: String) throws {
     try EvidenceGuard.checkIsNoSideFile(output)
     for path in paths where !PathText.isSame(path, "-") {
@@ -236,11 +238,13 @@ struct TriageRun: ParsableCommand {
     }
   }
 
-  /// Waits for the signal that ends this process. The interruption removes everything that this run has made.
+  /// Waits for the signal that ends this process. Before that, the handler of ``Interruption`` removes the private
+  /// folder.
   private func waitForSignal() { while true { pause() } }
 }
 
-/// Receives the lines of a run. Writes them to standard output, counts them in groups, or adds them to a catalogue.
+/// Receives the results of a run, and writes the lines to standard output, counts them in groups, or adds them to a
+/// catalogue.
 private final class TriageOutput {
   private let catalog: Catalog?
   private(set) var groups: TriageGroups?
@@ -275,7 +279,7 @@ private final class TriageOutput {
     case .lines(let lines):
       try forget(record.job.path)
       for json in lines { try tell(json, nil, isTakenUp) }
-    // Since the input got a line, it may have become a folder or vanished. The old line is removed from the catalogue.
+    // The input has no line now, so an old line of the input is removed from the catalogue.
     case .nothing, .inputs: try forget(record.job.path)
     }
   }
@@ -288,13 +292,13 @@ private final class TriageOutput {
     count += 1
     if isTakenUp { takenUpCount += 1 }
     if catalog == nil, groups == nil { try stream.write(bytes: json + [0x0a]) }
-    // Quotes in texts are escaped, so no text of a line can look like this member of the JSON object.
+    // Quotes inside JSON strings are escaped, so no string can contain these bytes.
     if json.firstRange(of: Self.healthy) == nil { careCount += 1 }
     if json.firstRange(of: Self.failed) != nil { failedCount += 1 }
     guard groups != nil || catalog != nil else { return }
     let line: TriageLine
     do { line = try TriageLine(json: json) } catch {
-      // The lines of workers are always valid, so an invalid line is from the catalogue.
+      // Lines from workers are valid, so an invalid line is from the catalogue.
       if let catalog { throw catalog.damaged }
       throw error
     }
@@ -307,7 +311,7 @@ private final class TriageOutput {
 
   private func rest() throws {
     try stream.flush()
-    // A commit waits for the disk, so there is at most one per second.
+    // Each commit waits for the disk, so the catalogue commits at most once per second.
     guard DispatchTime.now().uptimeNanoseconds &- lastWrite.uptimeNanoseconds > 1_000_000_000 else {
       return
     }

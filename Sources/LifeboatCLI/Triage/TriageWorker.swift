@@ -7,8 +7,8 @@ import StoreExtraction
 import StoreFiles
 import StoreTriage
 
-/// The command `lifeboat triage-worker`: the process that reads inputs for `lifeboat triage`, one after the other. If a
-/// file makes a reader crash or hang, only this process is affected.
+/// The command `lifeboat triage-worker`. `lifeboat triage` starts it as a child process that reads inputs one after the
+/// other. If a file makes a reader crash or hang, only the child process is affected.
 struct TriageWorker: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: name,
@@ -17,11 +17,11 @@ struct TriageWorker: ParsableCommand {
 
   static let name = "triage-worker"
 
-  /// The maximum length of a line, in bytes. A line has a limited number of texts, each of limited length, so no line
-  /// should reach this maximum.
+  /// The maximum length of a line, in bytes. The strings in a line are limited in number and length, so no line should
+  /// reach this maximum.
   private static let maxLineBytes = 64 << 10
-  /// The number of seconds after the timeout at which a worker ends by itself. The process that started the worker
-  /// should have ended it before that.
+  /// The number of seconds that a worker keeps running after the timeout of an input before `SIGALRM` ends it.
+  /// Normally, the parent process has ended the worker by then.
   private static let grace = 30
 
   func run() throws {
@@ -92,8 +92,8 @@ struct TriageWorker: ParsableCommand {
     ).json()
   }
 
-  /// Describes an error as the other commands report it; nil for an unknown error. If the message contains the path of
-  /// this worker's private folder, another message is used, because this folder differs in each run.
+  /// Returns the code and the message that the other commands print for `error`; nil for an unknown error. Replaces a
+  /// message that contains the path of this worker's private folder, because the path differs in each run.
   private static func describe(_ error: any Error) -> TriageLine.Failed? {
     guard let failure = Failure(error) ?? Failure(foreign: error) else { return nil }
     let place = FileManager.default.temporaryDirectory.path
@@ -103,7 +103,8 @@ struct TriageWorker: ParsableCommand {
       message: isPrivate ? "the content of the input cannot be read" : failure.message)
   }
 
-  /// Limits the memory of this process to a number of bytes. A request for more memory fails, and the worker ends.
+  /// Limits the memory of this process to `bytes`. If a reader needs more memory, the allocation fails and the worker
+  /// ends.
   private static func limitMemory(to bytes: Int64) {
     var limit = rlimit()
     limit.rlim_cur = rlim_t(clamping: bytes)
@@ -115,7 +116,7 @@ struct TriageWorker: ParsableCommand {
     #else
       unsafe _ = setrlimit(RLIMIT_AS, &limit)
     #endif
-    // After a crash, the system must not write a core file, which would contain what the worker has read.
+    // A core file is disabled, because it would contain the data that the worker has read.
     var none = rlimit()
     #if canImport(Glibc)
       unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
@@ -124,8 +125,8 @@ struct TriageWorker: ParsableCommand {
     #endif
   }
 
-  /// Removes the private folder of this worker, which is empty between two inputs, and the parent folder if that is
-  /// empty, too. The process that made both folders would remove them, but it may have ended.
+  /// Removes this worker's private folder, which is empty now, and the parent folder if it is empty, too. Normally, the
+  /// parent process removes both folders, but that process may have ended.
   private static func removeFolder() {
     guard let folder = ProcessInfo.processInfo.environment[WorkerFolders.variable] else { return }
     _ = unsafe rmdir(folder)
@@ -133,7 +134,7 @@ struct TriageWorker: ParsableCommand {
   }
 }
 
-/// Reads records from a descriptor. A zero byte ends each record.
+/// Reads records from a descriptor. Each record ends in a zero byte.
 struct RecordStream {
   let descriptor: Int32
   private var buffer: [UInt8] = []
@@ -144,7 +145,7 @@ struct RecordStream {
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
-  /// The next record, without the zero byte. Nil at the end of the stream, and for a record that is too long.
+  /// Returns the next record, without the zero byte. Nil at the end of the stream, or if the next record is too long.
   mutating func next() -> [UInt8]? {
     var searched = start
     while true {
@@ -166,15 +167,16 @@ struct RecordStream {
   }
 }
 
-/// Converts paths from bytes to text. A list of inputs may contain paths that are not UTF-8.
+/// Converts paths from bytes to strings. A list of inputs may contain paths that are not UTF-8.
 enum PathBytes {
-  /// The path as text; nil when the bytes are not UTF-8.
+  /// Returns the path as a string; nil when the bytes are not UTF-8.
   static func text(_ bytes: [UInt8]) -> String? {
     let text = String(decoding: bytes, as: UTF8.self)
     return text.utf8.elementsEqual(bytes) ? text : nil
   }
 
-  /// The path as text for output. Each byte that does not belong to valid UTF-8 is written in the form `\xE9`.
+  /// Returns the path as a string for output. Each byte that is not part of valid UTF-8 is escaped, for example as
+  /// `\xE9`.
   static func shown(_ bytes: [UInt8]) -> String {
     if let text = text(bytes) { return text }
     var shown = ""

@@ -5,15 +5,15 @@ import SafeText
 import StoreTriage
 import SupportBundle
 
-/// The private folders into which workers unpack archives: one folder for the run, and inside this folder one for each
+/// The private folders into which workers unpack archives. The run has one folder, which contains a folder for each
 /// worker.
 final class WorkerFolders {
-  /// The environment variable that tells a worker the path of its folder.
+  /// The environment variable with the path of the worker's folder.
   static let variable = "LIFEBOAT_WORKER_FOLDER"
 
   let path: String
-  /// Keeps the folder locked. The folder is not discarded with this object, because workers that were killed may have
-  /// left files in it, which ``remove(_:)`` removes.
+  /// Keeps the folder locked. The folder is removed by ``remove(_:)`` instead of by the tree, because killed workers
+  /// may have left files in the folder.
   private let tree: OutputTree
   private var count = 0
 
@@ -54,7 +54,7 @@ final class WorkerProcess {
   /// The descriptor for reading answers, in non-blocking mode.
   let answers: Int32
   let folder: String
-  /// Those bytes of requests that have not been written to the worker yet.
+  /// The bytes of requests that are not written to the pipe yet.
   private(set) var unsent: [UInt8]
   private var received: [UInt8] = []
   /// Whether writing to the worker has failed. The worker then gets no more requests.
@@ -62,15 +62,15 @@ final class WorkerProcess {
   private(set) var hasAnswered = false
   private var isClosed = false
 
-  /// The input that the worker reads, and the time, in nanoseconds of uptime, at which the worker must have answered;
-  /// nil for a worker without an input.
+  /// The input that the worker is reading, and the deadline for the answer, in nanoseconds of uptime; nil for a worker
+  /// without an input.
   var work: (job: TriageOrder.Job, end: UInt64)?
 
-  /// The maximum length of an answer, in bytes. The answer about a folder may name 100,000 inputs.
+  /// The maximum length of an answer, in bytes. The answer for a folder may contain 100,000 paths.
   static let maxAnswerBytes = 64 << 20
 
-  /// Starts a worker. `setup` is the first record that the worker receives, without the zero byte. `folder` is the path
-  /// of the worker's private folder.
+  /// Starts a worker. `setup` is the ``TriageSetup`` as JSON, without the zero byte. `folder` is the path of the
+  /// worker's private folder.
   init(_ setup: [UInt8], folder: String) throws {
     let (requestEnd, requests) = try Self.pipe()
     let (answers, answerEnd) = try Self.pipe()
@@ -95,7 +95,7 @@ final class WorkerProcess {
 
   deinit { closePipes() }
 
-  /// Closes the pipes to and from the worker. If the worker waits for a request, it then ends.
+  /// Closes the pipes to and from the worker. A worker that waits for a request then ends.
   func closePipes() {
     guard !isClosed else { return }
     isClosed = true
@@ -110,7 +110,8 @@ final class WorkerProcess {
     flush()
   }
 
-  /// Writes as much of ``unsent`` as the pipe takes. The end of a worker is noticed only when its answers are read.
+  /// Writes as much of ``unsent`` as fits into the pipe. If writing fails, only sets ``isBroken``; the next
+  /// ``receive()`` reports the end of the worker.
   func flush() {
     while !unsent.isEmpty {
       let count = unsafe unsent.withUnsafeBytes { bytes in
@@ -127,7 +128,7 @@ final class WorkerProcess {
     }
   }
 
-  /// What the pipe from the worker contained.
+  /// The result of reading the pipe from the worker.
   enum Reading {
     /// A complete answer, without the line end.
     case answer(ArraySlice<UInt8>)
@@ -162,7 +163,7 @@ final class WorkerProcess {
 
   func kill() { _ = CLibrary.kill(process, SIGKILL) }
 
-  /// How the worker has ended, in words; nil while the worker runs.
+  /// Returns a description of how the worker ended; nil while the worker runs.
   func ending() -> String? {
     var status: Int32 = 0
     let process = process
@@ -174,7 +175,7 @@ final class WorkerProcess {
       ? "the exit status was \((status >> 8) & 0xff)" : "signal \(signal) ended it"
   }
 
-  /// Makes a pipe. The descriptors are never 0, 1 or 2, and are closed in programs that this process starts.
+  /// Makes a pipe. The descriptors are never 0, 1 or 2, and are close-on-exec.
   private static func pipe() throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]
     guard unsafe CLibrary.pipe(&ends) == 0 else {
@@ -198,7 +199,7 @@ final class WorkerProcess {
         return unsafe String(cString: bytes)
       }
     #else
-      // This link leads to the running program, even if another file now has the program's name.
+      // This link refers to the running executable, even if the file at its path was replaced.
       if unsafe access("/proc/self/exe", X_OK) == 0 { return "/proc/self/exe" }
     #endif
     return CommandLine.arguments[0]
@@ -220,10 +221,10 @@ final class WorkerProcess {
     }
     unsafe posix_spawn_file_actions_adddup2(&actions, input, 0)
     unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
-    // Standard error is discarded, because the line about the input reports a crash.
+    // Standard error is discarded, because a crash is reported in the line of the input.
     unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-    // In a process group of its own, the worker does not get the signal of Ctrl-C. After Ctrl-C, the process that
-    // started the workers ends them.
+    // The worker is in its own process group, so that Ctrl-C sends no SIGINT to it. After Ctrl-C, the parent process
+    // ends the workers.
     unsafe posix_spawnattr_setflags(
       &attributes,
       Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK))
@@ -239,7 +240,7 @@ final class WorkerProcess {
     var variables = ProcessInfo.processInfo.environment
     variables["TMPDIR"] = folder
     variables[WorkerFolders.variable] = folder
-    // The number of the signal is enough to report a crash. A description by the Swift runtime would take seconds.
+    // The Swift runtime would need seconds for a backtrace, and the signal's number is enough to report a crash.
     variables["SWIFT_BACKTRACE"] = "enable=no"
     var process: pid_t = 0
     let result = unsafe withStrings(["lifeboat", TriageWorker.name]) {
@@ -254,7 +255,7 @@ final class WorkerProcess {
     return process
   }
 
-  /// Calls `body` with an array of C strings. The last element of the array is nil.
+  /// Calls `body` with a nil-terminated array of C strings.
   private static func withStrings(
     _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Int32
   ) -> Int32 {

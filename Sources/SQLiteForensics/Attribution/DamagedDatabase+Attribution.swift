@@ -20,11 +20,11 @@ extension DamagedDatabase {
   private static let maxDepth = 24
   private static let sampleCount = 12
   private static let maxCompared = 512
-  /// The maximum number of undecided b-trees that are compared with indexes. Also the maximum number of tables that the
-  /// rows of one undecided b-tree may fit.
+  /// The maximum number of b-trees whose rows fit several tables. If there are more, none of them is compared with
+  /// indexes. Also the maximum number of tables that the rows of one such b-tree may fit.
   private static let maxAlike = 64
-  /// The maximum number of tables, besides the first, in a cycle of tables that have exchanged their root pages. Longer
-  /// cycles are not recognised.
+  /// The maximum number of tables, besides the first, in a cycle of tables that have exchanged their root pages. Cycles
+  /// of more tables are not recognised.
   private static let maxExchanged = 8
   /// The maximum number of b-trees without a known table that are assigned to tables by their row ids.
   private static let maxTrees = 1 << 14
@@ -65,7 +65,7 @@ extension DamagedDatabase {
 
   /// Assigns each live leaf, and each page of a WITHOUT ROWID table, to a table: by the root page, otherwise by the
   /// rows, an index or the row ids. Sets ``roots``, ``owners`` and the owners in the census. Adds a finding wherever
-  /// the schema is contradicted.
+  /// the file contradicts the schema.
   func attribute() throws(SQLiteFileError) {
     census.forgetOwners()
     narrowed = narrowedByKeys
@@ -107,8 +107,7 @@ extension DamagedDatabase {
     var owners: [UInt32: (table: Int, attribution: Attribution)] = [:]
     // B-trees that the schema does not name and whose rows match no table.
     var unmatched: Set<UInt32> = []
-    // B-trees that the schema names come first, because their rows show what rows of the remaining b-trees may look
-    // like.
+    // B-trees that the schema names come first, because their rows show what rows of each table look like.
     var matches: [UInt32: TableMatch] = [:]
     for root in groups.keys.sorted() where roots[root] != nil {
       if let group = groups[root] { matches[root] = try tableMatch(of: group, roots[root]) }
@@ -279,8 +278,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a page with an unreadable header was a table leaf. It was one if the schema, an interior page of a table
-  /// or the pointer map leads to the page, and the page was not an interior page.
+  /// Whether a page with an unreadable header was a table leaf. The page was a table leaf if the schema, an interior
+  /// page of a table or the pointer map leads to it, unless it was an interior page.
   private func isRuinedLeaf(_ page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> Bool
   {
     if census.free.contains(page) || mappedParents.contains(page) { return false }
@@ -297,10 +296,11 @@ extension DamagedDatabase {
     return try !isRuinedInterior(page)
   }
 
-  /// Whether a page that cannot be read as a b-tree page was an interior page of a table. The header may prove it.
-  /// Otherwise the page must end with a cell that names a child page, and the pointer map must give this page as the
-  /// child's parent, or the child must be a table page without a known parent. Rows on an interior page are left over
-  /// from an earlier use.
+  /// Whether a page that cannot be read as a b-tree page was an interior page of a table. The page was one if its
+  /// header has the right form, or if its last bytes are a cell that names a child page. In the second case, the
+  /// pointer map must name this page as the parent of the child. If the map has no entry for the child, the child must
+  /// be a table page without a known parent. Rows on the page do not count, because they may be left over from an
+  /// earlier use.
   private func isRuinedInterior(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     var buffer = ContiguousArray<UInt8>()
     let available = try reader.copy(page, into: &buffer)
@@ -344,7 +344,7 @@ extension DamagedDatabase {
     let count = Int(page.uint16(at: 3))
     let right = page.uint32(at: 8)
     let floor = 12 + 2 * count
-    // The page that the header leads to may be behind the end of a truncated file.
+    // The right-most child, which the header names, may be past the end of a truncated file.
     let counted = layout.header.map { $0.isPageCountValid ? $0.pageCount : 0 } ?? 0
     guard page.byte(at: 0) == BTreePage.Kind.interiorTable.rawValue, count > 0,
       floor + 5 * count <= layout.usableSize, right >= 2, right <= max(pageCount, counted),
@@ -361,7 +361,7 @@ extension DamagedDatabase {
     /// The number of rows that were compared.
     var rows = 0
     /// `namedFits`: the number of rows that look like rows of the table that the schema names for the b-tree.
-    /// `namedPossible`: the number of rows that this table could hold, whatever the rows look like.
+    /// `namedPossible`: the number of rows that this table could hold, even if they do not look like its other rows.
     var namedFits = 0
     var namedPossible = 0
     /// The table that matches best; nil if no table matches, or if several tables match equally well.
@@ -429,9 +429,9 @@ extension DamagedDatabase {
   }
 
   /// Whether a b-tree belongs to `table`, although the schema assigns it to the table `named`. In SQLite any column can
-  /// hold anything, so rows that look like rows of `table` are not enough. One of three facts must be added: the schema
-  /// names the same root page for both tables; the root page of `table` is unusable, and `named` could hold fewer than
-  /// half of the rows; or tables have exchanged their root pages in a cycle.
+  /// hold anything, so rows that look like rows of `table` are not enough. One of three further facts is required: the
+  /// schema names the same root page for both tables; the root page of `table` is unusable, and `named` could hold
+  /// fewer than half of the rows; or tables have exchanged their root pages in a cycle.
   private func owns(
     _ table: Int, _ root: UInt32, of named: Int, _ match: TableMatch, _ roots: [UInt32: Int],
     _ matches: [UInt32: TableMatch]
@@ -502,7 +502,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// For each table in `compared`, adds to `fits` the number of cells that look like its rows.
+  /// For each table in `compared`, adds to `fits` the number of cells that look like rows of the table.
   ///
   /// - Returns: the number of cells that are valid rows of any table.
   func tally(

@@ -7,11 +7,11 @@ extension DamagedDatabase {
   private static let maxTornTables = 64
   private static let maxHeaderless = 1 << 10
 
-  /// Finds the tables of orphan leaves that have lost their first sector. Cells that read as rows of the table must
-  /// fill the leaf to its end, and the table's b-tree must lack their row ids. A leaf that fits several tables is not
-  /// assigned.
+  /// Finds the tables of orphan leaves that have lost their first sector. A leaf fits a table if its cells can be read
+  /// as rows of the table up to the end of the page, and if the table's b-tree lacks the row ids of these rows. A leaf
+  /// that fits several tables is not assigned.
   ///
-  /// Does nothing if there is a pointer map, because it says what such pages are.
+  /// Does nothing if the file has a pointer map, because the map gives the kind of such pages.
   func claimHeaderless() throws(SQLiteFileError) {
     guard !map.isPresent else { return }
     let torn = tables.indices.filter { table in
@@ -48,9 +48,9 @@ extension DamagedDatabase {
     }
   }
 
-  /// The range of row ids on a page without a header, if its cells are read as rows of `table`. Nil if the last cell
-  /// does not end at the end of the page, a row id is unknown, all payloads together have fewer than 16 bytes, or the
-  /// table has at most two fields.
+  /// The range of the row ids on a page without a header when the cells of the page are read as rows of `table`. Nil if
+  /// the last cell does not end at the end of the page, a row id is unknown, all payloads together have fewer than 16
+  /// bytes, or the table has at most two fields.
   private func rowIDs(toTheEndOf page: RawSpan, _ number: UInt32, as table: Int)
     -> ClosedRange<Int64>?
   {

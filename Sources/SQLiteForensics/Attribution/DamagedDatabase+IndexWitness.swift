@@ -16,13 +16,13 @@ extension DamagedDatabase {
   }
 
   /// Uses indexes to find the table of each b-tree whose rows fit several tables. An index pairs values of its table
-  /// with row ids, so it shows which b-tree holds the table's rows, whatever root page the schema names.
+  /// with row ids. So it shows which b-tree has the rows of its table, even if the schema names the wrong root page.
   ///
   /// Small numbers agree by chance. So a b-tree that the schema assigns to table A is assigned to table B only if an
   /// index of B agrees with it and contradicts the b-tree that the schema assigns to B.
   ///
   /// `alike`: the possible tables of each undecided b-tree, by root page.
-  /// - Returns: by root page, the table of each b-tree for which indexes contradict the schema.
+  /// - Returns: by root page, the table of each b-tree that indexes assign to another table than the schema does.
   func judgedByIndexes(_ alike: [UInt32: [Int]], _ roots: [UInt32: Int]) throws(SQLiteFileError)
     -> [UInt32: Int]
   {
@@ -99,7 +99,7 @@ extension DamagedDatabase {
   }
 
   /// The columns of an index, as column numbers of the table. Nil if the statement of the index cannot be read, or if a
-  /// column is an expression or a virtual column, because rows store neither.
+  /// column of the index is an expression or a virtual column, because rows store neither of these.
   func columns(of index: SchemaEntry, _ table: Int) -> [Int]? {
     let definition = tables[table].definition
     let columns: [Int?]?
@@ -116,8 +116,8 @@ extension DamagedDatabase {
     return known.count == columns.count ? known : nil
   }
 
-  /// The first value and the row id of up to 32 entries on the leftmost leaf of an index, without those that continue
-  /// on overflow pages. Empty if the leaf cannot be read.
+  /// The first value and the row id of each of the first 32 entries on the leftmost leaf of an index. Entries that
+  /// continue on overflow pages are left out. Empty if the leaf cannot be read.
   private func entries(ofIndex root: UInt32) throws(SQLiteFileError) -> [(
     value: StoredValue, rowID: Int64
   )] {

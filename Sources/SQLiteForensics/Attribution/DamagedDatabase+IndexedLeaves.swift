@@ -2,7 +2,8 @@ import SQLiteFile
 
 /// The entries of all indexes of one table.
 private struct IndexEntries {
-  /// A row id, and a hash of the indexed values that its row should hold.
+  /// An index entry: a row id, and a hash of the values that the row with this row id should have in the indexed
+  /// columns.
   struct Entry {
     let rowID: Int64
     let hash: UInt64
@@ -35,7 +36,7 @@ private struct IndexEntries {
 
 extension DamagedDatabase {
   /// Finds leaves whose rows the indexes of the table mostly contradict, and marks them as stale. Such a leaf has
-  /// replaced the table's own leaf with the same row ids: it comes from another store of the same app, or from an
+  /// replaced the table's own leaf with the same row ids. It comes from another store of the same app, or from an
   /// earlier state of this one.
   ///
   /// Does nothing in a file without damaged or misplaced pages. Values that continue on overflow pages are not
@@ -93,7 +94,7 @@ extension DamagedDatabase {
   /// Reads the entries of the first 16 indexes of a table, not counting indexes on expressions. Returns no entries if
   /// there are more than ``IndexEntries/maxEntries``.
   ///
-  /// `met`: the index pages that have been read before; no page is read twice.
+  /// `met`: the index pages that have been read before. They are not read again.
   private func indexEntries(_ table: Int, _ met: inout PageSet) throws(SQLiteFileError)
     -> IndexEntries
   {
@@ -149,8 +150,9 @@ extension DamagedDatabase {
   }
 
   /// Compares each row of a leaf with the index entries of its row id. Returns the number of rows that all entries
-  /// confirm, and the number of rows that at least one entry contradicts. Entries on refuted index pages do not count,
-  /// but `hear` is called with every compared entry, including those.
+  /// confirm, and the number of rows that at least one entry contradicts. Entries on refuted index pages
+  /// (``IndexEntries/isRefuted``) do not count. `hear` is called for every compared entry, even if it is on a refuted
+  /// index page.
   private func compare(
     _ page: UInt32, _ table: Int, _ known: IndexEntries,
     _ hear: (IndexEntries.Entry, _ agrees: Bool) -> Void
@@ -220,7 +222,7 @@ extension DamagedDatabase {
     return hash
   }
 
-  /// The integer in a field; nil if the field holds no integer or is not completely on the page.
+  /// The integer in a field; nil if the value of the field is not an integer, or is not completely on the page.
   private static func integer(
     _ field: Int, _ types: borrowing RecordTypes, _ page: RawSpan, _ cell: LeafCell
   ) -> Int64? {

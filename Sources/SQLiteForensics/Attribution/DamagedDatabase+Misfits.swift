@@ -4,7 +4,8 @@ extension DamagedDatabase {
   private enum Fit {
     /// At least one row of the leaf looks like a row of the table.
     case own
-    /// No row can be read, or there is only one row, which the table could hold.
+    /// No row of the leaf can be read; or the leaf has only one row, which does not look like a row of the table but
+    /// which the table could hold.
     case unknown
     /// No row of the leaf can be a row of the table: each has too many fields, or has values that SQLite never stores
     /// in the columns of the table.
@@ -22,17 +23,18 @@ extension DamagedDatabase {
   private static let maxExchanged = 4
 
   /// Finds leaves that do not belong to the table of their b-tree, although their row ids match the keys that lead to
-  /// them. Returns each with the root page of the b-tree.
+  /// the leaves. Returns each such leaf with the root page of its b-tree.
   ///
   /// In SQLite any column can hold anything, so rows that merely look odd count only if other pages of the file are
   /// misplaced too. Otherwise two facts must come together. First, the leaf has only rows with too many fields, or with
-  /// values that SQLite never stores in these columns. Second, rows of the table are found on another leaf: of the same
-  /// b-tree, an orphan, or a leaf of another table that has changed places with this one.
+  /// values that SQLite never stores in these columns. Second, rows of the table are found on another leaf: a leaf of
+  /// the same b-tree, an orphan leaf, or a leaf of another table that has changed places with this leaf.
   ///
   /// `roots`: the table of each root page.
   func misfits(_ roots: [UInt32: Int]) throws(SQLiteFileError) -> [(page: UInt32, root: UInt32)] {
     var candidates: [(page: UInt32, root: UInt32)] = []
-    // Leaves in use that no page leads to: the page that led to them may have been overwritten.
+    // Leaves that are not free but that no b-tree leads to, because the page that led to them may have been
+    // overwritten.
     var orphans: [UInt32] = []
     try forEachLeaf(roots) { page, root, _ in
       if roots[root] != nil, !census.rejected.contains(page) { candidates.append((page, root)) }

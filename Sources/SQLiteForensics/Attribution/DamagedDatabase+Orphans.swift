@@ -4,21 +4,22 @@ extension DamagedDatabase {
   /// A leaf that may belong to a b-tree that lacks leaves.
   private struct Candidate {
     let page: UInt32
-    /// The range of the leaf's row ids. Its bounds are not proven: the first may be too low, the last too high.
+    /// The range of the leaf's row ids. Its bounds may be wrong: the lower bound may be too low, and the upper bound
+    /// too high.
     let rowIDs: ClosedRange<Int64>
     /// ``rowIDs`` without the first and the last row id, or all of them if the leaf has at most two rows.
     let inner: ClosedRange<Int64>
-    /// The strength of the evidence that the leaf belongs to the b-tree: a sum, in which trusted kinds of evidence
-    /// weigh more.
+    /// The strength of the evidence that the leaf belongs to the b-tree. It is a sum of weights; the more a kind of
+    /// evidence is trusted, the higher is its weight.
     let rank: Int
-    /// The number of leaves with row ids in the range of this leaf, including itself.
+    /// The number of leaves whose row id ranges overlap the range of this leaf, including this leaf itself.
     var rivalCount = 0
-    /// The number of bounds of this leaf's range, 0 to 2, that adjoin another leaf's row ids.
+    /// The number of bounds of this leaf's row id range (0, 1 or 2) that adjoin the row id range of another leaf.
     var joinCount = 0
 
     /// Whether to keep this leaf rather than `other`, with which it shares row ids. A leaf from another store overlaps
-    /// several leaves and adjoins none. Of two states of one leaf, the one with fewer row ids is newer, because rows
-    /// have been deleted from it.
+    /// several leaves and adjoins no leaf. Of two versions of the same leaf, the version with fewer row ids is probably
+    /// newer, because rows have been deleted from it.
     func isBetter(than other: Candidate) -> Bool {
       if rank != other.rank { return rank > other.rank }
       if rivalCount != other.rivalCount { return rivalCount < other.rivalCount }
@@ -30,7 +31,7 @@ extension DamagedDatabase {
   }
 
   /// Marks leaves that no walk of a b-tree has reached as stale, if the b-tree of their table is complete or if other
-  /// pages have their row ids. ``WalkedTree`` describes which evidence outweighs which.
+  /// pages have the row ids of these leaves. ``WalkedTree`` describes which evidence outweighs which.
   ///
   /// `unmatched`: the topmost pages of the b-trees whose rows match no table. `maxCompared`: the maximum number of
   /// leaves of one table that are compared with each other. If a table has more, a finding says so.
@@ -71,8 +72,8 @@ extension DamagedDatabase {
     try forEachLeaf(roots) { page, root, _ in
       guard !census.reached.contains(page) else { return }
       guard let table = owners[root] else {
-        // Rows of no known table are stale if no table lacks rows, or if another page should have the page number of
-        // their page.
+        // Rows of no known table are stale if no table lacks rows, or if something other than a table needs the number
+        // of their page.
         if isWhole || (root == 1 && isSchemaWhole) || (knowsTables && unmatched.contains(root))
           || isClaimed(page)
         {
@@ -162,7 +163,7 @@ extension DamagedDatabase {
   }
 
   /// The leaves among `pages` that are stale: for example, because the b-tree has no room for their row ids, or because
-  /// a leaf with better evidence has them.
+  /// a leaf with better evidence has the same row ids.
   ///
   /// `mayBeElsewhere`: whether a misplaced leaf may belong to the b-tree.
   private func staleLeaves(
@@ -218,7 +219,7 @@ extension DamagedDatabase {
     return stale + worseCandidates(&candidates, beside: own)
   }
 
-  /// Whether the row ids of a leaf are exactly the row ids that a b-tree lacks.
+  /// Whether the row ids of a leaf exactly fill a hole of a b-tree.
   private func fills(_ tree: WalkedTree, _ page: UInt32) throws(SQLiteFileError) -> Bool {
     guard let rowIDs = try rowIDs(of: page) else { return false }
     var buffer = ContiguousArray<UInt8>()
@@ -237,9 +238,9 @@ extension DamagedDatabase {
       by: rowIDs, step: step, isEmptied: free * reading.cells.count > taken)
   }
 
-  /// The pages of the candidates that are stale. Of leaves with overlapping row ids, the one with the best evidence is
-  /// kept. A leaf that shares only its first or last row id with another keeps its remaining rows; ``narrowed`` then
-  /// excludes the shared row id.
+  /// The pages of the candidates that are stale. Of several leaves with overlapping row ids, only the leaf with the
+  /// best evidence is kept. If a leaf shares only its first or last row id with another leaf, its other rows are kept;
+  /// ``narrowed`` then excludes the shared row id.
   ///
   /// `own`: the ranges of row ids of the leaves that the b-tree leads to.
   private func worseCandidates(_ candidates: inout [Candidate], beside own: [ClosedRange<Int64>])

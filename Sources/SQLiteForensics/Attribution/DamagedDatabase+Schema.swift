@@ -1,7 +1,7 @@
 import SQLiteFile
 
-/// Identifies a schema entry by its root page and the bytes of its texts. The texts are not compared as strings,
-/// because Swift's `==` takes differently composed characters for equal and SQLite does not.
+/// Identifies a schema entry by its root page and the UTF-8 bytes of its strings. The strings themselves are not
+/// compared, because Swift's `==` treats canonically equivalent strings as equal and SQLite does not.
 private struct EntryKey: Hashable {
   let rootPage: UInt32
   let texts: [[UInt8]]
@@ -13,8 +13,9 @@ private struct EntryKey: Hashable {
 }
 
 extension DamagedDatabase {
-  /// Reads the entries of the schema table: from its b-tree if that is sound, otherwise from any leaf that looks like
-  /// one of its leaves. Sets ``isSchemaWhole``, and adds a finding if entries are missing.
+  /// Reads the entries of the schema table: from the b-tree of the schema table if this b-tree is sound, otherwise from
+  /// every leaf that looks like a leaf of the schema table. Sets ``isSchemaWhole``, and adds a finding if entries are
+  /// missing.
   func readSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     var entries: [SchemaEntry] = []
     var rowReader = RowReader(self)
@@ -42,7 +43,7 @@ extension DamagedDatabase {
       else { continue }
       let available = try reader.copy(page, into: &buffer)
       guard available > 0, kind != .tableInterior else { continue }
-      // A cheap check first: a row of the schema begins with one of four words.
+      // A cheap check comes first: a row of the schema table begins with `table`, `index`, `view` or `trigger`.
       guard
         page == 1 || sound != nil
           || Self.mayBeSchema(buffer.rawSpan, usableSize: layout.usableSize)
@@ -103,7 +104,7 @@ extension DamagedDatabase {
     return entries
   }
 
-  /// Whether a schema row names a table that the ordinary reader does not know.
+  /// Whether a row of the schema table names a table that `SQLiteDatabase` does not find.
   private func isUnknownTable(_ values: [StoredValue]) -> Bool {
     guard values.count == 5, values[0] == .text(StoredText("table")),
       case .text(let name) = values[1]
@@ -156,8 +157,8 @@ extension DamagedDatabase {
     return children.allSatisfy { $0 >= 2 && $0 <= pageCount && $0 != number } ? children : nil
   }
 
-  /// Reads entries that were deleted from the schema table, from the remains on its pages. Also returns all entries on
-  /// older versions of page 1, deleted or not.
+  /// Recovers entries that were deleted from the schema table, from the remains on its pages. Also returns all entries
+  /// on older versions of page 1, even those that were not deleted there.
   func readDroppedSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     guard let expected = Self.schemaTable else { return [] }
     var shape = RowShape(expected, table: 0)

@@ -4,8 +4,8 @@ extension DamagedDatabase {
   // MARK: - Records
 
   /// Repairs each unreadable cell on a leaf of the schema table by flipping one bit near its start, if exactly one such
-  /// flip makes it a valid entry: the lengths add up, the first text is one of the four types, and an entry of a table
-  /// has the table's name twice.
+  /// flip makes the cell a valid entry. In a valid entry, the lengths add up, and the first string is one of the four
+  /// types. A valid entry of a table also has the table's name twice.
   ///
   /// `attempts`: the number of unreadable cells that have been tried in the whole file.
   func repairCells(
@@ -46,7 +46,7 @@ extension DamagedDatabase {
   /// the schema table.
   private static let maxRepairedCells = 1 << 12
   /// The number of bytes, from the start of a cell, in which flipped bits are looked for. Payload length, row id and
-  /// record header take at most so many.
+  /// record header together take at most this many bytes.
   private static let longestCellHead = 20
 
   /// The end of the cell at `start`, and whether its statement is NULL or begins with CREATE. Nil if the cell is no
@@ -86,10 +86,11 @@ extension DamagedDatabase {
 
   // MARK: - Root pages
 
-  /// Returns the entries, with a new root page in at most one: the entry of a table that names no root page, or one of
-  /// another table or an index. The new root page is the only page with rows of the table that no page leads to. If the
-  /// entry names a root page, the new number must differ from it in one bit. If several tables lack a root page, none
-  /// is changed; they are found later by rows and indexes.
+  /// Repairs a wrong root page in the entry of a table, and returns all entries. A root page is wrong if it is missing,
+  /// is also that of another table, is outside the file, or is a page of an index. The new root page must be the only
+  /// page that has rows of the table and that no page leads to. If the entry has a wrong number instead of no number,
+  /// the new number must differ from it in one bit. At most one entry is changed. If several root pages are wrong, no
+  /// entry is changed; the b-trees of these tables are found later by rows and indexes.
   func repairRoots(of entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
     var places: [UInt32: [Int]] = [:]
     for (place, entry) in entries.enumerated()
@@ -109,7 +110,7 @@ extension DamagedDatabase {
           name: entry.name, rootPage: root,
           definition: entry.sql.flatMap { TableDefinition(sql: $0) }, sql: entry.sql, place: place)
       }
-      // The page stays with the table that the ordinary reader chooses.
+      // The page remains the root page of the table that `SQLiteDatabase` chooses.
       let owner = try RootChoice.choose(tables, encoding: layout.textEncoding, &reader)
       sharing.removeAll { $0 == owner.place }
     }

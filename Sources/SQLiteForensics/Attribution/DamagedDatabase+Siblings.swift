@@ -4,13 +4,13 @@ extension DamagedDatabase {
   /// Assigns b-trees, or the remains of b-trees, to tables by their row ids, if their rows fit several tables.
   ///
   /// The leaves of a table have ranges of row ids that do not overlap. So a leaf cannot belong to a table that has
-  /// another leaf in the same range. If several tables have room for the leaf, it belongs to the one with a leaf whose
-  /// row ids adjoin.
+  /// another leaf in the same range. If several tables have room for the leaf, the leaf belongs to the table that has a
+  /// leaf with adjoining row ids.
   ///
   /// `undecided`: the topmost page of each undecided b-tree, with the tables that its rows fit.
   /// `owners`: the topmost page of each b-tree with a known table, with that table.
   /// `maxRanges`: the maximum number of leaves that are compared. If there are more, a finding says so.
-  /// - Returns: by topmost page, the table of each undecided b-tree that row ids decide.
+  /// - Returns: by topmost page, the table of each undecided b-tree that was assigned to a table by its row ids.
   func siblings(
     of undecided: [UInt32: [Int]], _ roots: [UInt32: Int], _ owners: [UInt32: Int],
     maxRanges: Int = 1 << 19
@@ -47,8 +47,8 @@ extension DamagedDatabase {
     var left = stretches.keys.sorted {
       (stretches[$0]?.first?.lowerBound ?? 0, $0) < (stretches[$1]?.first?.lowerBound ?? 0, $1)
     }
-    // A decided b-tree may decide its neighbours: one with higher row ids in the same round, one with lower row ids in
-    // the next.
+    // When a b-tree has been assigned, its neighbours may be assigned too: the neighbour with higher row ids in the
+    // same round, the neighbour with lower row ids in the next round.
     for _ in 0..<4 where !left.isEmpty {
       let before = left.count
       var added: [Int: RowIDRanges] = [:]

@@ -7,16 +7,17 @@ public struct ExpectedTable: Sendable, Hashable {
   public let name: String
   /// The CREATE statement; nil when it is not known.
   public let sql: String?
-  /// What the CREATE statement declares. It has no columns when the statement cannot be read.
+  /// The columns and the primary key that the CREATE statement declares. The definition has no columns when the
+  /// statement cannot be read.
   package let definition: TableDefinition
   /// The columns that are declared NOT NULL, as indexes into the columns of ``definition``.
   package var notNull: Set<Int> = []
-  /// The range of integers that a column can hold, by the index of the column. Only Core Data's `Z_ENT` (entity
-  /// numbers) has one.
+  /// The range of integers that a column can hold, by the index of the column. Only Core Data's `Z_ENT` column (entity
+  /// numbers) has such a range.
   package var integers: [Int: ClosedRange<Int64>] = [:]
   /// Whether only a deleted row of the schema table names the table.
   package internal(set) var isDropped = false
-  /// The root page that the schema names; nil when it names none.
+  /// The root page according to the schema; nil when the schema gives no root page for the table.
   package var rootPage: UInt32?
 
   /// Creates a table from its CREATE statement. Returns nil if `sql` cannot be read as a CREATE TABLE statement.

@@ -3,8 +3,8 @@ import SQLiteFile
 
 /// What rows of a table look like: the storage classes that each stored field may have, and the range of its integers.
 ///
-/// In SQLite the affinity of a column forbids no value. So a shape is only evidence for assigning and carving rows; it
-/// never discards a row that a b-tree leads to.
+/// In SQLite a column can store any value, whatever its affinity. So a shape is only evidence for assigning and carving
+/// rows. A row that a b-tree leads to is never discarded because of a shape.
 struct RowShape {
   struct Field: BitwiseCopyable {
     var classes: StorageClasses
@@ -33,8 +33,8 @@ struct RowShape {
   var fields: ContiguousArray<Field>
   /// The minimum number of fields of a row. Rows that were stored before a column was added lack that column's field.
   var minFieldCount: Int
-  /// The index of the field of the row id's column, which is always stored as NULL; nil if the table has no such
-  /// column.
+  /// The index of the field of the INTEGER PRIMARY KEY column, which is always stored as NULL; nil if the table has no
+  /// such column.
   let rowIDField: Int?
   /// What SQLite itself requires of each field.
   let demands: FieldDemands
@@ -110,8 +110,8 @@ struct RowShape {
     }
   }
 
-  /// Whether a row with these serial types looks like a row of the table. `first`: the number of types to leave out at
-  /// the start.
+  /// Whether a row with these serial types looks like a row of the table. `first`: the index of the first type that is
+  /// checked.
   @inline(__always)
   func fits(_ types: borrowing RecordTypes, from first: Int = 0) -> Bool {
     let count = types.types.count
@@ -147,8 +147,8 @@ struct RowShape {
     return field
   }
 
-  /// Whether a value of the first field, whose serial type is lost, may have another type than `type`: one of the same
-  /// length that the field allows.
+  /// Whether the value of the first field, whose serial type is lost, may have another serial type than `type`. The
+  /// other type must have the same length, and the field must allow it.
   func mayBeOther(
     than type: UInt64, _ value: RawSpan, _ encoding: DatabaseHeader.TextEncoding
   ) -> Bool {
@@ -195,11 +195,11 @@ struct RowShape {
 
   var isUnconstrained: Bool { fields.allSatisfy { $0.classes == .any } }
 
-  /// Whether each row carries a number that identifies its table: Core Data's `Z_ENT`.
+  /// Whether the rows have a number that identifies their table: the entity number in Core Data's `Z_ENT` column.
   var hasEntityNumber: Bool { fields.contains { $0.minInteger != .min || $0.maxInteger != .max } }
 
-  /// How strongly a row that fits suggests that it belongs to the table. Fields with prescribed storage classes count,
-  /// more so if NULL is excluded or integers are limited.
+  /// How strongly a row that fits suggests that it belongs to the table. Each field that does not allow all storage
+  /// classes adds to the weight. It adds more if it excludes NULL. A field with a range of integers adds even more.
   var weight: Int {
     fields.reduce(0) { sum, field in
       sum + (field.classes == .any ? 0 : field.classes.contains(.null) ? 2 : 3)

@@ -18,7 +18,7 @@ public struct UncheckedPart: Sendable, Hashable, Codable {
   /// `table.checks`, `table.virtual` or `schema.expressions`. For a rule of Core Data: `coredata.keys`,
   /// `coredata.tables`, `coredata.hashes` or `coredata.values`. For files beside the store: `store.filesUnread`.
   public var id: Finding.ID
-  /// A description of the part that was left out, worded so that it can follow "not looked at:".
+  /// A noun phrase that describes the part that was left out, for a sentence that begins with "not looked at:".
   public var message: String
 
   package init(id: Finding.ID, message: String) {
@@ -29,7 +29,7 @@ public struct UncheckedPart: Sendable, Hashable, Codable {
 
 /// What a check has found, and what it has examined.
 public struct CheckReport: Sendable, Equatable {
-  /// Whatever is wrong or worth knowing, in the order in which the check found it.
+  /// All damage and all notes that the check found, in the order in which it reports them.
   public internal(set) var findings = FindingList()
   /// The number of pages of the database: the page count that the last commit states, plus the number of pages in use
   /// with higher page numbers.
@@ -40,8 +40,8 @@ public struct CheckReport: Sendable, Equatable {
   package internal(set) var overflowPageCount = 0
   /// The number of b-trees of tables, including the b-tree of the schema table.
   package internal(set) var tableCount = 0
-  /// The number of b-trees, and of pieces of b-trees, that were found without the schema. They are searched for only if
-  /// the schema is lost.
+  /// The number of b-trees, and of pieces of b-trees, that were found without the schema. 0 unless the schema is lost,
+  /// because only then are b-trees searched for.
   package internal(set) var unnamedTreeCount = 0
   package internal(set) var indexCount = 0
   package internal(set) var cellCount = 0

@@ -1,6 +1,6 @@
 public import SQLiteFile
 
-/// The result of a check that also compares the values of columns with demands.
+/// The result of a check that also compares column values with a list of ``ColumnDemand``.
 package struct DemandingCheck {
   package var report: CheckReport
   package var breaches: [DemandBreach]
@@ -23,8 +23,7 @@ extension SQLiteDatabase {
     try check(depth: depth, demands: [], progress: progress).report
   }
 
-  /// Checks the whole file as ``check(depth:progress:)`` does, and checks whether the values of columns meet the given
-  /// demands.
+  /// Checks the whole file as ``check(depth:progress:)`` does. Also checks whether the column values meet `demands`.
   package func check(
     depth: CheckDepth, demands: [ColumnDemand], progress: ((Int) -> Void)? = nil
   ) throws(SQLiteFileError) -> DemandingCheck {

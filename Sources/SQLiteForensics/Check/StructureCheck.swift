@@ -3,13 +3,13 @@ import SafeText
 
 /// Checks a whole database.
 ///
-/// The memory it needs is the page map (9 bytes per page), the key sets of tables that others refer to (``KeySet``),
-/// and one payload at a time.
+/// The check keeps in memory the page map (9 bytes per page), one payload at a time, and a ``KeySet`` for each table
+/// that other tables refer to.
 struct StructureCheck: ~Copyable {
   /// A b-tree that the schema names, or the b-tree of the schema table itself.
   struct Owner {
     var name: String
-    /// The name of the table that an index belongs to; for a table, the same as `name`.
+    /// For an index, the name of the indexed table; for a table, the same as `name`.
     var table: String
     var root: UInt32
     var isIndex: Bool
@@ -24,18 +24,18 @@ struct StructureCheck: ~Copyable {
   private(set) var owners: [Owner] = []
   private(set) var breaches: [DemandBreach] = []
   private let demands: [ColumnDemand]
-  /// The number of the key set of each table that other tables refer to.
+  /// For each table that other tables refer to, the index of its key set in ``RecordCheck/keys``.
   private var keySets: [SQLName: Int] = [:]
   private var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
   /// The demands on the columns of each table, as indexes into ``demands``.
   private var demandsByTable: [SQLName: [Int]] = [:]
-  /// `undecided`: the indexes whose order is unknown because some values are too long to be compared, as numbers among
-  /// the schema's entries.
-  /// `undecidedTables`: the WITHOUT ROWID tables whose order is unknown for the same reason.
+  /// `undecided`: the indexes whose order could not be checked completely, because some values are too long to be
+  /// compared. An element is the position of an index in the schema's entries.
+  /// `undecidedTables`: the WITHOUT ROWID tables whose order could not be checked completely, for the same reason.
   private var undecided: Set<Int> = []
   private var undecidedTables: Set<SQLName> = []
-  /// The indexes, as numbers among the schema's entries, with entries that differ from the rows byte by byte, but may
-  /// be equal to them under a collation.
+  /// The indexes whose entries differ from the rows byte by byte, but may be equal to the rows under the collation of
+  /// the index. An element is the position of an index in the schema's entries.
   private var unsettled: Set<Int> = []
   private let pageLimit: UInt32
   /// Whether the schema is damaged and none of its entries can be read.
@@ -72,7 +72,7 @@ struct StructureCheck: ~Copyable {
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
   mutating func run() throws(SQLiteFileError) {
     report.pageCount = Int(database.pageCount)
-    // The walk of the b-trees finds again what opening the database has found in pages and rows.
+    // Findings about pages and rows are not copied, because the walk of the b-trees makes them again.
     let families = ["file.", "header.", "wal.", "journal."]
     for finding in database.findings.kept
     where finding.id != .headerBadCount
@@ -111,8 +111,7 @@ struct StructureCheck: ~Copyable {
   /// The highest row id of each table that has row ids and at least one row.
   var highestRowIDs: [SQLName: Int64] { rowCounts.compactMapValues(\.highestRowID) }
 
-  /// Ends the check, and returns what a listing of pages needs: the page map, and the b-trees in the order of their
-  /// numbers in the page map.
+  /// Ends the check. Returns the page map, and the b-trees in the order of their numbers in the page map.
   consuming func finished() -> (map: PageMap, owners: [Owner]) { (tree.map, owners) }
 
   private mutating func claimFixedPages() {
@@ -139,10 +138,11 @@ struct StructureCheck: ~Copyable {
     var results: [TreeResult]?
     if pageLimit >= ParallelTrees.minPageCount {
       results = try ParallelTrees.run(jobs, &tree, reader)
-      // The b-trees share pages, so all b-trees are walked again, one after the other.
+      // Nil means that b-trees share pages, or that a b-tree has leaves at several depths. Then all b-trees are walked
+      // again, one after the other.
       if results == nil { try startAgain() }
     }
-    // One value with a single owner, so that the results are not copied for each b-tree.
+    // A local variable, so that its arrays have only one reference and are not copied for each b-tree.
     var gathered = Gathered()
     for (number, job) in jobs.enumerated() {
       if let results, number < results.count {
@@ -164,8 +164,8 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// The b-trees to walk: the schema table, then the tables, then the indexes. Also plans the sums by which `plan`
-  /// compares indexes with tables.
+  /// Returns the b-trees to walk: the schema table, then the tables, then the indexes. Also adds to `plan` the sums
+  /// with which indexes are compared with tables (``IndexSum``).
   private mutating func jobs(_ plan: inout IndexPlan) -> [TreeJob] {
     var rules = RecordRules(Schema.definition)
     rules.maxFields = .max
@@ -215,7 +215,8 @@ struct StructureCheck: ~Copyable {
       isTable: false, rules: rules)
   }
 
-  /// Discards all claims of an abandoned walk, and claims the fixed pages and the freelist again.
+  /// Discards all claimed pages of an abandoned parallel walk. Then claims the lock-byte page, the pointer-map pages
+  /// and the freelist again.
   private mutating func startAgain() throws(SQLiteFileError) {
     let onPages = tree.onPages
     var fresh = tree.another()
@@ -241,8 +242,9 @@ struct StructureCheck: ~Copyable {
     report.indexEntryCount = gathered.indexEntries
   }
 
-  /// Compares the number of entries of an index with the number of rows of its table and, if `plan` has sums for the
-  /// index, the two sums. `number`: the index's number among the schema's entries.
+  /// Compares the number of entries of an index with the number of rows of its table. If the numbers are equal and
+  /// `plan` has sums for the index (``IndexSum``), also compares the two sums. `number`: the position of the index in
+  /// the schema's entries.
   private mutating func checkIndex(_ number: Int, _ plan: IndexPlan, _ gathered: inout Gathered) {
     let entry = database.schema.entries[number]
     let isPartial = entry.sql.flatMap { IndexDefinition(sql: $0) }?.isPartial ?? false
@@ -272,8 +274,8 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Checks the order of index entries, and of rows in WITHOUT ROWID tables. SQLite searches by this order, so it does
-  /// not find what is out of order. The b-trees are read a second time.
+  /// Checks the order of index entries, and of rows in WITHOUT ROWID tables. SQLite searches by this order, so it
+  /// misses entries and rows that are out of order. Reads these b-trees a second time.
   private mutating func checkOrders(
     _ jobs: [TreeJob], _ plan: IndexPlan, _ gathered: inout Gathered
   ) throws(SQLiteFileError) {
@@ -418,8 +420,8 @@ struct StructureCheck: ~Copyable {
 
   // MARK: - The whole
 
-  /// Searches for free pages if the header, which names the first freelist trunk, is lost; and for b-trees if the
-  /// schema is lost.
+  /// If the header is lost, searches for free pages, because the header names the first freelist trunk. If the schema
+  /// is lost, searches for b-trees. Also claims the pages that are missing before the file's first byte.
   private mutating func checkUnreachedPages() throws(SQLiteFileError) {
     guard database.isHeaderLost || isSchemaLost else { return }
     var unreached = UnreachedPages(upTo: pageLimit)

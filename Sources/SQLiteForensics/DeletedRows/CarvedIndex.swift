@@ -1,16 +1,16 @@
 import SQLiteFile
 
-/// A list of carved rows, 56 bytes each: enough to compare a row with live rows and earlier finds, and to read it
-/// again.
+/// A list of carved rows: rows that were found in free space or on old versions of pages. An entry has 56 bytes, which
+/// suffice to compare the row with live rows and with other carved rows, and to read the row again.
 struct CarvedIndex {
   struct Entry: BitwiseCopyable {
-    /// The hash of the record's content, without the first field if its length is doubtful or its value is the row id,
-    /// and without the first serial type if that is lost.
+    /// The hash by which the record is compared. The hash excludes the first field if its length is doubtful or its
+    /// value is the row id, and the first serial type if this type is lost.
     var content: UInt64
     /// The hash of the record's content without the first serial type; see ``ContentHash``.
     var withoutType: UInt64
     var rowID: Int64
-    /// The page number or, as ``source`` tells, an index into the list of page versions.
+    /// The page number or, depending on ``source``, an index into a list of page versions.
     var page: UInt32
     var start: UInt16
     var record: UInt16
@@ -23,18 +23,19 @@ struct CarvedIndex {
     var headerLength: UInt8
     var source: UInt8
     var place: UInt8
-    /// The page offset at which a newer cell overwrites this cell; 0 if none does.
+    /// The page offset from which on a newer cell overwrites this cell; 0 if no newer cell was found.
     var newer: UInt16
-    /// The first page of the overflow chain; 0 for a row without overflow pages, or if the number may be overwritten.
+    /// The number of the first overflow page; 0 for a row without overflow pages, or if this number may have been
+    /// overwritten.
     var overflow: UInt32
 
     var knowsRowID: Bool { flags & CarvedIndex.hasRowID != 0 }
-    /// The table, counted from 1, if the row can belong to no other; 0 if it can.
+    /// The index of the table plus 1; 0 if the row may also belong to another table.
     var certainTable: UInt16 { flags & CarvedIndex.isOfTable != 0 ? table : 0 }
     var hasFirstType: Bool { flags & CarvedIndex.lostFirst == 0 }
   }
 
-  /// The maximum number of entries that are kept at the same time.
+  /// The maximum number of entries in the list.
   static let limit = 300_000
 
   static let hasRowID: UInt8 = 1
@@ -48,19 +49,19 @@ struct CarvedIndex {
   static let isPointed: UInt8 = 128
 
   private(set) var entries: ContiguousArray<Entry> = []
-  /// Whether any entry has lost its first serial type.
+  /// Whether the first serial type of any entry is lost.
   private(set) var hasLostTypes = false
-  /// The contents without the first serial type of rows that have this type and were sent before.
+  /// The ``Entry/withoutType`` hashes of rows with a first serial type that were sent in an earlier batch.
   private var sentWithoutType = SeenRows()
   /// Bitmaps that rule out most live rows without a search in ``entries``.
-  /// `filter`: by the highest bits of the content hash.
-  /// `lengths`: by the total length of all values except the first.
+  /// `filter`: a bit for each value of the highest 20 bits of the content hash.
+  /// `lengths`: a bit for the total length of all values except the first, modulo 65,536.
   private var filter = ContiguousArray<UInt64>(repeating: 0, count: 1 << 14)
   private var lengths = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
 
   var isFull: Bool { entries.count >= Self.limit }
 
-  /// Adds an entry. `length`: the total length of all values of its row except the first, in bytes.
+  /// Adds an entry. `length`: the total length, in bytes, of all values of the row except the first.
   mutating func append(_ entry: Entry, length: Int) {
     entries.append(entry)
     if entry.flags & Self.lostFirst != 0 { hasLostTypes = true }
@@ -75,10 +76,10 @@ struct CarvedIndex {
     for index in lengths.indices { lengths[index] = 0 }
   }
 
-  /// Sorts the entries by content and row id, and drops those that are in `seen`. Of several equal entries that belong
-  /// to the same table, or that can all belong to several, only the one with the highest confidence is kept. An entry
-  /// without a row id is dropped if one with a row id has the same content. Entries of which only one can belong to
-  /// several tables are compared in ``entries(without:)``, because a live row may equal only one of them.
+  /// Sorts the entries by content and row id, and drops the entries that are in `seen`. Of several entries with the
+  /// same content, row id and ``Entry/certainTable``, only the one with the highest confidence is kept. An entry
+  /// without a row id is dropped if an entry with a row id has the same content and table. Equal entries of different
+  /// tables are compared later, in ``entries(without:)``, because a live row may equal only one of them.
   mutating func settle(_ seen: inout SeenRows) {
     entries.sort { one, two in
       if one.content != two.content { return one.content < two.content }
@@ -103,14 +104,16 @@ struct CarvedIndex {
     }
   }
 
-  /// Those of some sorted entries that equal no earlier one.
+  /// Returns the entries that equal no earlier entry. `entries` must be sorted.
   ///
-  /// `isKnown`: whether an entry's table, counted from 1 or 0, makes the entry equal to one of these rows.
+  /// `isKnown`: returns whether an entry with this ``Entry/certainTable`` equals one of the earlier entries with the
+  /// same content.
   private static func distinct(
     _ entries: ContiguousArray<Entry>, _ isKnown: (EqualRows, UInt16) -> Bool
   ) -> ContiguousArray<Entry> {
     var kept: ContiguousArray<Entry> = []
-    // The tables of the kept entries with the current content, and of those with the current row id too.
+    // `ofContent`: the tables of the kept entries with the current content. `ofRow`: those that also have the current
+    // row id.
     var ofContent = EqualRows()
     var ofRow = EqualRows()
     for entry in entries {
@@ -126,13 +129,13 @@ struct CarvedIndex {
     return kept
   }
 
-  /// The tables of equal entries, counted from 1; 0 for an entry that can belong to several tables.
+  /// The ``Entry/certainTable`` values of entries with the same content.
   private struct EqualRows {
     private var tables: Set<UInt16> = []
 
     func contains(_ table: UInt16) -> Bool { tables.contains(table) }
 
-    /// Whether a row of `table` may be one of these rows.
+    /// Whether a row of `table` may equal one of these entries. 0 stands for a row that may belong to any table.
     func include(_ table: UInt16) -> Bool {
       table == 0 ? !tables.isEmpty : tables.contains(table) || tables.contains(0)
     }
@@ -144,17 +147,17 @@ struct CarvedIndex {
   @inline(__always)
   private static func bit(_ content: UInt64) -> Int { Int(content >> 44) }
 
-  /// Whether the values of any entry may have this total length, in bytes, without the first value. Also true for some
-  /// lengths that no entry has.
+  /// Whether any entry may have values of this total length, in bytes, the first value excluded. False positives are
+  /// possible.
   @inline(__always)
   func mayHold(length: Int) -> Bool {
     lengths[length >> 6 & 0x3ff] & 1 << UInt64(length & 63) != 0
   }
 
-  /// Marks in `live` each entry with the same content and, if its row id is known, the same row id. An entry that
-  /// certainly belongs to another table is not marked.
+  /// Marks in `live` each entry that equals the live row: the entry has the same content and, if the entry has a row
+  /// id, the same row id. An entry whose ``Entry/certainTable`` is another table is not marked.
   ///
-  /// `table`: the table of the live row, counted from 1; 0 if it is not known.
+  /// `table`: the index of the live row's table plus 1; 0 if the table is not known.
   @inline(__always)
   func meet(_ content: UInt64, rowID: Int64, of table: UInt16, _ live: inout LiveEntries) {
     let bit = Self.bit(content)
@@ -180,8 +183,8 @@ struct CarvedIndex {
     }
   }
 
-  /// Where entries with this content and row id begin, or would begin. Entries without a row id come after those with
-  /// one.
+  /// Returns the index of the first entry with this content and row id, or the index at which such an entry would be
+  /// inserted. Entries without a row id come after those with a row id.
   private func start(of content: UInt64, _ rowID: Int64?) -> Int {
     var low = 0
     var high = entries.count
@@ -196,7 +199,7 @@ struct CarvedIndex {
     return low
   }
 
-  /// A bit for each entry of an index, set if a live row equals it.
+  /// A bit for each entry of a ``CarvedIndex``. The bit is set if a live row equals the entry.
   struct LiveEntries {
     fileprivate var bits: ContiguousArray<UInt64>
 
@@ -205,8 +208,8 @@ struct CarvedIndex {
     }
   }
 
-  /// The entries that equal no live row, each row once. Entries that certainly belong to different tables are not
-  /// equal. `live`: the marked entries, one value for each part of the search.
+  /// Returns the entries that equal no live row. Of equal entries, only the first is returned; entries that certainly
+  /// belong to different tables are not equal. `live`: the entries that each part of the search has marked.
   func entries(without live: [LiveEntries]) -> ContiguousArray<Entry> {
     var kept: ContiguousArray<Entry> = []
     for index in entries.indices
@@ -215,7 +218,7 @@ struct CarvedIndex {
     }
     kept = Self.distinct(kept) { $0.include($1) }
     guard hasLostTypes else { return kept }
-    // Remains of a row that has lost its first type are dropped if the same row is there with this type.
+    // An entry whose first type is lost is dropped if another entry has the same content and its first type.
     var whole = sentWithoutType
     for entry in kept where entry.hasFirstType {
       whole.insert(entry.withoutType, nil, of: entry.certainTable)
@@ -225,7 +228,7 @@ struct CarvedIndex {
   }
 }
 
-/// Hashes of the rows that were sent to the sink, so that none is sent twice if they do not fit into one batch. At most
+/// Hashes of the rows that were sent to the sink. They ensure that a row is not sent again with a later batch. At most
 /// 500,000 different contents are stored.
 struct SeenRows {
   private var withRowID: Set<UInt64> = []
@@ -233,7 +236,8 @@ struct SeenRows {
   private var contents: Set<UInt64> = []
   private static let limit = 500_000
 
-  /// Whether an equal row was sent. `table`: the row's table, counted from 1; 0 if the row can belong to several tables.
+  /// Whether an equal row was sent. `table`: the index of the row's table plus 1; 0 if the row may belong to several
+  /// tables.
   func contains(_ content: UInt64, _ rowID: Int64?, of table: UInt16) -> Bool {
     if table == 0 { return contains(content, rowID) }
     return [table, 0].contains { contains(Self.hash(content, Int64($0)), rowID) }
@@ -245,7 +249,7 @@ struct SeenRows {
   }
 
   mutating func insert(_ content: UInt64, _ rowID: Int64?, of table: UInt16) {
-    // A content is stored by itself and together with the table.
+    // Each content is stored twice: alone, and combined with the table.
     guard contents.count < 2 * Self.limit else { return }
     insert(content, rowID)
     insert(Self.hash(content, Int64(table)), rowID)
@@ -265,13 +269,15 @@ struct SeenRows {
   }
 }
 
-/// The hashes of a record's serial types and values. The remains of a freed cell have the hashes of the complete cell.
+/// The hashes of a record's serial types and values. If a freed cell has lost its start, the hashes of what remains
+/// equal those of the complete cell.
 struct ContentHash {
-  /// The hash of everything but the type of the first field, which a freed cell may have lost.
+  /// The hash without the serial type of the first field, because a freed cell may have lost this type.
   let withoutType: UInt64
-  /// The hash of everything. If the first field is left out, its type still counts.
+  /// The hash with the serial type of the first field. The type is included even if the value of the first field is
+  /// left out.
   let withType: UInt64
-  /// The hash by which the record is compared: ``withoutType`` if the first field is left out, else ``withType``.
+  /// The hash by which the record is compared: ``withoutType`` if the first field is left out, otherwise ``withType``.
   let content: UInt64
 
   /// Hashes a record.

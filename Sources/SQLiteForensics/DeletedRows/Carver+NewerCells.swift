@@ -1,18 +1,19 @@
 import SQLiteFile
 
 extension Carver {
-  /// Searches for a newer cell of the same table that was written over a part of `cell` and later freed. Returns its
-  /// page offset; nil if no such cell is found. `limit`: the end of the free space.
+  /// Searches for a newer cell of the same table that overwrote a part of `cell` and was itself freed later. Returns
+  /// the page offset of the newer cell; nil if no such cell is found. `limit`: the end of the free space.
   ///
   /// SQLite takes the space for a new cell from the end of a freeblock (`pageFindSlot`), so the new cell overwrites the
-  /// end of an older one. The newer cell may have lost its own end in this way, and its first four bytes to the header
-  /// of a freeblock. Any bytes may look like the serial types of a record, so a newer cell is accepted only if its
-  /// lengths lead to the end of the older cell.
+  /// end of an older one. In the same way, a third cell may have overwritten the end of the newer cell. The first four
+  /// bytes of the newer cell may be lost to the header of a freeblock. Any bytes may look like the serial types of a
+  /// record, so a newer cell is accepted only if its lengths lead to the end of the older cell.
   mutating func newer(
     in cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape
   ) -> Int? {
     guard !shape.isUnconstrained else { return nil }
-    // If a newer cell begins in the last bytes of the older one, its record lies after the older cell.
+    // If a newer cell begins in the last bytes of the older cell, the record of the newer cell begins after the end of
+    // the older cell.
     for offset in cell.start + 5..<max(cell.start + 5, min(cell.end + Self.longestPrefix, limit)) {
       if let whole = newerWhole(page, record: offset, cell, limit, shape) { return whole }
       guard offset < cell.end else { continue }
@@ -26,9 +27,9 @@ extension Carver {
     return nil
   }
 
-  /// The approximate page offset of a newer cell with its record header at `record`, inside the older cell; nil if no
-  /// plausible record begins there. The bytes before the header belong to a third cell: if SQLite moved cells within
-  /// the page, cells of several states overlap.
+  /// Returns the approximate page offset of a newer cell inside the older cell, whose record header is at `record`; nil
+  /// if no plausible record begins there. Only the record of the newer cell is read: after SQLite has moved cells
+  /// within the page, the bytes before the record may belong to a third cell.
   private mutating func strayRecord(
     _ page: RawSpan, at record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
@@ -54,7 +55,7 @@ extension Carver {
     return max(older.start + 5, record - lead)
   }
 
-  /// The offset of a complete newer cell with its record at `record`; nil if no such cell is found.
+  /// Returns the page offset of a complete newer cell whose record begins at `record`; nil if no such cell is found.
   private mutating func newerWhole(
     _ page: RawSpan, record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
@@ -87,8 +88,8 @@ extension Carver {
   /// The maximum number of bytes of a cell before its record: four for the payload length and nine for the row id.
   private static let longestPrefix = 13
 
-  /// The newer cell at `start` that has lost its first four bytes to the header of a freeblock; nil if no
-  /// such cell is found. `goal`: the end of the older cell.
+  /// Returns the newer cell at `start`, whose first four bytes are lost to the header of a freeblock; nil if no such
+  /// cell is found. `goal`: the end of the older cell.
   private mutating func newerCellWithoutStart(
     _ page: RawSpan, _ start: Int, _ goal: Int, _ limit: Int, _ shape: RowShape
   ) -> LeafCell? {
@@ -113,8 +114,8 @@ extension Carver {
     return nil
   }
 
-  /// Whether a complete cell that begins at `end`, or up to three bytes later, has its record at `header`. Then the
-  /// bytes before the record are not the header of a freeblock.
+  /// Whether the record at `header` belongs to a complete cell that begins at `end` or up to three bytes later. If so,
+  /// the bytes before the record are not the header of a freeblock.
   private mutating func isRecord(_ page: RawSpan, at header: Int, ofCellBehind end: Int) -> Bool {
     (end...end + 3).contains { start in
       LeafCell.parse(
@@ -123,7 +124,8 @@ extension Carver {
     }
   }
 
-  /// Whether the values before `limit` can be values of a row. `body`: the offset of the first value.
+  /// Whether the values of `cell` before `limit` can be values of a row of the table. `body`: the offset of the first
+  /// value.
   private mutating func holds(
     _ page: RawSpan, _ body: Int, _ cell: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Bool {
@@ -138,7 +140,7 @@ extension Carver {
   ) -> Bool {
     var end = end
     for _ in 0..<Self.maxSteps {
-      // Up to three bytes after a cell are in no freeblock.
+      // Up to three bytes after a cell may belong to no freeblock.
       if end >= goal - 3 { return true }
       var next: Int?
       for start in end...end + 3 where next == nil && start + 8 <= limit {
@@ -157,6 +159,6 @@ extension Carver {
     return false
   }
 
-  /// The maximum number of newer cells that follow each other in the space of one older cell.
+  /// The maximum number of consecutive newer cells in the space of one older cell.
   private static let maxSteps = 64
 }

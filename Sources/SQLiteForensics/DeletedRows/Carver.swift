@@ -1,21 +1,23 @@
 import SQLiteFile
 
-/// Finds cells in space that no live cell uses: freeblocks, gaps, trunk pages, and pages that no page leads to.
+/// Finds cells in space that no live cell uses: freeblocks, gaps between cells, trunk pages of the freelist, free pages
+/// and orphaned pages.
 ///
 /// When SQLite frees a cell, it overwrites only the first four bytes, with the header of a freeblock (file format,
-/// section 1.6). When it joins freeblocks, the headers of all but the first remain inside. So a freeblock contains
-/// complete cells and cells without their start, one after the other without gaps.
+/// section 1.6). When SQLite joins adjacent freeblocks, the headers of the later ones remain inside the joined
+/// freeblock. So a freeblock contains complete cells and cells without their start, one directly after the other.
 struct Carver {
   /// A cell found in free space.
   struct Find {
     var cell: LeafCell
-    /// The index of the shape that the cell fits best. Each table has one shape.
+    /// The index of the ``RowShape`` that the cell fits best, which is also the index of the table.
     var shape: Int
     /// Whether the cell fits another table as well.
     var isAmbiguous = false
     /// How certain it is that the cell was a row, from 0 to 100.
     var confidence: Int
-    /// The page offset at which a newer cell, which was itself freed later, overwrites this cell; nil if none does.
+    /// The page offset from which on a newer cell, itself freed later, overwrites this cell; nil if no newer cell was
+    /// found.
     var newer: Int?
   }
 
@@ -25,10 +27,10 @@ struct Carver {
   /// For each table, the serial types of the first field of its rows, the most frequent first.
   var firstTypes: [[UInt64]] = []
   var types = RecordTypes()
-  /// The serial types that the search for newer cells reads. That search has its own budget, so that it does not use up
-  /// that of the search for rows.
+  /// The serial types that the search for newer cells reads. They are separate from ``types``, so that this search does
+  /// not use up the budget of the search for rows.
   private var newerTypes = RecordTypes()
-  /// The maximum number of fields of a cell that has lost its start, for each of ``headerPlaces``.
+  /// For each of ``headerPlaces``, the maximum number of fields that the current cell without its start can have.
   private var maxFieldCounts = ContiguousArray<Int>(repeating: 0, count: headerPlaces.count)
   private var hasShortRowIDs = false
   private(set) var finds: [Find] = []
@@ -43,9 +45,9 @@ struct Carver {
   ///
   /// `freeBlocks`: the freeblocks inside the region, in the order of their offsets.
   /// `shapes`: what the rows of each table look like.
-  /// `own`: the page's own table; nil if it is not known. Its rows are searched for first, and small rows are accepted
-  /// only for it.
-  /// `wholeOnly`: whether to skip cells without their start, for pages that were not leaves.
+  /// `own`: the index of the page's own table; nil if this table is not known. Rows of the page's own table are
+  /// searched for first, and small rows are accepted only for this table.
+  /// `wholeOnly`: whether to skip cells without their start, because the page may never have been a leaf.
   /// `hasShortRowIDs`: whether the row ids of the page's other cells take one byte each.
   mutating func carve(
     _ page: RawSpan, _ region: Range<Int>, freeBlocks: [Range<Int>], shapes: [RowShape], own: Int?,
@@ -57,7 +59,7 @@ struct Carver {
     self.hasShortRowIDs = hasShortRowIDs
     var offset = region.lowerBound
     var block = 0
-    // Whether a cell must begin at `offset`, if cells have no gaps between them.
+    // Whether a cell is expected at `offset`, because the previous cell ends there or a freeblock begins there.
     var isBoundary = false
     let firstFind = finds.count
     while offset + 4 <= region.upperBound {
@@ -96,10 +98,11 @@ struct Carver {
     confirm(page, region, freeBlocks, from: firstFind)
   }
 
-  /// Decides whether the doubtful ends and first types of new finds are confirmed. An end is confirmed by a find, a
-  /// freeblock or the header of a former freeblock that begins there, or by the end of the region.
+  /// Decides which doubtful ends and first types of new finds are confirmed. The end of a find is confirmed if another
+  /// find, a freeblock or a former freeblock begins there, or if the region ends there.
   ///
-  /// Any bytes may look like the header of a former freeblock, so it counts only if its end is confirmed too.
+  /// Any bytes may look like the header of a former freeblock. So a former freeblock counts only if its own end is
+  /// confirmed too.
   private mutating func confirm(
     _ page: RawSpan, _ region: Range<Int>, _ freeBlocks: [Range<Int>], from first: Int
   ) {
@@ -131,7 +134,8 @@ struct Carver {
     }
   }
 
-  /// Whether the header of a former freeblock, the last of its chain, may begin in the last bytes of a cell.
+  /// Whether the header of a former freeblock may begin in the last three bytes of a cell. Only a header without a next
+  /// freeblock counts.
   private func mayEndInBlock(_ page: RawSpan, _ cell: LeafCell, _ limit: Int) -> Bool {
     (max(cell.record, cell.end - 3)..<max(cell.record, cell.end)).contains { start in
       start + 4 <= limit && page.uint16(at: start) == 0
@@ -139,8 +143,8 @@ struct Carver {
     }
   }
 
-  /// Whether an integer has more bytes than its value needs. SQLite writes the shortest form (`sqlite3VdbeSerialType`),
-  /// so a part of such an integer has been overwritten.
+  /// Whether any integer of the cell has more bytes than its value needs. SQLite always writes the shortest form
+  /// (`sqlite3VdbeSerialType`), so such an integer has been overwritten in part.
   private mutating func hasWideInteger(_ page: RawSpan, _ cell: LeafCell) -> Bool {
     guard !cell.spills, cell.end <= page.byteCount else { return false }
     var offset: Int
@@ -166,8 +170,9 @@ struct Carver {
     return false
   }
 
-  /// Searches for a newer cell inside a find, and appends the find to ``finds``.
-  /// - Returns: where the next cell may begin: the end of this find, or the start of the newer cell.
+  /// Appends a find to ``finds``, after searching for a newer cell inside the find.
+  /// - Returns: the page offset at which to continue: the start of the newer cell or, if no newer cell was found, the
+  ///   end of the find.
   private mutating func keep(
     _ find: Find, _ page: RawSpan, _ limit: Int, _ exact: Int?, _ shapes: [RowShape]
   ) -> Int {
@@ -176,7 +181,7 @@ struct Carver {
     swap(&types, &newerTypes)
     find.newer = newer(in: find.cell, page, limit, shape)
     swap(&types, &newerTypes)
-    // A freeblock with the length of the cell confirms the end of the cell.
+    // If the freeblock has the length of the cell, the end of the cell is confirmed.
     let size = exact ?? 0
     find.cell.isEndDoubtful =
       find.newer == nil && !(find.cell.length...find.cell.length + 3).contains(size)
@@ -184,8 +189,8 @@ struct Carver {
     return find.newer ?? find.cell.end
   }
 
-  /// The size of a former freeblock whose header is at `offset`, in space that is now entirely free. Nil if the bytes
-  /// are no such header, or state a size below `least`.
+  /// Returns the size, in bytes, of the former freeblock whose header remains at `offset` in free space. Nil if the
+  /// bytes cannot be such a header, or if the size is below `least`.
   func staleBlock(_ page: RawSpan, _ offset: Int, least: Int = 8) -> Int? {
     let next = Int(page.uint16(at: offset))
     let size = Int(page.uint16(at: offset + 2))
@@ -211,7 +216,8 @@ struct Carver {
     let body = cell.record + cell.payload - bodyLength
     let end = min(cell.record + cell.local, limit)
     guard let (shape, count) = best(page, body, end, shapes, own) else { return nil }
-    // A few small integers or NULLs prove nothing if they fit only another table, or where no cell is expected.
+    // A few small integers or NULLs prove nothing if no cell is expected at this offset, or if they do not fit the
+    // page's own table.
     guard
       shape == own
         ? atBoundary || types.types.contains(where: { $0 != 0 })
@@ -222,8 +228,8 @@ struct Carver {
       confidence: (atBoundary ? 95 : 85) - (shape == own ? 0 : 10))
   }
 
-  /// Whether at least `count` of the current ``types``, or all columns of a smaller table, are not NULL. NULLs prove
-  /// nothing, because zero bytes look like NULLs.
+  /// Whether at least `count` of the current ``types`` are not NULL. If the table has fewer columns than `count`, all
+  /// of them must not be NULL. NULLs prove nothing, because zero bytes look like NULLs.
   func areTelling(_ count: Int, _ shape: RowShape) -> Bool {
     let columns = shape.fields.count - (shape.rowIDField == nil ? 0 : 1)
     return types.types.count(where: { $0 != 0 }) >= min(count, columns)
@@ -231,8 +237,9 @@ struct Carver {
 
   // MARK: - Tables
 
-  /// The index of the shape that the current ``types`` fit best, and the number of shapes that fit equally well; nil if
-  /// none fits. The page's own table comes first, then the shape with the greatest weight.
+  /// Returns the index of the shape that the current ``types`` and their values fit best, and the number of shapes that
+  /// fit equally well; nil if no shape fits. If the page's own table fits, it is the best. Otherwise the shape with the
+  /// highest ``RowShape/weight`` is the best.
   private mutating func best(
     _ page: RawSpan, _ body: Int, _ end: Int, _ shapes: [RowShape], _ own: Int?
   ) -> (shape: Int, count: Int)? {
@@ -262,28 +269,28 @@ struct Carver {
 
   // MARK: - Cells without their start
 
-  /// Where the record header of a cell that has lost its start may have begun.
+  /// A possible position of the record header in a cell that has lost its start.
   struct HeaderPlace {
     /// The offset from the start of the cell. Payload length and row id take 2 to 7 bytes before the record header.
     let offset: Int
-    /// Whether the first serial type has two bytes, of which only the first is lost. This is possible only where the
-    /// record header begins two bytes after the start of the cell.
+    /// Whether the first serial type has two bytes, of which only the first is lost. This is possible only with
+    /// ``offset`` 2.
     var hasLongFirst = false
   }
 
   static let headerPlaces: [HeaderPlace] =
     (2...7).map { HeaderPlace(offset: $0) } + [HeaderPlace(offset: 2, hasLongFirst: true)]
 
-  /// The orders in which places of a record header are tried, as indexes of ``headerPlaces``. At the first place, the
-  /// serial type of the first value is lost. Only that of a row id is known; any other is deduced from where the cell
-  /// ends, so this place comes last, unless the other rows of the page speak for it.
+  /// The orders in which ``headerPlaces`` are tried, as indexes. At place 0, the first serial type is lost. This type
+  /// is known only if the first field is the row id; otherwise it is deduced from the end of the cell. So place 0 comes
+  /// last, unless the first field is the row id or the other rows of the page have short row ids.
   private static let firstPlaceEarly = [6, 0, 1, 2, 3, 4, 5]
   private static let firstPlaceLast = [1, 2, 3, 4, 5, 6, 0]
 
-  /// A cell at `start` that has lost its first four bytes; nil if the bytes fit no shape.
+  /// Returns a cell at `start` that has lost its first four bytes; nil if the bytes fit no shape.
   ///
-  /// `exact`: the size of the freeblock that starts there; nil if none does. The cell has this size, unless the
-  /// freeblock was joined with others.
+  /// `exact`: the size of the freeblock at `start`; nil if no freeblock starts there. The cell has this size, unless
+  /// the freeblock was joined with others.
   private mutating func findWithoutStart(
     _ page: RawSpan, _ start: Int, _ limit: Int, _ exact: Int?, isStale: Bool = false,
     _ shapes: [RowShape], _ own: Int?
@@ -303,7 +310,7 @@ struct Carver {
       let isFirstKnown = shape.rowIDField == 0
       let isFirstEarly = isFirstKnown || hasShortRowIDs
       let places = isFirstEarly ? Self.firstPlaceEarly : Self.firstPlaceLast
-      // Lengths that lead exactly to the end of the freeblock prove most.
+      // A cell that ends exactly where the freeblock ends is the strongest evidence, so such cells are tried first.
       if let exact {
         for count in counts {
           for place in places where count <= maxFieldCounts[place] && (place > 0 || isFirstEarly) {
@@ -324,8 +331,8 @@ struct Carver {
             let cell = plausibleCell(
               page, Self.headerPlaces[place], space, fieldCount: count, isStale: isStale, own)
           else { continue }
-          // Some type of a first value leads to nearly every end, so an end proves little where this type is lost. That
-          // the space ends there proves nothing then.
+          // If the first type is lost, some type can be found for nearly every end of the cell. So a plausible end
+          // proves little in this case, and the end of the free space proves nothing.
           let isGuessed = place == 0 && !isFirstKnown
           let isExact = exact.map { cell.end == start + $0 } ?? false
           let find = Find(
@@ -349,7 +356,8 @@ struct Carver {
     return fallback
   }
 
-  /// The cell that the bytes give if its record header began at `header`; nil if they prove nothing.
+  /// Returns the cell that the bytes give if its record header began at `header`; nil if the bytes do not suffice as
+  /// evidence for a cell.
   private mutating func plausibleCell(
     _ page: RawSpan, _ header: HeaderPlace, _ space: borrowing Space, fieldCount: Int,
     isStale: Bool, _ own: Int?
@@ -361,11 +369,12 @@ struct Carver {
         page, start + header.offset, space, fieldCount: fieldCount,
         hasLongFirst: header.hasLongFirst)
     else { return nil }
-    // A few bytes often look like a row of small integers. Such a row counts only if a freeblock confirms it.
+    // A few bytes often look like a row of small integers. Such a short row counts only if it is at the start of a
+    // freeblock of the page's own table.
     let leastLength = own == nil ? 16 : exact == nil || isStale ? 6 : 0
     guard cell.payload - cell.headerLength >= leastLength else { return nil }
-    // Zeros look like NULLs, and any bytes look like rows of a table whose columns accept anything. In both cases only
-    // a freeblock of exactly this length proves that there was a cell.
+    // Zero bytes look like NULLs, so a blank cell proves nothing. If the columns of a table accept anything, any bytes
+    // look like its rows, so only a freeblock of exactly this length proves that there was a cell.
     let isExact = exact.map { cell.end == start + $0 } ?? false
     if Self.isBlank(page, start + 4..<cell.end) || (space.shape.isUnconstrained && !isExact) {
       return nil
@@ -377,7 +386,7 @@ struct Carver {
     range.allSatisfy { page.byte(at: $0) == 0 }
   }
 
-  /// The number of leading fields of a shape that fit the serial types of a cell without its start.
+  /// Returns the number of leading fields of `shape` that the remaining serial types of a cell without its start fit.
   ///
   /// `header`: the offset at which the record header of the cell began.
   /// `hasLongFirst`: whether the first serial type has two bytes, of which the second is left.
@@ -386,15 +395,15 @@ struct Carver {
     hasLongFirst: Bool = false
   ) -> Int {
     if hasLongFirst {
-      // The lowest bit of a type tells text from a blob.
+      // The lowest bit of a serial type distinguishes text from a blob.
       guard start + 4 < limit, case let left = UInt64(page.byte(at: start + 4)), left < 128,
         let field = shape.fields.first,
         field.classes.contains(StorageClasses(serialType: 128 | left))
       else { return 0 }
       return shape.fittingCount(page, at: start + 5, end: limit, from: 1)
     }
-    // If the payload length and the row id are short, the header length is among the four lost bytes. If both have only
-    // one byte, the first type is lost too.
+    // If the payload length and the row id take at most three bytes, the header length is among the four lost bytes. If
+    // they take only two bytes, the first type is lost too.
     return shape.fittingCount(
       page, at: max(start + 4, header + 1), end: limit, from: header == start + 2 ? 1 : 0)
   }
@@ -403,14 +412,16 @@ struct Carver {
     let start: Int
     /// The highest offset at which the cell can end.
     let limit: Int
-    /// The size of the freeblock that starts at `start`; nil if none does, or if it may have been joined with others.
+    /// The size of the freeblock at `start`; nil if no freeblock starts there, or if the freeblock may have been joined
+    /// with others.
     let exact: Int?
     let shape: RowShape
   }
 
-  /// Whether another cell or a freeblock begins at `end`, or the cell's own freeblock or the free space ends there.
+  /// Whether a cell may end at `end`: another cell or a former freeblock begins there, or the cell's own freeblock or
+  /// the free space ends there.
   ///
-  /// `mayBeCut`: whether what begins at `end` may have lost its later bytes.
+  /// `mayBeCut`: whether the cell or freeblock that begins at `end` may have lost its last bytes.
   mutating func lands(
     _ page: RawSpan, _ end: Int, _ space: borrowing Space, mayBeCut: Bool = false
   ) -> Bool {
@@ -423,18 +434,19 @@ struct Carver {
       maxPayload: maxPayload, &types) != nil && space.shape.fits(types)
   }
 
-  /// Whether a cell or a freeblock begins at `end` or up to three bytes later, or the space ends there. Up to three
-  /// bytes after a cell may belong to no freeblock (file format, section 1.6).
+  /// Whether a cell or a former freeblock begins at `end` or up to three bytes later, or the free space ends there. Up
+  /// to three bytes after a cell may belong to no freeblock (file format, section 1.6).
   mutating func isFollowed(_ page: RawSpan, _ end: Int, _ space: borrowing Space) -> Bool {
     for left in 0...3 where lands(page, end + left, space, mayBeCut: true) { return true }
     return false
   }
 
-  /// Reads a cell that has lost its start as if it had `fieldCount` fields and a record header at `header`. Returns nil
-  /// if the bytes contradict this. Afterwards ``types`` has its serial types.
+  /// Reads a cell that has lost its start, on the assumption that it has `fieldCount` fields and its record header
+  /// began at `header`. Returns nil if the bytes contradict this assumption. Otherwise ``types`` then contains the
+  /// serial types of the cell.
   ///
   /// `hasLongFirst`: whether the first serial type has two bytes, of which the second is left.
-  /// `mayBeCut`: whether the cell may end outside the space. If so, the values are not checked.
+  /// `mayBeCut`: whether the cell may extend past the end of `space`. If so, its values are not checked.
   mutating func cellWithoutStart(
     _ page: RawSpan, _ header: Int, _ space: borrowing Space, fieldCount: Int,
     hasLongFirst: Bool = false, mayBeCut: Bool = false
@@ -444,8 +456,8 @@ struct Carver {
     let lost = start + 4
     switch header - start {
     case 2:
-      // The payload length, the row id and the header length have one byte each. All three are lost, and with them the
-      // first byte of the first type.
+      // The payload length, the row id and the header length have one byte each. The four lost bytes are these three
+      // and the first byte of the first type.
       return cellWithoutFirst(
         page, space, fieldCount: fieldCount, hasLongFirst: hasLongFirst, mayBeCut: mayBeCut)
     case 3:
@@ -468,7 +480,8 @@ struct Carver {
     }
   }
 
-  /// Reads a cell that has lost its start and the first byte of its first serial type, or the whole type.
+  /// Reads a cell that has lost its start, including the first byte of its first serial type. `hasLongFirst`: whether
+  /// the second byte of this type is left.
   private mutating func cellWithoutFirst(
     _ page: RawSpan, _ space: borrowing Space, fieldCount: Int, hasLongFirst: Bool, mayBeCut: Bool
   ) -> LeafCell? {
@@ -512,7 +525,7 @@ struct Carver {
         break
       }
     }
-    // Later candidates may have replaced the types of the found cell, so they are read again.
+    // Later candidates may have replaced ``types``, so the types of the found cell are read again.
     guard let found, types.read(page, at: left, count: fieldCount - 1, end: limit) != nil else {
       return nil
     }
@@ -520,8 +533,8 @@ struct Carver {
     return found
   }
 
-  /// A cell that has lost its start but no serial type; nil if its lengths do not fit the space. `header` and `body`:
-  /// where record header and values begin.
+  /// Returns a cell that has lost its start but no serial type; nil if its lengths do not fit the space, or its values
+  /// do not fit the shape. `header`: the offset of the record header. `body`: the offset of the values.
   private mutating func sized(
     _ page: RawSpan, _ header: Int, _ body: Int, types typesStart: Int, _ space: borrowing Space,
     mayBeCut: Bool
@@ -551,7 +564,7 @@ struct Carver {
       hasRowID: false, lostTypes: 0, isStartLost: true, headerLength: body - header)
   }
 
-  /// The possible types of a first field whose type is lost, in the order in which they are tried.
+  /// Returns the possible serial types of the first field, whose type is lost, in the order in which they are tried.
   ///
   /// `rest`: the total length of all values except the first, in bytes.
   /// `header`: the length of the record header, in bytes.
@@ -559,10 +572,11 @@ struct Carver {
     guard let field = space.shape.fields.first else { return [] }
     if field.classes == .null { return [0] }
     var candidates: [UInt64] = []
-    // Types of values without bytes, which only the live rows of the table can put into an order.
+    // The types of values without bytes. They come last, because only the types in live rows show which of them is more
+    // likely.
     var empty: [UInt64] = []
     if let exact = space.exact {
-      // The freeblock is the cell, so the length of the first value follows from the size of the freeblock.
+      // The cell fills the freeblock, so the length of the first value follows from the size of the freeblock.
       let length = exact - 2 - header - rest
       // A serial type of one byte is below 128.
       if length == 0 { empty = field.types(ofLength: 0) }

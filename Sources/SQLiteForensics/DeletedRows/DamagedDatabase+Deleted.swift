@@ -7,7 +7,7 @@ extension DamagedDatabase {
     case shadowed = 2
   }
 
-  /// The deleted rows that have not been sent, and the working data of the search.
+  /// The deleted rows that were found but not yet sent, and the reusable objects of the search.
   private struct Collection {
     var index = CarvedIndex()
     var seen = SeenRows()
@@ -16,12 +16,12 @@ extension DamagedDatabase {
     var types = RecordTypes()
   }
 
-  /// Sends the deleted rows in free space, on free pages and on older versions of pages, each once. Rows that equal a
-  /// live row are not sent, unless their table is certain and the live row is in another table: a table is certain if
-  /// the row fits no other one, or if the page has never belonged to another one.
+  /// Sends the deleted rows from free space, free pages and older versions of pages, each row once. A deleted row that
+  /// equals a live row is not sent, unless the table of the deleted row is certain and the live row is in another
+  /// table. The table is certain if the row fits no other table, or if the page has never belonged to another table.
   ///
   /// `wanted`: the indexes of the tables; nil for all rows, including those of no known table.
-  /// `withContradicted`: whether to send rows that SQLite reads although their row ids belong to another page.
+  /// `withContradicted`: whether to also send rows that SQLite reads, although their row ids belong to another page.
   func emitDeleted<Sink: RecoverySink & ~Copyable>(
     _ wanted: Set<Int>?, withContradicted: Bool, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -51,7 +51,8 @@ extension DamagedDatabase {
     try flush(&collection, wanted, withContradicted, &sink)
   }
 
-  /// Reads a page version. Returns false if its file does not exist, or ends inside the page.
+  /// Reads a page version into `buffer`. Returns false if the file of the version does not exist, or ends inside the
+  /// page.
   func load(_ version: PageVersion, _ buffer: inout ContiguousArray<UInt8>)
     throws(SQLiteFileError) -> Bool
   {
@@ -62,10 +63,10 @@ extension DamagedDatabase {
     return buffer.count == layout.pageSize
   }
 
-  /// Widens the shape of each table to fit its live rows. Returns, for each table, up to six serial types below 128 of
-  /// the first field, the most frequent first.
+  /// Widens the shape of each table so that its live rows fit. Returns for each table the most frequent serial types of
+  /// the first field in these rows: up to six types, only types below 128, the most frequent first.
   func learn() throws(SQLiteFileError) -> [[UInt64]] {
-    // For each table, the number of its rows that begin with each serial type below 128.
+    // For each table, and each serial type below 128, the number of rows whose first field has this type.
     var counts = [Int](repeating: 0, count: tables.count * 128)
     var looked = [Int](repeating: 0, count: tables.count)
     var buffer = ContiguousArray<UInt8>()
@@ -100,7 +101,7 @@ extension DamagedDatabase {
 
   // MARK: - Search
 
-  /// Whether a page is of a kind that can hold deleted rows, and may still hold some.
+  /// Whether the page may contain deleted rows, judging by its kind and by what earlier reading has shown.
   private func mayHoldDeletedRows(_ page: UInt32) -> Bool {
     switch census.kind(page) {
     case .tableLeaf, .ruinedLeaf:
@@ -127,8 +128,8 @@ extension DamagedDatabase {
         let displaced = collection.reading.displaced(page)
         for (index, cell) in collection.reading.cells.enumerated() {
           let isOfOtherTable = ofOtherTables.contains(index)
-          // The row belongs to an earlier state of the page. If the page contradicts itself, the ordinary reader has
-          // already returned such a row.
+          // The row id is outside the range of the leaf, so the row is older than the page. If the page contradicts
+          // itself, the ordinary reader has already returned such a row.
           let isEarlier =
             (collection.reading.method == .pointers || plainInPlace == nil)
             && narrowed[number].map { !$0.contains(cell.rowID) } ?? false
@@ -145,7 +146,7 @@ extension DamagedDatabase {
         let own = vote.table ?? formerOwner(number)
         let place = census.free.contains(number) ? RowOrigin.Place.freePage : .orphan
         let isAmbiguous = own.map { mayBeUnknown($0) && $0 != formerOwner(number) } ?? false
-        // The ordinary reader may have returned these rows and marked them as contradicted.
+        // The rows on a contradicted leaf were already returned by the ordinary reader, as contradicted rows.
         let rows = contradicted.contains(number) ? [] : collection.reading.cells
         for cell in rows {
           add(
@@ -212,7 +213,8 @@ extension DamagedDatabase {
     let isOfTable =
       collection.reading.method == .pointers && census.isLiveLeaf(number)
       && census.owner(number)?.evidence == .root
-    // With a pointer map, SQLite moves a page of another table out of the place of a new root page. Its rows stay.
+    // In an auto-vacuum database, SQLite moves another table's page away if a new table needs the place for its root
+    // page. The moved page leaves its rows behind in this place.
     let mayBeMoved = map.isPresent && own.map { tables[$0].rootPage == number } ?? true
     let lowest = isOfTable && !mayBeMoved ? collection.reading.cells.map(\.start).min() : nil
     let hasShortRowIDs =
@@ -240,21 +242,21 @@ extension DamagedDatabase {
   }
 
   private struct Site {
-    /// The page number or, for an older version of a page, its index in the list of page versions.
+    /// The page number or, for an older version of a page, the index of this version in the list of page versions.
     let number: UInt32
     var source = Source.live
     let place: RowOrigin.Place
-    /// Whether the space is the gap between pointers and cells of a page without other free space.
+    /// Whether the space is the gap between the cell pointers and the cells, on a page without other free space.
     var isTight = false
-    /// Whether cells without their start are left out.
+    /// Whether to skip cells without their start.
     var takesWholeOnly = false
     /// Whether the row ids of all cells of the page take one byte each.
     var hasShortRowIDs = false
-    /// Whether the space is between two live cells of a page that the schema leads to. All of it was written as cells of
-    /// the page's own table, because SQLite fills an empty page from its end.
+    /// Whether the space is between two live cells of a page in a table's b-tree. All such space was once cells of the
+    /// page's own table, because SQLite fills an empty page from its end.
     var isOfTable = false
-    /// Whether the space ends at the lowest live cell of a page that the schema leads to, and SQLite can have moved no
-    /// page out of its place.
+    /// Whether the space ends at the lowest live cell of a page in a table's b-tree. False if SQLite may have moved a
+    /// page of another table out of this place.
     var isBelowCells = false
   }
 
@@ -263,11 +265,12 @@ extension DamagedDatabase {
     let table: Int?
     let confidence: Int
     var isAmbiguous = false
-    /// Whether a cell pointer of a page in use leads to the cell. SQLite reads such a row, so it was not deleted.
+    /// Whether a cell pointer of a live page leads to the cell, so that SQLite reads the row. Such a row was not
+    /// deleted.
     var isPointed = false
-    /// Whether the row can belong to no other table than `table`.
+    /// Whether the row can only belong to `table`.
     var isOfTable = false
-    /// The page offset at which a newer cell overwrites this cell; nil if none does.
+    /// The page offset from which on a newer cell overwrites this cell; nil if no newer cell was found.
     var newer: Int?
   }
 
@@ -345,7 +348,8 @@ extension DamagedDatabase {
     .cell, .freeBlock, .gap, .freePage, .trunk, .orphan,
   ]
 
-  /// The hashes of a cell's content; nil if the cell cannot be read. Afterwards `types` has its serial types.
+  /// Returns the hashes of a cell's content; nil if the cell cannot be read. Otherwise `types` then contains the serial
+  /// types of the cell.
   private func hash(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ types: inout RecordTypes
   ) -> ContentHash? {

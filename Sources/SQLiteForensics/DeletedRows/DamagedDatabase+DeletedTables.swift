@@ -1,25 +1,25 @@
 import SQLiteFile
 
-/// Which table a deleted row belonged to, and whether another table may have an equal live row.
+/// Determines to which table a deleted row belonged, and whether a live row that equals it may be in another table.
 extension DamagedDatabase {
-  /// The dropped table whose root page a page was.
+  /// Returns the index of the dropped table whose root page was `page`; nil if there is no such table.
   func formerOwner(_ page: UInt32) -> Int? {
     tables.firstIndex { $0.isDropped && $0.rootPage == page }
   }
 
-  /// Whether rows that look like rows of `table` may belong to a dropped table that no remaining schema entry names.
+  /// Whether rows that look like rows of `table` may belong to a dropped table whose schema entry is lost.
   func mayBeUnknown(_ table: Int) -> Bool {
     hasUnknownTables && !shapes[table].hasEntityNumber
   }
 
   // MARK: - Space of a page in use
 
-  /// Whether the rows at lower offsets than the live cells may belong to a table that used the page earlier.
+  /// Whether the finds in the gap below the live cells may be rows of another table, which used the page earlier.
   ///
-  /// SQLite does not clear a page that another table reuses. New rows fill it from its end, so the last one begins in
-  /// the middle of an older row of the other table. Deleted rows of the page's own table end where the live rows begin,
-  /// or leave freeblocks between live rows. If SQLite has rearranged the cells of a page, copies of them remain at
-  /// lower offsets.
+  /// SQLite does not clear a page that another table reuses. The new rows fill the page from its end, so the lowest new
+  /// row usually begins in the middle of an old row of the other table. In contrast, deleted rows of the page's own
+  /// table end exactly where the live rows begin, or leave freeblocks between live rows. If SQLite has rearranged the
+  /// cells of a page, copies of live cells remain in the gap.
   func mayBeFormer(
     _ gap: Range<Int>, _ finds: [Carver.Find], _ page: RawSpan, _ reading: borrowing LeafReading
   ) -> Bool {
@@ -52,11 +52,12 @@ extension DamagedDatabase {
     return true
   }
 
-  /// Of the finds directly below the live cells of a page, the index of the first one from which on all belonged to the
-  /// page's own table for certain; the number of finds if none does.
+  /// Returns the index of the first find from which on all finds below the live cells of a page certainly belonged to
+  /// the page's own table; the number of finds if not even the last find certainly did.
   ///
-  /// Rows of the page's own table adjoin each other and the live cells, and their row ids do, too. What another table
-  /// left there ends where the live cells begin only by chance, unless all rows have one length.
+  /// Rows of the page's own table adjoin each other and the live cells without gaps, and their row ids are close to
+  /// each other. The rows of another table end exactly where the live cells begin only by chance, unless all rows have
+  /// the same length.
   func firstOwnFind(
     _ finds: [Carver.Find], of own: Int, _ reading: borrowing LeafReading
   ) -> Int {
@@ -69,7 +70,8 @@ extension DamagedDatabase {
     guard let lowest = nearest, lowest.hasRowID else { return finds.count }
     var first = finds.count
     var end = lowest.start
-    // The row id of the nearest cell above that has one, and the number of finds since then.
+    // `rowID`: the row id of the nearest cell at a higher offset whose row id is known. `distance`: the number of finds
+    // since that cell.
     var (rowID, distance) = (lowest.rowID, UInt64(0))
     while first > 0 {
       let find = finds[first - 1]
@@ -89,18 +91,19 @@ extension DamagedDatabase {
 
   // MARK: - Whole leaves
 
-  /// The table of a leaf according to its rows.
+  /// The table of a leaf, as its rows indicate.
   struct LeafVote {
     var table: Int?
-    /// Whether fewer than half of the rows fit any other table that exists.
+    /// Whether every other table, except dropped tables, fits fewer than half of the rows.
     var isOnlyOne = false
   }
 
-  /// Finds out from its rows which table a leaf belonged to that is now in no b-tree: the table that at least 90% of
-  /// the rows fit. If several tables fit, the one whose shape proves most is chosen; none if several prove equally
-  /// much. Afterwards `reading` has the cells of the leaf.
+  /// Determines the table of a leaf that is in no b-tree from the rows on the leaf. At least 90% of the rows must fit
+  /// the table. If several tables fit, the one with the highest ``RowShape/weight`` is chosen; if several of them have
+  /// this weight, none is chosen. Afterwards `reading` contains the cells of the leaf.
   ///
-  /// `former`: the table that the current version of the page belongs to, if any. If the rows fit it, it is chosen.
+  /// `former`: the table of the current version of the page; nil if this table is not known. If the rows fit `former`,
+  /// it is chosen.
   func vote(
     _ page: RawSpan, _ number: UInt32, _ available: Int, former: Int? = nil,
     _ reading: inout LeafReading, _ types: inout RecordTypes
@@ -124,11 +127,11 @@ extension DamagedDatabase {
     return LeafVote(table: chosen, isOnlyOne: chosen != nil && isOnlyOne)
   }
 
-  /// Whether a page in use and an older version of it have most rows in common, byte for byte. Then both belong to one
-  /// table, because a page that goes to another table gets other rows.
+  /// Whether a live leaf and an older version of the same page have most rows in common, byte for byte. If so, both
+  /// belong to the same table, because a page that is reused by another table gets other rows.
   ///
   /// `version`: the bytes of the older version.
-  /// `cells`: its cells.
+  /// `cells`: the cells of the older version.
   func sharesRows(
     _ number: UInt32, with version: RawSpan, _ cells: ContiguousArray<LeafCell>
   ) throws(SQLiteFileError) -> Bool {
@@ -153,7 +156,7 @@ extension DamagedDatabase {
 
   // MARK: - Single rows
 
-  /// Whether a cell looks like a row of the table. `types`: the serial types of the cell.
+  /// Whether the serial types and values of a cell fit the shape of `table`. `types`: the serial types of the cell.
   func fits(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
   ) -> Bool {
@@ -163,8 +166,8 @@ extension DamagedDatabase {
         end: cell.record + cell.local, encoding: layout.textEncoding)
   }
 
-  /// Whether another table, whose shape proves at least as much, fits a cell too. Always false if the rows of `table`
-  /// have an entity number. `types`: the serial types of the cell.
+  /// Whether the cell also fits another table whose ``RowShape/weight`` is at least that of `table`. Always false if
+  /// the rows of `table` have an entity number. `types`: the serial types of the cell.
   func fitsOtherTable(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
   ) -> Bool {
@@ -177,16 +180,18 @@ extension DamagedDatabase {
     return false
   }
 
-  /// The maximum number of tables with which a row is compared.
+  /// The maximum number of tables with which ``fitsOtherTable(_:_:_:_:)`` compares a row.
   private static let maxComparedTables = 64
 
-  /// Whether a live row that equals a carved cell may be in another table than `table`, because the cell fits that
-  /// table too. Always false if the rows of `table` have an entity number. `types`: the serial types of the cell.
+  /// Whether the serial types of a carved cell also fit another table, so that a live row that equals the cell may be
+  /// in that other table. Always false if the rows of `table` have an entity number. `types`: the serial types of the
+  /// cell.
   func hasRival(_ table: Int, _ cell: LeafCell, _ types: borrowing RecordTypes) -> Bool {
     if shapes[table].hasEntityNumber { return false }
     guard tables.count <= Self.maxRivals else { return true }
     for other in shapes.indices where other != table {
-      // Most tables do not fit, so this is asked first. A first type that was lost is only deduced.
+      // Most tables do not fit, so this condition comes first. If the first type was lost, the type in `types` is only
+      // deduced, so it is not compared.
       if shapes[other].fits(types, from: cell.lostTypes), !tables[other].isDropped,
         hasRowIDs(other)
       {
@@ -196,6 +201,7 @@ extension DamagedDatabase {
     return false
   }
 
-  /// The maximum number of tables with which a row is compared to learn whether it can belong to only one.
+  /// The maximum number of tables for which ``hasRival(_:_:_:)`` compares a row. With more tables, every row has a
+  /// rival.
   private static let maxRivals = 512
 }

@@ -15,11 +15,11 @@ private struct LiveContent {
   /// Compares one live row with the entries of the index.
   ///
   /// `record`: the page offset of the record.
-  /// `limit`: the end of the part of the record on this page.
-  /// `end`: the end of the cell, after the number of the first overflow page.
-  /// `payload`: the length of the whole payload, in bytes.
-  /// `table`: the table of the row, counted from 1; 0 if it is not known.
-  /// `skipsFirst`: whether to leave out the first field, because it stands for the row id and is lost in freed cells.
+  /// `limit`: the page offset at which the part of the record on this page ends.
+  /// `end`: the page offset at which the cell ends, after the number of the first overflow page.
+  /// `payload`: the length of the whole payload, in bytes, including overflow pages.
+  /// `table`: the index of the row's table plus 1; 0 if the table is not known.
+  /// `skipsFirst`: whether to leave out the first field, because it is the column of the row id.
   @inline(__always)
   mutating func look(
     at page: RawSpan, _ record: Int, _ limit: Int, _ end: Int, _ payload: Int, _ rowID: Int64,
@@ -38,7 +38,8 @@ private struct LiveContent {
     let hash = ContentHash(types, page, body: body, end: end, skipsFirst: skipsFirst)
     index.meet(hash.content, rowID: rowID, of: table, &live)
     guard !skipsFirst else {
-      // The first field is NULL. A carved row whose table is not known, or has no such field, is hashed with it.
+      // A carved row is hashed with its first serial type if its table is not known, or if the first field of its table
+      // is not the row id. Here the first serial type is that of NULL.
       index.meet(hash.withType, rowID: rowID, of: table, &live)
       return
     }
@@ -49,8 +50,8 @@ private struct LiveContent {
   }
 }
 
-/// Searches live rows for the content of carved rows: a carved row that equals a live row is not deleted. Each thread
-/// uses its own object for its part of the file.
+/// Compares the live rows with the carved rows, because a carved row that equals a live row is not a deleted row. Each
+/// thread uses its own object for its part of the file.
 private final class LiveRowSearch: @unchecked Sendable {
   private let census: PageCensus
   private let concerned: Set<Int>?
@@ -63,8 +64,8 @@ private final class LiveRowSearch: @unchecked Sendable {
   private(set) var content: LiveContent
   private(set) var failure: SQLiteFileError?
 
-  /// `concerned`: the indexes of the tables whose rows are compared; nil for all tables. Rows of no known table are
-  /// always compared.
+  /// `concerned`: the indexes of the tables whose live rows are compared; nil for all tables. Live rows whose table is
+  /// not known are always compared.
   init(_ database: DamagedDatabase, _ index: CarvedIndex, _ concerned: Set<Int>?) {
     census = database.census
     shapes = database.shapes
@@ -76,7 +77,8 @@ private final class LiveRowSearch: @unchecked Sendable {
     self.concerned = concerned
   }
 
-  /// Compares the rows in every `step`th block of 256 pages, from block `first` on, counted from 0.
+  /// Compares the live rows in blocks of 256 pages: block `first`, counted from 0, and then every `step`th block after
+  /// it.
   func look(from first: Int, step: Int) {
     let length = 256
     let end = Int(census.pageCount) + 1
@@ -135,7 +137,8 @@ extension DamagedDatabase {
   func entriesWithoutLiveRow(_ index: CarvedIndex) throws(SQLiteFileError) -> ContiguousArray<
     CarvedIndex.Entry
   > {
-    // If a carved row can belong to only one table, an equal live row is in that table or on a page of no known table.
+    // If each carved row can only belong to one table, it suffices to compare the live rows of these tables, and those
+    // on pages whose table is not known.
     var concerned: Set<Int>? = []
     for entry in index.entries {
       guard entry.certainTable > 0 else {

@@ -1,14 +1,16 @@
 import SQLiteFile
 
-/// A version of a page that is not the live version, and the location of its bytes.
+/// A version of a page other than the live one, and where it is stored.
 struct PageVersion: Equatable {
   enum Origin: Equatable {
-    /// A committed version that a later commit in the log replaced. Commits are counted from 1; 0 stands for the page
-    /// in the main file, which a page in the log replaced.
+    /// A committed version that a later commit in the log has replaced. `commit` is the number of the version's own
+    /// commit, from 1; 0 for a page of the main file.
     case superseded(commit: Int)
-    /// A version from a transaction in the log that was never committed.
+    /// A version from a transaction that was never committed. The version is in the log or, if the rollback journal
+    /// replaces the page, in the main file.
     case uncommitted
-    /// A version in a frame of an earlier generation of the log, or after the last valid frame.
+    /// A version from a frame that SQLite ignores, because the frame is from before the last restart of the log, or
+    /// comes after the last valid frame.
     case stale
     /// The page as it was before a transaction, stored in a rollback journal.
     case beforeImage
@@ -19,8 +21,8 @@ struct PageVersion: Equatable {
   /// The offset at which the bytes of the version start, in bytes from the start of ``member``.
   let offset: Int64
   package let origin: Origin
-  /// Whether the version agrees with its checksum. Always false for a page of the main file, which has no
-  /// checksums.
+  /// Whether the version matches its checksum in the log or the journal. Always false for a page of the main file,
+  /// because the main file has no checksums.
   package let isVerified: Bool
 }
 

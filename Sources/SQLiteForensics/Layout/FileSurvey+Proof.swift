@@ -3,8 +3,9 @@ import SQLiteFile
 extension FileSurvey {
   private static let maxSamples: UInt32 = 4096
 
-  /// Whether the file is certainly a database. The proof is at least two records on leaves on which every cell is a
-  /// complete record. In text, images or noise, the chance of that is one in many millions.
+  /// Whether the file is certainly a database. A leaf counts only if every cell on it is a complete record, and such
+  /// leaves must have at least two records in total. In text, images or noise, the chance of that is one in many
+  /// millions.
   func isProven() throws(SQLiteFileError) -> Bool {
     var reader = reader()
     var types = RecordTypes()

@@ -53,8 +53,8 @@ struct FileSurvey {
     pageCount = overlays.reduce(mainPageCount) { max($0, $1.highestPage) }
   }
 
-  /// A reader of all pages. A version of a page in the log or the journal takes precedence over the one in the main
-  /// file.
+  /// Returns a reader of all pages. If the log or the journal has a version of a page, this version takes precedence
+  /// over the version in the main file.
   func reader() -> PageReader {
     PageReader(
       main: main, pageSize: layout.pageSize, usableSize: layout.usableSize, pageLimit: pageCount,

@@ -69,7 +69,7 @@ struct LayoutVote {
     if let best, best.size == layout.pageSize, best.score >= 0.02,
       best.ends[layout.reservedBytes, default: 0] * 5 < best.ends[best.reserved, default: 0]
     {
-      // The pages fill the usable size to its end, whatever the header says.
+      // More than five times as many pages fit another number of reserved bytes, so that number is used.
       layout.reservedBytes = best.reserved
     }
     let encoding = try votedEncoding(layout)
@@ -106,7 +106,8 @@ struct LayoutVote {
     var count = 0
   }
 
-  /// The better of two scores: for pages without reserved bytes, and for pages with those that the header states.
+  /// Returns the better of two scores: one for pages without reserved bytes, one for pages with `reserved` reserved
+  /// bytes.
   private func score(_ size: Int, _ base: Int64, orReserved reserved: Int) throws(SQLiteFileError)
     -> Score
   {
@@ -151,7 +152,8 @@ struct LayoutVote {
   /// The number of bytes of a block that are read first. They rule out most blocks that are not pages.
   private static let headLength = 4096
 
-  /// Whether ``contentEnd(_:_:reserved:)`` may accept the block, as far as its first bytes show.
+  /// Returns false if the first bytes of a block show that ``contentEnd(_:_:reserved:)`` would return nil for the
+  /// block.
   private static func mayBePage(_ head: RawSpan, _ base: Int, _ size: Int, reserved: Int) -> Bool {
     guard base + 12 <= size, let kind = BTreePage.Kind(rawValue: head.byte(at: base)) else {
       return false
@@ -176,8 +178,8 @@ struct LayoutVote {
     BTreePage.Kind(rawValue: page.byte(at: 0)) == nil
   }
 
-  /// The page offset at which the content of a b-tree page ends; nil if it is no b-tree page. Only the last cell is
-  /// measured, unless fragments may follow it.
+  /// Returns the page offset at which the content of a b-tree page ends; nil if `page` is not a b-tree page. Only the
+  /// last cell is measured, unless fragments may follow the last cell.
   ///
   /// `base`: the offset of the b-tree header: 100 on page 1, otherwise 0.
   /// `reserved`: the number of reserved bytes at the end of the page.
@@ -209,8 +211,8 @@ struct LayoutVote {
       blocks += block.size
     }
     if chain.isBackwards { return nil }
-    // If no payload continues on overflow pages, cells, freeblocks and fragments fill the page. Fragments may be at its
-    // end.
+    // If no payload continues on overflow pages, then cells, freeblocks and fragments together fill the page. Their
+    // total length therefore includes fragments at the end of the page.
     if kind == .leafTable, end < size, lastEnd < size, page.byte(at: base + 7) > 0,
       let cells = cellsLength(page, pointers, count)
     {
@@ -222,8 +224,8 @@ struct LayoutVote {
     return end
   }
 
-  /// The end of the cell at `start`; nil if no cell begins there. `page` holds the whole page of `size` bytes, or only
-  /// its first bytes.
+  /// The end of the cell at `start`; nil if no cell begins there. `page` is the whole page of `size` bytes, or only its
+  /// first bytes.
   private static func cellEnd(
     _ page: RawSpan, at start: Int, _ kind: BTreePage.Kind, _ size: Int, reserved: Int
   ) -> Int? {
@@ -238,8 +240,8 @@ struct LayoutVote {
         offset += key.length
       }
       guard payload.value <= 1 << 31 else { return nil }
-      // The length of a spilling payload's local part depends on the usable size, so it proves nothing if the number of
-      // reserved bytes is different.
+      // The length of a spilling payload's local part depends on the usable size, so the result is right only if
+      // `reserved` is right.
       let total = Int(payload.value)
       let local = BTreePage.localLength(
         payload: total, usableSize: size - reserved, isTableLeaf: kind == .leafTable)
@@ -312,7 +314,8 @@ struct LayoutVote {
 
   // MARK: - Encoding
 
-  /// The encoding of the text on sampled table leaves; nil if they have no text, or if it fits several encodings.
+  /// The encoding of the text on sampled table leaves; nil if these leaves have no text, or if the text fits several
+  /// encodings.
   private func votedEncoding(_ layout: FileLayout) throws(SQLiteFileError)
     -> DatabaseHeader.TextEncoding?
   {
@@ -321,11 +324,12 @@ struct LayoutVote {
     let count = (file.size - base) / size
     let step = max(1, count / Int64(Self.sampleCount))
     var types = RecordTypes()
-    // Zero bytes at even and at odd offsets of texts, and all bytes of texts.
+    // `even` and `odd` count the zero bytes at even and at odd offsets of strings; `total` counts all bytes of strings.
     var even = 0
     var odd = 0
     var total = 0
-    // All texts, those that are valid UTF-8, and whether any has an odd number of bytes.
+    // `texts` counts all strings, and `valid` those that are valid UTF-8. `hasOddLength` is whether any string has an
+    // odd number of bytes.
     var texts = 0
     var valid = 0
     var hasOddLength = false
@@ -369,7 +373,8 @@ struct LayoutVote {
     guard (even + odd) * 10 > total else {
       return valid * 2 > texts && hasOddLength ? .utf8 : nil
     }
-    // Zeros at even and odd offsets alike are characters (U+0000), and a header that states UTF-8 is right.
+    // If zero bytes are about as frequent at even as at odd offsets, they are characters (U+0000) of UTF-8 text. Then
+    // the encoding in the header is kept.
     if layout.header?.textEncoding == .utf8, max(even, odd) <= 4 * min(even, odd) { return nil }
     return odd > even ? .utf16LittleEndian : .utf16BigEndian
   }
@@ -379,14 +384,15 @@ struct LayoutVote {
   /// The maximum number of pages that may be missing before the first page of a file with `count` pages.
   private static func maxLostPages(_ count: Int64) -> Int64 { 16 * count + 1024 }
 
-  /// Sets the origin of a layout, the offset of page 1, by a vote of the page numbers in the file. It is negative if
-  /// pages are missing at the beginning, and greater than 0 if other bytes come first. Too few votes change nothing.
+  /// Sets the origin of a layout (the offset of page 1) by a vote of the page numbers in the file. The origin is
+  /// negative if pages are missing at the beginning of the file, and greater than 0 if other bytes come first. If there
+  /// are too few votes, the origin does not change.
   private func placeHead(_ layout: inout FileLayout) throws(SQLiteFileError) {
     let size = Int64(layout.pageSize)
     let base = layout.origin
     let count = (file.size - base) / size
-    // The numbers of missing pages that are accepted. Each costs time and memory, so the limit depends on the file's
-    // size.
+    // The numbers of missing pages that are accepted. Each missing page costs time and memory later, so the limit
+    // depends on the file's size.
     let believed = -count...Self.maxLostPages(count)
     var votes: [Int64: Int] = [:]
     var keys: [Int64: Int64] = [:]
@@ -449,7 +455,7 @@ struct LayoutVote {
         ($0.value, -abs($0.key), $0.key) < ($1.value, -abs($1.key), $1.key)
       }), winner.value >= 3
     else { return }
-    // If the file has lost more pages than it still has, a few votes may agree by chance.
+    // A distance of more pages than the file still has needs more votes, because a few votes may agree by chance.
     guard winner.key <= count || winner.value >= 8 else { return }
     layout.origin = base - winner.key * size
   }

@@ -1,12 +1,13 @@
 import SQLiteFile
 
-/// Where overflow chains end in the file, and which page numbers cells give for such pages. The difference shows how
-/// many pages are missing at the start of a file that has lost all interior pages.
+/// Compares the places of pages that can end an overflow chain with the page numbers that cells state for overflow
+/// chains of one page. The difference shows how many pages are missing at the start of the file, even if the file has
+/// lost all interior pages.
 struct OverflowPlaces {
-  /// The page numbers that cells give for overflow chains of a single page.
+  /// The page numbers that cells state for overflow chains of one page.
   private var numbers: [Int64] = []
-  /// For each page of the file, whether an overflow chain can end on it: such a page begins with 0, others with the
-  /// number of the next page (file format, section 1.7).
+  /// For each page of the file, whether an overflow chain can end on it. The last page of a chain begins with 0, any
+  /// other page of a chain with the number of the next page (file format, section 1.7).
   private var areEnds: [Bool] = []
 
   private static let maxPages = 1 << 16
@@ -33,9 +34,9 @@ struct OverflowPlaces {
     }
   }
 
-  /// The number of pages that are missing at the start of the file, and the number of cells that agree with it. The
-  /// first number is negative if foreign pages come before the database. Nil if no number, or more than one, agrees
-  /// with most cells.
+  /// Returns the number of pages that are missing at the start of the file (`distance`), and the number of cells that
+  /// agree with `distance` (`count`). `distance` is negative if foreign pages come before the database. Returns nil if
+  /// no distance, or more than one, agrees with most cells.
   func distance() -> (distance: Int64, count: Int)? {
     guard areEnds.count <= Self.maxPages else { return nil }
     let pageCount = Int64(areEnds.count)

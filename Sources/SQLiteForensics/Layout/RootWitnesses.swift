@@ -1,8 +1,9 @@
 import SQLiteFile
 
-/// Compares root pages with the schema, to find out at which offsets pages are. The schema states number and kind of
-/// each root page, and the declaration limits its rows. In a small database hardly any page leads to another, so only
-/// root pages can show the offsets.
+/// Finds the root pages that have moved within the file, by comparing the pages at the old and the new offsets with the
+/// schema. The schema states the page number and the kind of each root page, and the declaration of a table limits
+/// which rows its root page can have. In a small database hardly any page leads to another, so only root pages can show
+/// the offsets.
 struct RootWitnesses {
   /// A root page, with the points (``Agreement``) for its bytes at the old and at the new offset.
   private struct Root {
@@ -13,15 +14,15 @@ struct RootWitnesses {
 
   private let roots: [Root]
 
-  /// Points for a page that contradicts the schema, agrees with it in kind, or agrees in its rows. They are added up
-  /// over all root pages.
+  /// The points for a page: `against` if it contradicts the schema, `kind` if its kind agrees with the schema, `row` if
+  /// its first row does, too. The points of all root pages are added up.
   private enum Agreement {
     static let against = -2
     static let kind = 1
     static let row = 2
   }
 
-  /// The number of points by which the total with a shift must exceed the total without one.
+  /// The minimum number of points by which the total with a shift must exceed the total without a shift.
   private static let minGain = 4
   private static let maxRoots = 4096
 
@@ -73,10 +74,11 @@ struct RootWitnesses {
     return types.types.count == demands.fields.count ? Agreement.row : 0
   }
 
-  /// The last root page at its old offset, and the first at its new offset; nil if the root pages show no shift.
+  /// Returns the last root page at its old offset (`lastOld`), and the first root page at its new offset (`firstNew`);
+  /// nil if the root pages show no shift.
   func bounds() -> (lastOld: UInt32, firstNew: UInt32)? {
-    // First with all root pages at their old offsets, then with the last one at its new offset, the last two, and so
-    // on.
+    // `sums` has the total if all root pages are at their old offsets, then the total if the last root page is at its
+    // new offset, then if the last two are, and so on.
     var sum = roots.reduce(0) { $0 + $1.old }
     let unshifted = sum
     var sums = [sum]

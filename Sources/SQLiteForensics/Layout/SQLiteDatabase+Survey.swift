@@ -1,10 +1,10 @@
 package import SQLiteFile
 
 extension SQLiteDatabase {
-  /// Opens a database as its header describes it or, if the header is lost or contradicts the pages, as a vote of its
-  /// pages does.
+  /// Opens a database with the layout that its header states. If the header is lost or contradicts the pages, opens the
+  /// database with the layout that a vote of its pages gives (``LayoutVote``).
   ///
-  /// If the header was used, ``votedLayout`` is nil. Its faults are in ``findings``.
+  /// ``votedLayout`` is nil if the layout of the header was used. The faults of the header are in ``findings``.
   ///
   /// - Throws: ``SQLiteFileError`` when the file cannot be opened. If none of its pages is certainly a database page,
   ///   the error is that of ``init(path:logView:)``.
@@ -26,8 +26,8 @@ extension SQLiteDatabase {
     return voted
   }
 
-  /// Whether anything contradicts the header's page size, reserved bytes or encoding. This is cheap enough for every
-  /// file; a vote must read pages from all over the file.
+  /// Whether anything contradicts the header's page size, reserved bytes or encoding. Reads only a few pages, so that
+  /// this test can be made for every file; a vote reads pages from all over the file.
   private func isLayoutDoubtful() throws(SQLiteFileError) -> Bool {
     // If the header states too large a page size, the file may end within page 1.
     var reader = anotherReader(fillsCutPage: false)
@@ -67,8 +67,9 @@ extension SQLiteDatabase {
     ((try? voted(path, .committed)) ?? nil) != nil
   }
 
-  /// Opens the database as a vote of its pages describes it. Returns nil if nothing proves that the file is a database,
-  /// or if the vote confirms `header`. Then the file is not opened again, because repairing its schema takes long.
+  /// Opens the database with the layout that a vote of its pages gives. Returns nil if nothing proves that the file is
+  /// a database, or if the vote confirms `header`: opening the file again would repeat the repair of its schema, which
+  /// takes long.
   private static func voted(
     _ path: String, _ logView: LogView, unlikeThatOf header: DatabaseHeader? = nil
   ) throws(SQLiteFileError) -> SQLiteDatabase? {
@@ -103,8 +104,9 @@ extension SQLiteDatabase {
 }
 
 extension FileSurvey {
-  /// The bytes of a header that is not valid, if its fields can still be trusted; otherwise nil. Constant fields must
-  /// have their value (file format, sections 1.3.5 and 1.3.17), and the freelist must fit into the file.
+  /// Returns the bytes of a header that is not valid, or nil if its fields cannot be trusted. The fields with a
+  /// constant value must have that value (file format, sections 1.3.5 and 1.3.17). The page number of the first
+  /// freelist trunk and the number of free pages must not exceed the page count.
   fileprivate func headerRemains() throws(SQLiteFileError) -> ContiguousArray<UInt8>? {
     var place = (file: main, offset: layout.origin)
     for overlay in sides?.overlays ?? [] {

@@ -3,10 +3,11 @@ import SQLiteFile
 /// Finds out whether bytes were lost from the middle of a file, or were inserted there.
 ///
 /// A file is examined only if its length does not match the page count of the header, or is no multiple of the page
-/// size. The keys on interior pages tell which row ids each page has, so the row ids of a leaf show its page number. A
-/// shift is accepted if the leaves before some offset are where they should be, those after it have all moved by the
-/// same distance, and hardly any leaf contradicts this. If the leaves do not decide, and the number of missing or
-/// additional bytes is a multiple of the page size, the root pages that the schema names decide.
+/// size. The keys on interior pages state which row ids each child page has, so the row ids of a leaf show its page
+/// number. A shift is accepted on three conditions: the leaves before some offset are at their old offsets, the leaves
+/// after it have all moved by the same distance, and hardly any leaf contradicts this. If the leaves do not decide, and
+/// the number of missing or additional bytes is a multiple of the page size, the root pages that the schema names
+/// decide (``RootWitnesses``).
 struct ShiftSearch {
   private let file: ByteFile
   private let layout: FileLayout
@@ -53,7 +54,8 @@ struct ShiftSearch {
       doubtful: bounds.lastOld + 1..<bounds.firstNew, torn: [:])
   }
 
-  /// The last page at its old offset and the first at its new one, as far as known; nil if the leaves do not agree.
+  /// Returns the last page known to be at its old offset (`lastOld`), and the first page known to be at its new offset
+  /// (`firstNew`). Returns nil if the leaves do not agree.
   ///
   /// `distance`: the number of bytes by which the later pages have moved.
   /// `minimum`: the number of leaves that must have moved.
@@ -63,7 +65,8 @@ struct ShiftSearch {
     let leaves = witnesses.leaves
     let old = leaves.map { witnesses.confirms($0, at: 0) }
     let new = leaves.map { witnesses.confirms($0, at: distance) }
-    // The split that most leaves agree with: old offsets before it, new ones after it.
+    // Finds the split of `leaves` that most leaves agree with: the leaves before it are at old offsets, the others at
+    // new offsets.
     var agreeing = new.count { $0 }
     var best = (agreeing: agreeing, first: 0)
     for index in leaves.indices {
@@ -76,7 +79,8 @@ struct ShiftSearch {
     guard proofs >= minimum, proofs >= Self.majority * contrary,
       old[..<best.first].count(where: { $0 }) >= Self.majority * early
     else { return nil }
-    // About half of the pages after the split whose last row ids are known must be at their new offsets.
+    // Keys state the last row ids of most pages after the split. About half of these pages must be at their new
+    // offsets.
     guard let first = new[best.first...].firstIndex(of: true),
       let firstNew = UInt32(exactly: (leaves[first].offset - distance) / size + 1)
     else { return nil }

@@ -1,13 +1,13 @@
 import SQLiteFile
 
-/// The row ids of leaves and the keys on interior pages. A leaf at some offset has a last row id, and a key gives the
-/// number of the page with this last row id: together they show the offsets of pages.
+/// The table leaves of a file, with their offsets and row ids, and the keys of interior pages. If the last row id of a
+/// leaf is a key, the cell of this key states the page number of the leaf. So the leaf shows the offset of that page.
 struct ShiftWitnesses {
-  /// A child of an interior page, and the row ids it may have.
+  /// A child page of an interior page, and the row ids that the child page may have.
   struct Link {
     let page: UInt32
     let rowIDs: ClosedRange<Int64>
-    /// Whether it is the rightmost child of its parent, so that no key gives its last row id.
+    /// Whether the page is the rightmost child of its parent. No key states the last row id of such a page.
     let isLast: Bool
   }
 
@@ -20,20 +20,21 @@ struct ShiftWitnesses {
   private(set) var links: [UInt32: Link] = [:]
   /// The leaves in file order.
   private(set) var leaves: [Leaf] = []
-  /// The numbers of the pages that should have a certain last row id according to interior pages, by this row id.
+  /// For each last row id, the numbers of the pages that should have it according to interior pages.
   private var pages: [Int64: [UInt32]] = [:]
   /// The number of blocks whose first byte was read, as a measure of the work done.
   private(set) var blockCount = 0
   private let size: Int64
 
-  /// The number of bytes after which a hole of the file is looked for again. The blocks of shorter holes may be read.
+  /// The number of bytes from one search for a hole in a sparse file to the next search. Blocks within shorter holes
+  /// may be read.
   private static let minHole: Int64 = 1 << 20
   private static let maxLinks = 1 << 20
   /// The maximum number of pages that are stored for one last row id.
   private static let maxAlike = 16
 
-  /// Searches the file for table leaves and interior pages. `starts`: the offsets at which pages may begin, each modulo
-  /// the page size.
+  /// Searches the file for table leaves and interior pages. `starts`: where pages may begin, as remainders of file
+  /// offsets modulo the page size.
   init(_ file: ByteFile, _ layout: FileLayout, starts: [Int64]) throws(SQLiteFileError) {
     size = Int64(layout.pageSize)
     var buffer = ContiguousArray<UInt8>(repeating: 0, count: layout.pageSize)
@@ -84,8 +85,9 @@ struct ShiftWitnesses {
     links[interior.right] = Link(page: interior.right, rowIDs: least ... .max, isLast: true)
   }
 
-  /// The distances, in bytes, by which leaves may have moved, with the number of leaves for each: the offset of a leaf
-  /// minus the old offset of each page that should have its last row id.
+  /// Returns the distances, in bytes, by which leaves may have moved, with the number of votes for each distance. A
+  /// leaf gives a vote for each page that should have its last row id: the offset of the leaf minus the old offset of
+  /// the page.
   func distances() -> [Int64: Int] {
     var votes: [Int64: Int] = [:]
     for leaf in leaves {
@@ -96,7 +98,8 @@ struct ShiftWitnesses {
     return votes
   }
 
-  /// Whether a leaf has the last row id that is expected at its offset, if pages have moved by `distance` bytes.
+  /// Whether a leaf has the last row id that a key states for the page at this offset, if the page has moved by
+  /// `distance` bytes.
   func confirms(_ leaf: Leaf, at distance: Int64) -> Bool {
     guard let link = link(to: leaf.offset, distance) else { return false }
     return link.rowIDs.upperBound == leaf.rowIDs.upperBound

@@ -12,8 +12,9 @@ extension TornLeaf {
     var end: Int64 { offset + Int64(place.count) }
   }
 
-  /// A table leaf with only the given cells, each at its own offset on the page; the rest is free space. Nil if there
-  /// are no cells, or if they do not fit. `content` returns the bytes of a cell.
+  /// Creates a table leaf with only the given cells, each at its own offset on the page. The rest of the page is free
+  /// space. Nil if `cells` is empty, or if the cells overlap or do not fit on the page. `content` returns the bytes of
+  /// a cell.
   init?(
     _ cells: [Cell], pageSize: Int, usableSize: Int,
     content: (Cell) throws(SQLiteFileError) -> ContiguousArray<UInt8>

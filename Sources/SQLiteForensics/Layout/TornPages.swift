@@ -2,10 +2,10 @@ import SQLiteFile
 
 /// Decides which pages near lost or inserted bytes are complete, and which cells remain of the torn pages.
 ///
-/// The first part of a torn page is at the page's old offset, its last part at the new one. Nothing marks the end of
-/// the first part. So cells are read from both ends towards the middle, as long as they are valid. Bytes that belong to
-/// cells from both ends are not trusted. The last cell of the first part may have lost its end, which its lengths do
-/// not show.
+/// A torn page is a page within which bytes were lost or inserted. Its first part is at the old offset of the page, its
+/// last part at the new offset. Nothing marks the end of the first part, so cells are read from both ends of the page
+/// towards the middle, as long as they are valid. Bytes that belong to cells from both ends are not trusted. The last
+/// cell of the first part may have lost its end; the lengths in the cell do not show this.
 struct TornPages {
   private let file: ByteFile
   private let layout: FileLayout
@@ -33,8 +33,10 @@ struct TornPages {
     case whole
   }
 
-  /// Returns the shift, after examining the pages between `lastKnown`, the last page known to be at its old offset, and
-  /// `firstKnown`, the first one known to be at its new offset.
+  /// Examines the pages between `lastKnown` and `firstKnown`, and returns the shift.
+  ///
+  /// `lastKnown`: the last page known to be at its old offset.
+  /// `firstKnown`: the first page known to be at its new offset.
   func shift(between lastKnown: UInt32, and firstKnown: UInt32) throws(SQLiteFileError)
     -> PageShift
   {
@@ -50,7 +52,7 @@ struct TornPages {
       page -= 1
     }
     if start(of: first, distance) <= start(of: last.page, 0) {
-      // The two pages overlap in the file, so one is wrong, and the known bounds are kept.
+      // The two pages overlap in the file, so one of them was recognised by mistake. The known pages are used instead.
       last = (lastKnown, .whole)
       first = firstKnown
     }
@@ -73,8 +75,9 @@ struct TornPages {
     }
     let rowIDs = Self.rowIDs(ofWhole: bytes.rawSpan, layout)
     if kind == .leafTable, rowIDs == nil { return .none }
-    // If the distance is no multiple of the page size, no offset is both an old and a new one, so a complete page
-    // suffices. Otherwise only the interior page that leads to a page shows which page it is.
+    // If the distance is no multiple of the page size, no offset is both the old offset of one page and the new offset
+    // of another, so a complete page suffices. Otherwise the row ids must be those that an interior page allows on this
+    // page.
     if self.distance % size != 0 { return .whole }
     guard let rowIDs else { return .none }
     return witnesses.allows(rowIDs, on: page) ? .whole : .none
@@ -125,7 +128,8 @@ struct TornPages {
     var old = TornRun()
     if end > lastEnd, head < first { old = try run(of: head, before: end) }
     if !old.knowsPointers {
-      // No later page is at its old offset, so the last page there may have lost its end.
+      // The first part of the next page cannot be read, so the last page at its old offset may itself have lost its
+      // end.
       head = last
       old = try run(of: last, before: min(end, lastEnd))
       doubtful = last..<doubtful.upperBound
@@ -174,13 +178,14 @@ struct TornPages {
     var cells: [TornLeaf.Cell] = []
     /// The cell pointers in the order of row ids.
     var pointers: [Int] = []
-    /// Whether another cell begins after the last of ``cells``, so that this one is complete.
+    /// Whether another cell is known to follow the last of ``cells``. The last of ``cells`` is then complete.
     var isEndKnown = false
 
     var knowsPointers: Bool { !pointers.isEmpty }
   }
 
-  /// Reads a page whose start is at its old offset, up to the first invalid cell.
+  /// Reads the cells of a page whose first part is at its old offset, up to the first invalid cell or the file offset
+  /// `end`.
   private func run(of page: UInt32, before end: Int64) throws(SQLiteFileError) -> TornRun {
     var run = TornRun()
     let bytes = try self.bytes(of: page, 0)
@@ -208,7 +213,8 @@ struct TornPages {
     return run
   }
 
-  /// Reads a page whose end is at its new offset, from the last cell backwards up to the first invalid cell.
+  /// Reads the cells of a page whose last part is at its new offset, backwards from the last cell to the first invalid
+  /// cell.
   ///
   /// `begin`: the lowest offset in the file at which these cells may be.
   /// `pointers`: the offsets of the cells on the page; empty if they are lost.
@@ -307,7 +313,8 @@ struct TornPages {
     witnesses.links[page]?.rowIDs.contains(rowID) ?? true
   }
 
-  /// Whether a row id fits the known cells: row ids must ascend in the order of the cell pointers.
+  /// Whether the row id of the cell with the cell pointer `index` fits the row ids of `cells`. Row ids must ascend in
+  /// the order of the cell pointers.
   private func isInOrder(
     _ rowID: Int64, at index: Int, _ cells: [TornLeaf.Cell], _ pointers: [Int], _ page: UInt32
   ) -> Bool {

@@ -27,18 +27,18 @@ struct ChainClaims {
 
     func isInOrder(_ next: UInt32) -> Bool { next == behind }
 
-    /// How credible the link is: 2 to the page directly after the linking page, which damage hardly ever causes; 1 from
-    /// a cell; 0 otherwise.
+    /// How credible the link is: 2 if it leads to the page directly after the linking page, because damage hardly ever
+    /// causes such a link; 1 if it is in a cell; 0 otherwise.
     func order(_ next: UInt32) -> Int { isInOrder(next) ? 2 : behind == nil ? 1 : 0 }
   }
 
   /// How well a chain ends, in ascending order of credibility.
   private enum Ending: Int {
-    /// This link, or an earlier one of its chain, skips a page that no other link leads to. SQLite does not write such
-    /// a link.
+    /// This link, or an earlier link of the same chain, skips the page directly after the linking page, although no
+    /// other link leads to the skipped page. SQLite does not write such a link.
     case astray
-    /// The chain ends before the end of its payload, a later link is wrong, or the last page links to a page that may
-    /// be an overflow page and is in no other chain.
+    /// The chain ends before its payload ends; or a later link of the chain is ``astray``; or the chain continues past
+    /// the end of the payload, to a possible overflow page that no other link leads to.
     case wrong
     /// The chain ends where its payload ends, but the last page's link is not 0.
     case full
@@ -46,8 +46,9 @@ struct ChainClaims {
     case exact
   }
 
+  /// The evidence for the most credible link to one overflow page.
   private struct Claim {
-    /// The most credible link so far; nil when two are equally credible.
+    /// The most credible link so far; nil when no link is more credible than all others.
     var link: Link?
     var ending: Ending
     var order: Int
@@ -107,10 +108,11 @@ struct ChainClaims {
     }
   }
 
-  /// The right one of several links to a page; nil when the chains do not decide, or when only one link leads to it.
+  /// The right link to a page that several links lead to. Nil when the chains do not decide which link is right, or
+  /// when only one link leads to the page.
   func holder(of page: UInt32) -> Link? { claims[page]?.link }
 
-  /// Whether no link leads to a page, not even from an index entry.
+  /// Whether a page is an orphan (``PageCensus/isOrphan(_:)``) and no index entry links to it.
   func isLost(_ page: UInt32, _ census: borrowing PageCensus) -> Bool {
     census.isOrphan(page) && !indexed.contains(page)
   }
@@ -121,7 +123,7 @@ struct ChainClaims {
   ) throws(SQLiteFileError) {
     let piece = reader.usableSize - 4
     var met: [(page: UInt32, link: Link)] = []
-    // The entries of `met` before the first wrong link; nil when no link is wrong.
+    // The number of entries of `met` before the first wrong link; nil when no link is wrong.
     var sureCount: Int?
     var own: Set<UInt32> = []
     var link = cell

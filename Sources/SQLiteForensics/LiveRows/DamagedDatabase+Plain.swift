@@ -1,11 +1,11 @@
 import SQLiteFile
 
-/// The rows of one page that ``RowReader`` has sent, to recognise them when `SQLiteDatabase` returns them: complete
-/// rows by their content, rows with values in doubt by their offset.
+/// The rows of one page that ``RowReader`` has sent, so that they are recognised when `SQLiteDatabase` returns them
+/// too. Complete rows are recognised by their content, rows with values in doubt by the file offset of their cell.
 private final class GivenRows {
   private var contents: [Int: Int] = [:]
-  /// The rows with values in doubt, by the file offset of the cell: the columns in doubt, and the hash of all other
-  /// values.
+  /// For each row with values in doubt, by the file offset of its cell: whether the row has a row id, the columns in
+  /// doubt, and the hash of all other values.
   private var doubtful: [Int64: (hasRowID: Bool, columns: Set<Int>, content: Int)] = [:]
   private var read: Set<Int64> = []
 
@@ -15,8 +15,8 @@ private final class GivenRows {
     read.removeAll(keepingCapacity: true)
   }
 
-  /// Notes a cell that `SQLiteDatabase` has read. Returns false if it was read before, because two cell pointers lead
-  /// to it.
+  /// Notes a cell that `SQLiteDatabase` has read. Returns false if the cell was read before, which happens when two
+  /// cell pointers lead to it.
   func begin(at offset: Int64) -> Bool { read.insert(offset).inserted }
 
   func add(_ row: borrowing RecoveredRowBuffer) {
@@ -58,23 +58,25 @@ private struct PlainRowSink: RowGathering, ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// Reads the pages on which anything was in doubt a second time, with `SQLiteDatabase`, as SQLite does. Sends the
-  /// rows that only `SQLiteDatabase` finds, and adds its findings to ``findings``.
+  /// Reads the pages about which ``RowReader`` had a doubt a second time, with `SQLiteDatabase`, which reads them as
+  /// SQLite does. Sends the rows that only `SQLiteDatabase` finds, and adds the findings of `SQLiteDatabase` to
+  /// ``findings``.
   ///
   /// `wanted`: the indexes of the wanted tables; nil for all tables.
   /// `comparesRows`: false if only the findings are wanted, not the rows.
-  /// `isForFreshFile`: whether the rows go into a new file. Then rows from an earlier state of a page are sent too,
-  /// which otherwise come with the deleted rows. Rows that are sent as rows of another table are left out.
-  /// `give`: receives each row that ``RowReader`` did not send because the rest of the file contradicts it, and returns
-  /// false to stop. `lost` lists the values that are in a lost sector or may be wrong.
+  /// `isForFreshFile`: whether the rows go into a new file. If so, rows from an earlier version of a page are sent too;
+  /// otherwise they are sent with the deleted rows. Also, rows that ``RowReader`` sends as rows of another table are
+  /// left out.
+  /// `give`: receives each row that ``RowReader`` did not send because the rest of the file contradicts the row.
+  /// Returns false to stop. `lost` lists the values of the row that are in a lost sector or may be wrong.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func readPlainly(
     _ wanted: Set<Int>?, comparesRows: Bool = true, isForFreshFile: Bool = false,
     give: (_ row: borrowing RecoveredRowBuffer, _ origin: RowOrigin, _ lost: [PartialValue]) -> Bool
   ) throws(SQLiteFileError) {
     guard let plain else { return }
-    // If only one of the two readers applies the log, their rows are of different states, and only findings are
-    // compared.
+    // If only one of the two readers applies the log, the two readers see different versions of the file. Then rows are
+    // not compared, and only the findings are added.
     let isSameState = plain.hasOverlays == (sides?.overlays.isEmpty == false)
     let comparesRows = comparesRows && isSameState
     let isSameLayout =
@@ -125,7 +127,7 @@ extension DamagedDatabase {
         }
         return !isDone
       }
-      // If this reader had no doubt about a leaf, both readers find the same rows on the leaf.
+      // If ``RowReader`` had no doubt about a leaf, both readers find the same rows on the leaf.
       let isKnown = { [sound, census, falselyKeyed] (page: UInt32) in
         guard isSameLayout, let page = self.numberHere(of: page), sound.contains(page),
           !falselyKeyed.contains(page)
@@ -179,8 +181,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// The number under which ``RowReader`` reads what `SQLiteDatabase` reads as page `page`; nil when it skips these
-  /// bytes. The numbers differ only in a shifted file.
+  /// The page number under which ``RowReader`` reads the bytes that `SQLiteDatabase` reads as page `page`; nil when
+  /// ``RowReader`` skips these bytes. The two numbers differ only in a shifted file.
   private func numberHere(of page: UInt32) -> UInt32? {
     guard let shift = layout.shift, reader.location(of: page).member == .main else { return page }
     // A damaged cell may lead to page 0, which does not exist.
@@ -193,8 +195,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// The maximum distance in bytes from ``PageShift/place``, which is approximate, to the start of a cell that the
-  /// shift may have cut.
+  /// The maximum distance, in bytes, from ``PageShift/place`` to the start of a cell in which bytes may be missing. A
+  /// distance is allowed because ``PageShift/place`` is only approximate.
   private static let maxDistance: Int64 = 1024
 
   /// The texts and blobs of a row of a shifted file that may contain wrong bytes.
@@ -216,8 +218,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// The values of a cell that are in doubt because some of their bytes, or some bytes of the record header, are in a
-  /// lost sector, or after the end of the file.
+  /// The values of a cell that are in doubt. A value is in doubt if any byte of the value or of its serial type is in a
+  /// lost sector or after the end of the file.
   ///
   /// `available`: the number of the page's bytes that exist. `rowLayout`: the layout of the table's rows.
   private static func lostValues(
@@ -266,7 +268,7 @@ extension DamagedDatabase {
     return lost
   }
 
-  /// Whether any of these bytes of a page is in a lost sector or after the end of the file.
+  /// Whether any byte in the range `bytes` of a page is in a lost sector or after the end of the file.
   private static func isLost(_ bytes: Range<Int>, of page: RawSpan, _ available: Int) -> Bool {
     !bytes.isEmpty && bytes.upperBound > available || ZeroSectors.touch(bytes, of: page)
   }

@@ -4,17 +4,18 @@ import SQLiteFile
 /// Statistics about the sound rows of a page, field by field: serial types, lengths, first and last characters of
 /// texts, and ranges of numbers.
 ///
-/// From them follows the surprise of a value in another row, in sixteenths of a bit. A value like those of most rows
-/// has a surprise of 0.
+/// The statistics give the surprise of a value in another row, in sixteenths of a bit: the base-2 logarithm of how much
+/// rarer such a value is than the commonest one. So a value like those of most rows has a surprise of 0.
 struct FieldHabits {
   /// One bit of surprise, in sixteenths of a bit.
   static let bit = 16
   /// A cost that is higher than that of every reading that ``HeaderDeduction`` accepts, in sixteenths of a bit.
   static let impossible = 1 << 20
 
-  /// A summary of the characters of a text.
+  /// A summary of the characters of a TEXT value.
   struct Look: BitwiseCopyable {
-    /// The class of the first and of the last character, for example ``capital``; 0 for an empty text.
+    /// `first` and `last`: the class of the first and of the last character, for example ``capital``; 0 for an empty
+    /// string.
     var first: UInt8 = 0
     var last: UInt8 = 0
     /// A bit mask: 1 for a capital letter after a small one, 2 for digits, 4 for spaces, 8 for characters beyond ASCII.

@@ -6,7 +6,8 @@ import SQLiteFile
 /// adds to its cost, and so does each value that is unlike the values of sound rows. A value is certain when all
 /// readings with a cost near the lowest agree on it, and in doubt otherwise.
 struct HeaderDeduction {
-  /// A reading is likely if it costs at most this more than the best one, in sixteenths of a bit.
+  /// The maximum amount, in sixteenths of a bit, by which the cost of a likely reading exceeds the cost of the best
+  /// reading.
   static let margin = 13 * FieldHabits.bit / 2
   /// The maximum number of fields of a record whose values are deduced.
   static let maxFields = 64
@@ -21,7 +22,7 @@ struct HeaderDeduction {
     var isDistrusted: Bool
   }
 
-  /// What the likely readings say about one field.
+  /// The serial type and the offsets of one field, as far as all likely readings agree on them.
   struct Field: BitwiseCopyable {
     /// The serial type of the field; nil when likely readings disagree.
     var type: UInt64?
@@ -33,7 +34,7 @@ struct HeaderDeduction {
     var isDistrusted = false
   }
 
-  /// The serial types of a record header, and the body after it.
+  /// A record whose values are to be deduced: the serial types in its header, and the position of its body.
   struct Question {
     var types: ContiguousArray<UInt64>
     /// The page offset of the body, and its length in bytes.
@@ -41,8 +42,8 @@ struct HeaderDeduction {
     var length: Int
     /// For each field, the cost of rejecting the header's serial type, in sixteenths of a bit.
     var distrust: ContiguousArray<Int>
-    /// For each field, the extra cost of a replacement of the same length, in sixteenths of a bit. A wrong type rarely
-    /// has the right length.
+    /// For each field, the extra cost, in sixteenths of a bit, of replacing the serial type by another type of the same
+    /// length. It is added because a wrong type rarely has the right length.
     var exchange: ContiguousArray<Int>
   }
 
@@ -53,12 +54,12 @@ struct HeaderDeduction {
   private var steps: ContiguousArray<Step> = []
   private var forward: ContiguousArray<Int32> = []
   private var backward: ContiguousArray<Int32> = []
-  /// For each field, the length that the header gives to it and all later fields, in bytes.
+  /// For each field, the total length, in bytes, of this field and all later fields according to the header.
   private var rest: ContiguousArray<Int> = []
-  /// For each field, the lowest ``Question/distrust`` of it and all later fields.
+  /// For each field, the lowest ``Question/distrust`` among this field and all later fields.
   private var cheapest: ContiguousArray<Int> = []
   private var work = 0
-  /// The number of positions in the body, including its end.
+  /// The number of offsets in the body, including the offset of its end.
   private var width = 0
   /// The cost above which the current search ignores a reading.
   private var bound = 0
@@ -80,8 +81,8 @@ struct HeaderDeduction {
 
   /// Computes the costs of a record's readings, and sets ``fields`` and ``cost``.
   ///
-  /// `budget`: the work that is still allowed; that of this call is subtracted.
-  /// - Returns: false when every reading costs too much, or when there are too many.
+  /// `budget`: the amount of work that is still allowed. The work of this call is subtracted from it.
+  /// - Returns: false when every reading costs too much, or when there are too many readings.
   mutating func weigh(
     _ question: Question, _ page: RawSpan, _ habits: FieldHabits, _ budget: inout Int
   ) -> Bool {
@@ -155,7 +156,7 @@ struct HeaderDeduction {
     return true
   }
 
-  /// Adds the possible values of a field that differ in type or length from the header.
+  /// Adds the possible values of a field whose serial type differs from the type in the header.
   ///
   /// `length`: the value's length in the header; negative for a reserved serial type.
   private mutating func addOthers(
@@ -226,7 +227,8 @@ struct HeaderDeduction {
 
   // MARK: - Agreement
 
-  /// Sets ``fields`` from the best reading and all that cost at most ``margin`` more.
+  /// Sets ``fields`` from the best reading and from all readings whose cost exceeds the best cost by at most
+  /// ``margin``.
   private mutating func judge(_ question: Question, _ best: Int) {
     let count = question.types.count
     backward.removeAll(keepingCapacity: true)

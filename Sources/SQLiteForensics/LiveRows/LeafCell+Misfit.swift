@@ -2,8 +2,8 @@ import SQLiteFile
 
 extension LeafCell {
   /// Parses a cell whose record header contradicts its payload length, or is unlike those of the table's rows. Nil when
-  /// the cell cannot end where the payload length says, when it continues on overflow pages, or when the header cannot
-  /// be that long in this table.
+  /// the cell cannot end where the payload length says, when it continues on overflow pages, or when a row of the table
+  /// cannot have a header of this length.
   ///
   /// The result only gives the end of the cell; its values must be deduced from other rows.
   ///
@@ -30,8 +30,9 @@ extension LeafCell {
     return cell
   }
 
-  /// The serial types in a record header that may contain wrong bytes; nil when the header cannot be that long in this
-  /// table. If it cannot contain as many types as its bytes give, each byte counts as one type.
+  /// The serial types in a record header that may contain wrong bytes; nil when a row of this table cannot have a
+  /// header of this length. If the bytes of the header give more or fewer types than a row of the table can have, each
+  /// byte counts as one type.
   static func fieldTypes(_ page: RawSpan, _ cell: LeafCell, _ shape: RowShape)
     -> ContiguousArray<UInt64>?
   {

@@ -1,8 +1,8 @@
 import SQLiteFile
 
 extension LeafCell {
-  /// The first bytes of the payload, as deduced, of a cell that has lost its start. They were overwritten; ``record``
-  /// is the page offset after them. Empty for all other cells.
+  /// The overwritten first bytes of the payload, as deduced, if the cell has lost its start; otherwise empty.
+  /// ``record`` is the page offset directly after these bytes.
   var lostHeader: [UInt8] {
     guard isStartLost else { return [] }
     let length = UInt8(truncatingIfNeeded: headerLength)

@@ -2,9 +2,9 @@ import SQLiteFile
 
 /// The search for cells that do not belong to their page. Only pages that contradict themselves are searched.
 extension LeafReading {
-  /// The cells, by index, whose rows belong to another table: they have more fields than this table has columns or, if
-  /// most rows of the page do not fit the table, wrong storage classes. Empty for a page that does not contradict
-  /// itself.
+  /// The indexes of the cells whose rows belong to another table, because they have more fields than this table has
+  /// columns. If most rows of the page do not fit this table, all rows that do not fit are included. Empty for a page
+  /// that does not contradict itself.
   func cellsOfOtherTables(_ page: RawSpan, _ shape: RowShape) -> Set<Int> {
     guard method != .pointers, !shape.isUnconstrained else { return [] }
     var types = RecordTypes()
@@ -25,9 +25,9 @@ extension LeafReading {
       ? others.union(longer) : longer
   }
 
-  /// The cells, by index, in a part of the page that was overwritten with bytes of another page; empty for a page that
-  /// does not contradict itself. Such a part has two signs: the page's cell pointers lead to few of its cells, and at
-  /// one of its ends there are bytes that are neither a cell nor free space.
+  /// The indexes of the cells in a part of the page that was overwritten with bytes of another page; empty for a page
+  /// that does not contradict itself. Such a part has two signs: the page's cell pointers lead to few cells of the
+  /// part, and at one end of the part there are bytes that are neither a cell nor free space.
   func displaced(_ page: RawSpan) -> Set<Int> {
     guard method == .mended, pointerCount > 0 else { return [] }
     let pointers = contentFloor - 2 * pointerCount

@@ -100,7 +100,8 @@ extension LeafReading {
     markUnordered()
   }
 
-  /// Adds up to `most` of the complete cells in space that neither cells nor freeblocks cover.
+  /// Adds up to `most` complete cells that no cell pointer leads to. They are searched for in the space that neither
+  /// known cells nor freeblocks cover.
   ///
   /// - Returns: `most` minus the number of added cells.
   private mutating func takeUnpointed(
@@ -193,8 +194,9 @@ extension LeafReading {
     return isInOrder ? count : nil
   }
 
-  /// Adds the cells, from `floor` on, that fill the page without gaps up to its end. Without a shape, there must be at
-  /// least two. With a shape, distinctive cells at lower offsets are added too, even after gaps.
+  /// Adds the cells, from `floor` on, that fill the page without gaps up to its end. Without a shape, nothing is added
+  /// if there are fewer than two such cells. With a shape, distinctive cells (``isTelling(_:)``) at lower offsets are
+  /// added too, even if there are gaps between them.
   private mutating func readTiles(_ page: RawSpan, _ floor: Int, _ limit: Int, _ shape: RowShape?) {
     guard limit - floor >= 4 else { return }
     // reaches[o]: whether cells from offset o on fill the page to its end, with freeblocks between them.

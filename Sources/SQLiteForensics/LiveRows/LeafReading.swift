@@ -21,7 +21,8 @@ struct LeafReading {
   let maxPayload: Int
   let encoding: DatabaseHeader.TextEncoding
   var method = Method.nothing
-  /// The cells in the order of the cell pointer array or, if that is not used, of their offsets.
+  /// The cells, in the order of the cell pointer array. If the cell pointer array was not used, they are in the order
+  /// of their offsets.
   var cells: ContiguousArray<LeafCell> = []
   /// The freeblocks as ranges of page offsets.
   private(set) var freeBlocks: [Range<Int>] = []
@@ -34,7 +35,7 @@ struct LeafReading {
   private(set) var addsUp = true
   /// The page offset at which the cell pointer array ends.
   var contentFloor = 8
-  /// The number of cell pointers, which is set only if the page's header is trusted.
+  /// The number of cell pointers; 0 if the page's header is not trusted.
   private(set) var pointerCount = 0
   var types = RecordTypes()
 
@@ -112,8 +113,8 @@ struct LeafReading {
   /// Whether the page is sound and its only free space is the gap between cell pointers and cells.
   var isTight: Bool { method == .pointers && freeBlocks.isEmpty }
 
-  /// For a page without other free space (``isTight``): the part of the gap between cell pointers and cells that has
-  /// been written to before, as page offsets; nil if no part of it has.
+  /// The part of the gap between cell pointers and cells that has been written to before, as page offsets; nil if the
+  /// gap has never been written to. Precondition: ``isTight`` is true.
   ///
   /// `limit`: the end of the gap if the page has no cells.
   func usedGap(_ page: RawSpan, _ limit: Int) -> Range<Int>? {
@@ -191,7 +192,8 @@ struct LeafReading {
   private mutating func doubtOutOfOrder() {
     let keys = cells.map(\.rowID)
     let before = Self.runLengths(keys)
-    // In the reversed and inverted keys, the longest subsequence that begins at a cell ends at it.
+    // If the keys are reversed and inverted, an ascending subsequence that begins at a cell becomes one that ends at
+    // the cell.
     let after = Array(Self.runLengths(keys.reversed().map { ~$0 }).reversed())
     guard let most = before.max(), most < cells.count else { return }
     var level = [Int](repeating: 0, count: most + 1)
@@ -245,9 +247,9 @@ struct LeafReading {
     }
   }
 
-  /// The number of cells that the cell pointers show, whatever the header says: the smallest number of leading pointers
-  /// whose cells, with the freeblocks, exactly fill the page. Nil when no such number exists, or when the row ids do not
-  /// ascend.
+  /// The number of cells according to the cell pointers, independently of the cell count in the header. It is the
+  /// smallest number of leading cell pointers whose cells, together with the freeblocks, exactly fill the page. Nil
+  /// when no such number exists, or when the row ids do not ascend.
   private mutating func trueCount(
     _ page: RawSpan, _ base: Int, _ contentStart: Int, _ limit: Int
   ) -> Int? {
@@ -305,7 +307,8 @@ struct LeafReading {
     shape.fields.count > 2 && types.bodyLength >= 8
   }
 
-  /// Whether a cell can be a row of the table or, if `shape` is nil, of any table. ``types`` must be those of the cell.
+  /// Whether a cell can be a row of the table. If `shape` is nil, whether it can be a row of any table. ``types`` must
+  /// be those of the cell.
   func isPlausible(_ cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape?)
     -> Bool
   {
@@ -347,8 +350,8 @@ struct LeafReading {
     return end > start ? end : nil
   }
 
-  /// Marks row ids that several cells have as not known, because only one of the cells can have it. The order is not
-  /// checked: cells that were found by offset need not be in row id order.
+  /// If several cells have the same row id, marks the row ids of all these cells as not known, because only one of the
+  /// cells can have this row id. The order is not checked: cells that were found by offset need not be in row id order.
   mutating func markUnordered() {
     var met: [Int64: Int] = [:]
     for index in cells.indices {

@@ -2,15 +2,15 @@ import SQLiteFile
 
 /// Deduces rows whose record headers are wrong, by comparison with the sound rows of the same page.
 ///
-/// A deliberate change affects the same columns in many headers, damage to a disk only a few headers. So a column's
-/// types are trusted less if more headers of the page are wrong there.
+/// A deliberate change affects the same columns in many headers; damage to a disk affects only a few headers. So the
+/// more headers of the page are wrong in a column, the less the serial types of that column are trusted.
 struct PageDeduction {
   struct Row {
     /// A record with the certain values, and NULL in place of the values in doubt.
     var record: ContiguousArray<UInt8>
     /// The values in doubt, by field.
     var partial: [PartialValue]
-    /// The number of fields of the row, whether certain or in doubt.
+    /// The number of fields of the row, both certain fields and fields in doubt.
     var count: Int
     /// Whether the lengths in the original header add up to the payload length. Then the header is unlikely but
     /// possible.
@@ -29,7 +29,8 @@ struct PageDeduction {
   private static let minPageWork = 1 << 14
   /// The maximum number of failing cells that are examined to find the wrong columns.
   private static let witnessCount = 48
-  /// The minimum surprise, in sixteenths of a bit, of the sound rows that are checked too if any row of the page fails.
+  /// The minimum surprise, in sixteenths of a bit, of a sound row that counts as failing. Sound rows are checked for
+  /// this only if another row of the page fails.
   private static let usual = 5 * FieldHabits.bit
   /// The minimum number of sound rows. With fewer, the statistics cannot show what the values of a wrong column should
   /// be.
@@ -37,8 +38,8 @@ struct PageDeduction {
   private static let enoughSoundRows = 16
   /// The minimum number of failing rows that permits conclusions if a page has too few sound rows.
   private static let minWitnesses = 8
-  /// The maximum cost of rejecting a serial type, in sixteenths of a bit. It is so low that a reading can reject two
-  /// types.
+  /// The maximum cost of rejecting a serial type, in sixteenths of a bit. This cost is so low that a likely reading can
+  /// reject two types.
   private static let maxDistrust = 11 * FieldHabits.bit / 2
 
   private let shape: RowShape
@@ -50,7 +51,8 @@ struct PageDeduction {
   /// Cells whose header contradicts the payload or gives unusual values: the index in the reading, and whether the
   /// lengths in the header add up to the payload length.
   private var failing: [(place: Int, addsUp: Bool)] = []
-  /// Whether reserved serial types are the only fault in the headers of all failing rows, so that all lengths add up.
+  /// Whether the only fault in the headers of the failing rows is that they contain reserved serial types (10 and 11).
+  /// The lengths in these headers then add up.
   private var isReservedAlone = false
   /// The cells, by index in the reading, that do not fail.
   private var sound: [Int] = []
@@ -72,7 +74,7 @@ struct PageDeduction {
     isSuspect = ContiguousArray(repeating: false, count: shape.fields.count)
   }
 
-  /// Sorts the cells of the page into failing and sound ones, and learns from the sound ones.
+  /// Divides the cells of the page into failing cells and sound cells, and learns from the sound cells.
   ///
   /// - Returns: how many more sound rows the statistics need.
   mutating func look(at reading: borrowing LeafReading, _ page: RawSpan, limit: Int) -> Int {
@@ -249,7 +251,8 @@ struct PageDeduction {
     return row.partial.count < values.count || addsUp ? row : nil
   }
 
-  /// Whether there are too few sound rows to show what rows of the table look like.
+  /// Whether there are fewer than ``minSoundRows`` sound rows, so that they cannot show what rows of the table look
+  /// like.
   private var isBlind: Bool { habits.rowCount < Self.minSoundRows }
 
   /// The row that a header gives if its lengths add up and it contains reserved serial types (10 and 11). A value with

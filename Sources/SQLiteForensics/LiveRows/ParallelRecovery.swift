@@ -4,21 +4,22 @@ import Dispatch
 
 /// Writes all live rows as NDJSON on two threads, in the order in which a single thread would write them.
 ///
-/// The pages are divided into blocks, and each thread repeatedly takes the next one. Each has its own reader and output
-/// buffer. The rows of a block are written after those of the previous one. If they do not fit into the buffer, the
-/// thread waits for that block and then continues.
+/// The pages are divided into blocks, and each thread repeatedly takes the next block. Each thread has its own reader
+/// and output buffer. The rows of a block are written after the rows of the previous block. If the rows do not fit into
+/// the buffer, the thread waits until the previous block has been written, and then continues.
 struct ParallelRecovery {
   /// The minimum number of pages of a database that is read on two threads.
   static let minPageCount: UInt32 = 1024
   private static let workerCount = 2
-  /// The size of a block's pages in bytes. It is so small that the rows stay in the processor's cache until they are
-  /// written.
+  /// The total size, in bytes, of the pages of a block. It is so small that the rows of a block stay in the processor's
+  /// cache until the rows are written.
   private static let blockBytes = 256 << 10
   private static let bufferBytes = 1 << 20
-  /// The number of blocks that may be finished before the blocks that precede them are written.
+  /// The number of finished blocks that may wait until the blocks before them have been written.
   private static let spareCount = 2
 
-  /// The state that both threads share. Only the thread whose block is written next accesses it.
+  /// The findings and the failure that both threads report. Only the thread whose block is written next accesses this
+  /// object.
   private final class Results: @unchecked Sendable {
     var findings = FindingList()
     var failure: SQLiteFileError?

@@ -4,11 +4,12 @@ import SQLiteFile
 /// Payload Overflow Pages").
 struct PayloadGatherer: ~Copyable {
   private(set) var payload = ContiguousArray<UInt8>()
-  /// The highest of the payload's overflow pages; 0 for a payload without overflow pages.
+  /// The highest page number among the payload's overflow pages; 0 for a payload without overflow pages.
   private(set) var highestPage: UInt32 = 0
-  /// The ranges of the payload from pages that look overwritten, in ascending order.
+  /// The ranges of the payload whose bytes may be wrong, in ascending order: they may come from a lost sector or from a
+  /// page of another row.
   private(set) var doubts: [Range<Int>] = []
-  /// Whether bytes are in doubt for another reason than that zeros may come from a lost sector.
+  /// Whether any bytes are in doubt for a reason other than that they are zeros that may come from a lost sector.
   private var hasOtherDoubts = false
   /// The number of bytes that are present, from the start of the payload.
   private(set) var have = 0
@@ -22,7 +23,8 @@ struct PayloadGatherer: ~Copyable {
   /// The overflow pages of all live rows read so far.
   private(set) var claimed: PageSet
   private var successors: ContiguousArray<(parent: UInt32, page: UInt32)>?
-  /// The pages in the overflow chains of several deleted rows; nil before ``noteDeletedChains(_:_:_:)``.
+  /// The pages that are in the overflow chains of more than one deleted row; nil until ``noteDeletedChains(_:_:_:)``
+  /// has run.
   private var shared: PageSet?
   /// Decides between links to the same page, in a file without a pointer map. Nil until first needed.
   private var claims: ChainClaims?
@@ -50,7 +52,8 @@ struct PayloadGatherer: ~Copyable {
 
   /// Collects the payload of a cell. The results for the previous cell are discarded.
   ///
-  /// `isLive`: a live row claims its overflow pages; a deleted row gets only pages that no live row has claimed.
+  /// `isLive`: whether the cell is a live row. If so, its overflow pages are added to ``claimed``. Otherwise the chain
+  /// ends before the first page that is in ``claimed``.
   mutating func gather(
     _ cell: LeafCell, of page: UInt32, bytes: RawSpan, isLive: Bool, census: borrowing PageCensus,
     reader: inout PageReader
@@ -102,7 +105,7 @@ struct PayloadGatherer: ~Copyable {
   /// Appends the pages of an overflow chain, until the payload is complete or the next page is not known.
   ///
   /// - Returns: `last`: the last page that was read, or the page of the cell. `next`: the page to which `last` links; 0
-  ///   when it belongs to another row.
+  ///   when that page belongs to another row.
   private mutating func follow(
     _ cell: LeafCell, of page: UInt32, leadingTo head: UInt32, _ isLive: Bool, _ jump: inout Int?,
     _ census: borrowing PageCensus, _ reader: inout PageReader
@@ -114,7 +117,7 @@ struct PayloadGatherer: ~Copyable {
     var isFirst = true
     var steps = 0
     var landmark: UInt32 = 0
-    // The payload offset at which the pages that may belong to another row begin.
+    // The payload offset from which the pages may belong to another row.
     var astray: Int?
     defer { if let astray { doubt(from: astray) } }
     while payload.count < cell.payload {
@@ -185,8 +188,8 @@ struct PayloadGatherer: ~Copyable {
     return (previous, next)
   }
 
-  /// Whether a link of a live row's chain can be trusted, in a file without a pointer map. It cannot if another chain
-  /// has a better link to the page, or if it skips a page that no other link leads to.
+  /// Whether a link of a live row's chain can be trusted, in a file without a pointer map. The link cannot be trusted
+  /// if another chain has a better link to the page, or if it skips a page that no other link leads to.
   private mutating func isRightful(
     _ link: ChainClaims.Link, to next: UInt32, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -217,9 +220,9 @@ struct PayloadGatherer: ~Copyable {
     hasOtherDoubts = true
   }
 
-  /// Finds the pages in the overflow chains of several deleted rows and of no live row.
+  /// Finds the pages that are in the overflow chains of more than one deleted row, but in the chain of no live row.
   ///
-  /// `chains`: the first page of each chain, and how many payload bytes it contains.
+  /// `chains`: the first page of each overflow chain, and the number of payload bytes in the chain.
   mutating func noteDeletedChains(
     _ chains: some Sequence<(first: UInt32, bytes: Int)>, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -298,7 +301,7 @@ struct PayloadGatherer: ~Copyable {
   }
 
   /// Whether the pointer map shows that a page is not in this chain: it lists the page as free or as a b-tree page, or
-  /// names another page that leads to it.
+  /// names another page as its parent.
   private func isTaken(_ page: UInt32, _ census: borrowing PageCensus, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -344,7 +347,7 @@ struct PayloadGatherer: ~Copyable {
 
   /// Puts payload bytes from lost sectors in doubt.
   ///
-  /// `range`: the page offsets of the payload bytes. `offset`: the payload offset of the first of them.
+  /// `range`: the page offsets of the payload bytes. `offset`: the payload offset of the first of these bytes.
   private mutating func addZeroSectors(_ page: RawSpan, _ range: Range<Int>, at offset: Int) {
     ZeroSectors.forEach(in: range, of: page) { lost in
       let start = offset + lost.lowerBound - range.lowerBound
@@ -352,7 +355,7 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Whether only zeros at the end of the record are in doubt. If the table pads its BLOBs with zeros, they are
+  /// Whether only zeros at the end of the record are in doubt. If the table pads its BLOBs with zeros, these zeros are
   /// content.
   func doubtsPaddingAlone(of cell: LeafCell) -> Bool {
     guard let first = doubts.first, !hasOtherDoubts, have >= cell.payload else { return false }

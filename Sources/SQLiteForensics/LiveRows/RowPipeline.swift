@@ -1,11 +1,11 @@
 import SQLiteFile
 import Dispatch
 
-/// Reads live rows on one thread while another passes on the rows read before, in the order in which a single thread
-/// would pass them on.
+/// Reads live rows on one thread, while a second thread passes on the rows that were read before. The order of the rows
+/// is the same as with a single thread.
 ///
-/// In each round, one thread fills a batch and the other empties the previous one. A page with more rows than fit into
-/// a batch is passed on without one.
+/// In each round, one thread fills a batch and the other thread empties the previous batch. If the rows of a page do
+/// not fit into a batch, they are passed on without a batch.
 struct RowPipeline {
   private static let maxBytes = 512 << 10
   private static let maxValues = 16_384
@@ -72,7 +72,8 @@ struct RowPipeline {
     }
   }
 
-  /// The state of the thread that reads rows. The rounds ensure that only one thread at a time accesses it.
+  /// What the thread that reads rows uses: its reader, its batch and the next page. Rounds ensure that only one thread
+  /// at a time accesses this object.
   private final class Reading: @unchecked Sendable {
     var rows: RowReader
     var sink: BatchSink
@@ -111,7 +112,8 @@ struct RowPipeline {
   /// Receives consecutive records. Returns false to stop.
   typealias Records = (borrowing RecordBatch, RecordBatch.Stretch) -> Bool
 
-  /// The state of the thread that passes rows on. The rounds ensure that only one thread at a time accesses it.
+  /// What the thread that passes rows on uses: its sink and its batch. Rounds ensure that only one thread at a time
+  /// accesses this object.
   private final class Taking: @unchecked Sendable {
     var sink: BufferedRowSink
     var batch = RowBatch()

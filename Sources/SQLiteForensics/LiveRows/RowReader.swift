@@ -11,16 +11,16 @@ struct RowReader: ~Copyable {
   private let layouts: [RowLayout]
   private let names: [String]
   private let schemaLeaves: Set<UInt32>
-  /// The b-tree pages according to the schema or the pointer map.
+  /// The root pages that the schema names, and the b-tree pages that the pointer map lists.
   private let trees: PageSet
   private let roots: Set<UInt32>
-  /// The highest page that `SQLiteDatabase` knows; `UInt32.max` when ``plain`` is nil.
+  /// The page count of the file according to `SQLiteDatabase`; `UInt32.max` when ``plain`` is nil.
   private let lastPage: UInt32
-  /// The row ids that belong to a leaf, by page number, for leaves with row ids of an earlier state.
+  /// For leaves that also have rows of an earlier version of the page, by page number: the row ids of now.
   private let narrowed: [UInt32: ClosedRange<Int64>]
   /// The file as SQLite reads it; nil when `SQLiteDatabase` cannot read it, or when pages are shifted.
   private let plain: SQLiteDatabase?
-  /// Whether BLOBs usually end in zeros, by table index. Computed when first needed.
+  /// For each table, by index: whether its BLOBs usually end in zeros. Computed when first needed.
   private var padsBlobs: [Int: Bool] = [:]
   private var paddingClaims: PageClaims?
   private var reader: PageReader
@@ -31,9 +31,9 @@ struct RowReader: ~Copyable {
   private var buffer = ContiguousArray<UInt8>()
   private let unknown = RowLayout()
   private(set) var findings = FindingList()
-  /// Pages without free space in which a deleted row could be.
+  /// Pages that have no free space in which remains of a deleted row could be.
   private(set) var withoutDeletedRows: PageSet
-  /// Leaves that were read without any doubt.
+  /// Leaves on which no row and no value was in doubt.
   private(set) var sound: PageSet
   private var isInDoubt = false
 
@@ -71,8 +71,9 @@ struct RowReader: ~Copyable {
 
   mutating func expect(_ pages: Range<UInt32>) { reader.expect(pages) }
 
-  /// Prepares for deleted rows. `chains`: the first page of each of their overflow chains, and how many payload bytes
-  /// it contains.
+  /// Finds the overflow pages that more than one deleted row claims. Called before deleted rows are read.
+  ///
+  /// `chains`: for each overflow chain of a deleted row, its first page and the number of payload bytes in the chain.
   mutating func noteDeletedChains(_ chains: some Sequence<(first: UInt32, bytes: Int)>)
     throws(SQLiteFileError)
   {
@@ -261,8 +262,8 @@ struct RowReader: ~Copyable {
         member: place.member, page: page, offset: place.offset))
   }
 
-  /// Decodes one cell and sends its row. If ``LeafCell/isMeasured`` is true, its lengths must have been checked against
-  /// `bytes`.
+  /// Decodes one cell and sends its row. If ``LeafCell/isMeasured`` is true, the lengths of the cell must have been
+  /// checked against `bytes` before.
   ///
   /// `newer`: the page offset at which another cell overwrites this cell; nil when none does.
   mutating func emit<Sink: RecoverySink & ~Copyable>(
@@ -360,7 +361,7 @@ struct RowReader: ~Copyable {
     return pads
   }
 
-  /// Sends a row without a certain value: NULL in all columns, and the whole record as the partial value of the first.
+  /// Sends a row of which no value is certain: NULL in all columns, and the whole record as the first partial value.
   private func emitWrecked<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout,
     _ sink: inout Sink
@@ -382,7 +383,7 @@ struct RowReader: ~Copyable {
     sink.endRow()
   }
 
-  /// The rows with values deduced from other rows of the table, by index in ``reading``.
+  /// The rows whose values were deduced from other rows of the table, by the index of their cell in ``reading``.
   private mutating func deduce(_ page: UInt32, _ table: Int?, _ bytes: RawSpan, _ available: Int)
     throws(SQLiteFileError) -> [Int: PageDeduction.Row]
   {
@@ -438,8 +439,8 @@ struct RowReader: ~Copyable {
     _ = decoder.decode(row.record.rawSpan, rowID: rowID, layout: layout, into: &sink)
   }
 
-  /// The number of bytes before a doubtful end of a cell that are in doubt. A small newer cell may start there and may
-  /// have been overwritten in part.
+  /// The number of bytes that are in doubt at the doubtful end of a cell. A small newer cell may have overwritten these
+  /// bytes, and may itself have been overwritten in part.
   private static let doubtfulEndLength = 32
 
   /// The values that are incomplete or in doubt; empty for an intact record. Missing bytes of `record` are filled with
@@ -490,7 +491,8 @@ struct RowReader: ~Copyable {
     var isFirstDoubtful = cell.isFirstDoubtful
     let lostLength = RecordDecoder.length(ofType: cell.firstType)
     if cell.lostTypes > 0, cell.firstType < 128, let shape, header + lostLength <= record.count {
-      // The lost type was deduced from the length of the value. What is left of a longer type tells text from a blob.
+      // The lost type was deduced from the length of the value. A type of more than one byte is lost only in part, and
+      // its last byte distinguishes TEXT from BLOB.
       let value = record.rawSpan.part(header, lostLength)
       if shape.mayBeOther(than: cell.firstType, value, reading.encoding) { isFirstDoubtful = true }
     }
@@ -532,7 +534,7 @@ struct RowReader: ~Copyable {
     return partial
   }
 
-  /// Whether a blob that ends in a zero sector is zero before it too, so that the zeros are probably content. SQLite
+  /// Whether all bytes of a BLOB that ends in a zero sector are zeros. If so, the zeros are probably content. SQLite
   /// never stores a number as zeros.
   private static func isAllZero(
     _ value: Range<Int>, _ record: borrowing ContiguousArray<UInt8>, _ doubt: Range<Int>
@@ -559,7 +561,7 @@ struct RowReader: ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// The b-tree pages according to the schema or the pointer map.
+  /// The root pages that the schema names, and the b-tree pages that the pointer map lists.
   var namedTrees: PageSet { roots.keys.reduce(into: mappedTreePages) { _ = $0.insert($1) } }
 
   /// Sends all live rows in page order. `wanted`: the indexes of the wanted tables; nil for all rows.
@@ -576,8 +578,8 @@ extension DamagedDatabase {
     try result.get()
   }
 
-  /// Learns from the sound leaves what rows of each table look like, if any leaf is damaged: to read that leaf, it must
-  /// be known how few fields older rows of the table may have.
+  /// If any leaf is ruined, learns from the sound leaves what rows of each table look like. To read the ruined leaf,
+  /// the minimum number of fields of its rows must be known.
   func learnBeforeMending() throws(SQLiteFileError) {
     var page: UInt32 = 2
     while page <= pageCount, census.kind(page) != .ruinedLeaf { page = census.next(from: page + 1) }

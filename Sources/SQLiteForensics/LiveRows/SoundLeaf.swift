@@ -2,13 +2,13 @@ import SQLiteFile
 
 /// The cells of a table leaf without contradictions, found by lengths alone.
 ///
-/// Most leaves are like this, and only the position of each cell must be stored. ``LeafReading`` would find the same
-/// cells, and reads all other leaves.
+/// Most leaves have no contradictions, so for most leaves only the position of each cell is stored. On such a leaf,
+/// ``LeafReading`` would find the same cells. ``LeafReading`` reads all other leaves.
 struct SoundLeaf {
   struct Cell: BitwiseCopyable {
     var rowID: Int64
     /// `record`: the page offset of the record.
-    /// `end`: the page offset of the cell's end, after the number of the first overflow page if there is one.
+    /// `end`: the page offset of the cell's end. The number of the first overflow page is part of the cell.
     var record: Int32
     var end: Int32
     var payload: Int32
@@ -44,7 +44,8 @@ struct SoundLeaf {
   }
 
   /// Checks a leaf as ``read(_:)`` does, and whether the serial types of each record agree with its length. ``cells``
-  /// is not changed. If true, ``LeafReading`` can read the page by its cell pointers, with nothing in doubt.
+  /// is not changed. Returns true only if ``LeafReading`` would read the page by its cell pointers, with nothing in
+  /// doubt.
   mutating func measure(_ page: RawSpan) -> Bool {
     overflow.removeAll(keepingCapacity: true)
     types.renewBudget(usableSize: usableSize)
@@ -123,8 +124,8 @@ struct SoundLeaf {
       && sum == usable
   }
 
-  /// Whether the page that was read last has no remains of deleted rows: its only free space is the gap between cell
-  /// pointers and cells, and that is all zeros.
+  /// Whether the page that was read last has no remains of deleted rows, because its only free space is the gap between
+  /// cell pointers and cells, and all bytes of this gap are zeros.
   func hasNoDeletedRows(_ page: RawSpan) -> Bool {
     if hasFreeBlocks { return false }
     return LeafReading.usedGap(page, from: contentFloor, to: contentStart) == nil

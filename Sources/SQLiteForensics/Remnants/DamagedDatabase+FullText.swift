@@ -1,16 +1,17 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Limits for the words in memory, which belong to documents without a row. Further words are dropped.
-  /// `maxWords`: the maximum number of the words.
+  /// Limits for the words in memory, that is, the words of documents that have no row. Words beyond these limits are
+  /// dropped.
+  /// `maxWords`: the maximum number of words.
   /// `maxWordBytes`: the maximum total length of the words in bytes.
   private static let maxWords = 1_000_000
   private static let maxWordBytes = 64 << 20
   /// The index of a full-text table with this number of rows or more is not searched.
   private static let maxDocuments = 4_000_000
 
-  /// Passes to `receive` the words that are in the index of a full-text table, but whose document has no row in the
-  /// table, one document at a time. Returns false when `receive` returned false.
+  /// Searches the index of a full-text table for documents that have no row in the table. Passes the words of these
+  /// documents to `receive`, one document at a time. Returns false when `receive` returned false.
   func search(
     _ index: FullTextIndex, _ notes: inout IndexedSearchNotes, _ receive: (IndexedValues) -> Bool
   ) throws(SQLiteFileError) -> Bool {
@@ -43,7 +44,7 @@ extension DamagedDatabase {
     if isFull {
       notes.add("words of missing rows in \(index.name) after the first \(words.count)")
     }
-    // Segments may repeat words of other segments, and an older segment may have another word at a position.
+    // Segments may repeat words of other segments, and an older segment may have another word at the same position.
     words.sort { one, other in
       (one.document, one.column, one.position) == (other.document, other.column, other.position)
         ? one.word.lexicographicallyPrecedes(other.word)
@@ -60,8 +61,8 @@ extension DamagedDatabase {
     return true
   }
 
-  /// The row ids of the full-text table's rows, in ascending order. Nil when no table stores its rows, or when there are
-  /// ``maxDocuments`` or more.
+  /// Returns the row ids of the full-text table's rows, in ascending order. Returns nil when no table stores these row
+  /// ids, or when there are ``maxDocuments`` or more of them.
   private func liveDocuments(
     of index: FullTextIndex
   ) throws(SQLiteFileError) -> [Int64]? {
@@ -152,7 +153,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Joins the words of a document into a text for each column that has words. The words must be sorted by column and
+  /// Joins the words of a document into one string for each column that has words. `words` must be sorted by column and
   /// position.
   private func values(of words: ArraySlice<PlacedWord>, in index: FullTextIndex) -> IndexedValues {
     var values: [(column: String, value: StoredValue)] = []

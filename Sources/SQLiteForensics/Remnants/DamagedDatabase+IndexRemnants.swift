@@ -4,7 +4,7 @@ import SQLiteFile
 private struct SearchedIndex {
   let name: String
   let rootPage: UInt32
-  /// `table`: the index of the indexed table in ``DamagedDatabase/tables``.
+  /// `table`: the position of the indexed table in ``DamagedDatabase/tables``.
   /// `columns`: the positions of the indexed columns in that table.
   let table: Int
   let columns: [Int]
@@ -18,10 +18,11 @@ private struct SearchedIndex {
   var pages: [UInt32] = []
   /// Former leaves of this index that no b-tree leads to now.
   var freePages: [UInt32] = []
-  /// The number of cells of ``pages`` and ``freePages`` according to their headers.
+  /// The number of cells on ``pages`` and ``freePages`` according to the page headers.
   var entryCount = 0
 
-  /// Whether values look like those of the entries in use. The last value must be the row id.
+  /// Whether `values` look like an entry of this index: their storage classes and the row id are like those of the
+  /// entries in use. The last value must be the row id.
   func fits(_ values: [StoredValue]) -> Bool {
     // The missing rows may be those with the highest row ids, so up to twice the highest row id in use is accepted.
     guard values.count == columns.count + 1, case .integer(let rowID)? = values.last,
@@ -49,7 +50,8 @@ private struct SearchedIndex {
 
 /// An index entry in 32 bytes: enough to compare it with a row, and to read it again.
 private struct FoundEntry: BitwiseCopyable {
-  /// Where an entry was found. Of several equal entries, the one whose place is listed first here is used.
+  /// Where an entry was found. If equal entries are found at several places, the entry at the first of these places, in
+  /// the order of the cases, is used.
   enum Place: UInt8, BitwiseCopyable {
     case entry, freePage, gap
 
@@ -113,7 +115,8 @@ extension DamagedDatabase {
     return true
   }
 
-  /// Finds the pages of an index, and learns from them what its entries look like.
+  /// Collects the pages of an index's b-tree. From their entries, also collects the storage classes in each column and
+  /// the range of row ids.
   private func follow(
     _ index: inout SearchedIndex, _ met: inout PageSet, _ notes: inout IndexedSearchNotes
   ) throws(SQLiteFileError) {
@@ -141,8 +144,8 @@ extension DamagedDatabase {
     index.pages.sort()
   }
 
-  /// Finds the index of each index leaf that no b-tree leads to. It goes into ``SearchedIndex/freePages`` if all its
-  /// entries fit this index and no other.
+  /// Searches for index leaves that no b-tree leads to. If all entries of such a leaf fit one index and no other, the
+  /// leaf is added to ``SearchedIndex/freePages`` of this index.
   private func findFreePages(
     _ all: inout [SearchedIndex], _ met: PageSet
   ) throws(SQLiteFileError) {
@@ -187,7 +190,7 @@ extension DamagedDatabase {
       for (place, index) in indexes.enumerated() {
         var last: (Int64, UInt64)?
         for entry in entries where entry.index == place && !entry.isKnown {
-          // An equal entry was passed on before. There may be two because SQLite leaves a copy when it moves a cell
+          // An equal entry was passed on before. Equal entries occur because SQLite leaves a copy when it moves a cell
           // within a page.
           if let last, last == (entry.rowID, entry.hash) { continue }
           last = (entry.rowID, entry.hash)
@@ -234,11 +237,11 @@ extension DamagedDatabase {
   }
 
   /// The complete cells in the free space of an index leaf; empty for an interior page. When SQLite frees or moves a
-  /// cell, most of its old bytes remain, and all of them if it was the lowest cell of the page.
+  /// cell, most of the old bytes remain; all of them remain if the cell was the lowest cell of the page.
   ///
-  /// A newer cell that was freed later may overwrite the end of a free cell, and the header of a freeblock its middle.
-  /// So a cell counts only if another cell or used space begins where it ends, and if no bytes in it look like such a
-  /// header.
+  /// A newer cell that was freed later may have overwritten the end of a free cell, and the header of a freeblock may
+  /// have overwritten its middle. So a free cell is returned only if another cell or used space begins where the free
+  /// cell ends, and if no bytes in the free cell look like the header of a freeblock.
   private func freeCells(_ page: RawSpan, _ reading: borrowing LeafReading) -> [LeafCell] {
     guard page.byte(at: 0) == BTreePage.Kind.leafIndex.rawValue else { return [] }
     var types = RecordTypes()
@@ -270,8 +273,8 @@ extension DamagedDatabase {
     return found.filter { !holdsFreeBlock($0, page) }
   }
 
-  /// The shortest cell within `cell` that ends where `cell` ends and fits the index: it is newer, and has overwritten
-  /// the end of `cell`. If no such cell is found, `cell` itself.
+  /// Returns the shortest cell within `cell` that ends where `cell` ends and fits the index; such a cell is newer, and
+  /// has overwritten the end of `cell`. If no such cell is found, returns `cell` itself.
   private func innermost(_ cell: LeafCell, _ page: RawSpan, _ index: SearchedIndex) -> LeafCell {
     var types = RecordTypes()
     types.renewBudget(usableSize: layout.usableSize)

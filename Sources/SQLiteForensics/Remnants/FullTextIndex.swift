@@ -12,18 +12,19 @@ struct FullTextIndex {
   let name: String
   let module: Module
   let columns: [String]
-  /// Why the index cannot be searched: it does not store the positions of words. Nil when it stores them.
+  /// A description of this index for a message that it cannot be searched, because it does not store the positions of
+  /// words. Nil when the index stores them.
   let obstacle: String?
   /// The number of indexes of an FTS3 or FTS4 table: one for whole words, and one for each prefix length.
   let indexCount: Int
-  /// Whether document ids descend, in an FTS3 or FTS4 table.
+  /// Whether an FTS3 or FTS4 table stores document ids in descending order.
   let isDescending: Bool
-  /// Tables that have a row for each row of the full-text table, and the column with the row id of that row; nil when
-  /// the row id is the same. Only an option of FTS5 for the content table names another column. The first table that
-  /// exists is used.
+  /// The tables that have a row for each row of the full-text table; the first one that exists is used. `rowIDColumn`
+  /// is the column with the full-text row's row id. It is nil when the two rows have the same row id; only the FTS5
+  /// option `content_rowid` names a column.
   ///
-  /// First comes the content table, from which rows can be deleted without an update of the index; last the `_docsize`
-  /// table.
+  /// The content table comes first, because rows can be deleted from it without an update of the index. The `_docsize`
+  /// table comes last.
   let rowTables: [(name: String, rowIDColumn: String?)]
 
   /// The maximum number of columns that are read: the upper limit of SQLITE_MAX_COLUMN.
@@ -102,9 +103,9 @@ struct PlacedWord {
 
 /// Reads the words of an FTS5 index, one leaf after the other.
 ///
-/// A leaf begins with two 16-bit offsets: of the first row id in its first part, and of the end of its terms. The first
-/// part may continue the last list of the previous leaf. After the terms comes the list of their offsets
-/// (`fts5_index.c`, "Segment B-Trees").
+/// A leaf begins with two 16-bit offsets: that of the first row id before the first term, and that of the end of the
+/// terms. The bytes before the first term may continue the last list of the previous leaf. After the terms come the
+/// offsets of all terms (`fts5_index.c`, "Segment B-Trees").
 struct FTS5Leaves {
   private var segment: Int64 = -1
   private var page: Int64 = -1
@@ -151,7 +152,7 @@ struct FTS5Leaves {
     missing = 0
   }
 
-  /// Reads the words of a leaf. Returns false when it contradicts itself.
+  /// Reads the words of a leaf. Returns false when the leaf contradicts itself.
   private mutating func read(_ bytes: RawSpan, _ receive: (PlacedWord) -> Void) -> Bool {
     guard bytes.byteCount >= 4 else { return false }
     let firstDocument = Int(bytes.uint16(at: 0))
@@ -202,7 +203,8 @@ struct FTS5Leaves {
   }
 
   /// Reads the documents of the current word up to `end`. Returns false when the bytes contradict the format. The first
-  /// row id of a list and the one at `absolute` are stored in full, any other as its difference from the previous one.
+  /// row id of a word and the row id at the offset `absolute` are stored in full; any other row id is stored as its
+  /// difference from the previous row id.
   private mutating func documents(
     _ bytes: RawSpan, _ place: inout Int, _ end: Int, _ absolute: Int, isContinued: Bool,
     _ receive: (PlacedWord) -> Void
@@ -271,14 +273,14 @@ struct FTS5Leaves {
 
 /// Reads the words in the leaf nodes of an FTS3 or FTS4 index.
 ///
-/// A leaf begins with 0, followed by the terms. Each has the length of the prefix that it shares with the previous
-/// term, the rest of the term, and the list of its documents (https://sqlite.org/fts3.html, 11.2 "Segment B-Tree Leaf
-/// Nodes"). Varints of FTS3 have the lowest seven bits first.
+/// A leaf begins with 0, followed by the terms. For each term, the leaf has the length of the prefix that the term
+/// shares with the previous term, then the rest of the term, then the list of the term's documents
+/// (https://sqlite.org/fts3.html, 11.2 "Segment B-Tree Leaf Nodes"). Varints of FTS3 have the lowest seven bits first.
 struct FTS4Leaves {
   let isDescending: Bool
 
-  /// Reads the words of a node; one that is not a leaf contains none. A leaf that contradicts itself is read up to the
-  /// contradiction.
+  /// Reads the words of a node. A node that is not a leaf contains no words. A leaf that contradicts itself is read up
+  /// to the contradiction.
   func read(_ bytes: [UInt8], _ receive: (PlacedWord) -> Void) {
     var place = 0
     guard number(bytes, &place) == 0 else { return }

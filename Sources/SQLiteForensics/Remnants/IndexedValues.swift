@@ -1,6 +1,6 @@
 package import SQLiteFile
 
-/// Values or words that only an index contains, and no live or deleted row.
+/// Values or words that are in an index, but in no live row and in no deleted row.
 package struct IndexedValues: Sendable {
   package enum Place: String, Sendable {
     /// An index entry in use. The row was lost, or was changed without an update of the index.
@@ -10,8 +10,8 @@ package struct IndexedValues: Sendable {
     case gap
     /// An entry on a page that the index no longer uses.
     case freePage
-    /// A full-text index: the words of a column in their order, as the index stores them, without the text between
-    /// them.
+    /// The words of a column of a full-text table, in their order, as the full-text index stores them, without the
+    /// characters between the words.
     case words
   }
 
@@ -24,7 +24,7 @@ package struct IndexedValues: Sendable {
   /// The values with their column names, in the order of the index. A column may occur more than once.
   package let values: [(column: String, value: StoredValue)]
   package let place: Place
-  /// The place of the index entry; nil for words, because those of a document are stored in many places.
+  /// The location of the index entry; nil for words, because the index stores the words of a document at many places.
   package let origin: Origin?
 
   package struct Origin: Sendable {
@@ -55,8 +55,9 @@ extension DamagedDatabase {
     tables.firstIndex { SQLName.isSame($0.name, name) }
   }
 
-  /// Passes on the values and words that only indexes contain, and no live or deleted row, until `receive` returns
-  /// false. Indexes of ordinary tables come first, then full-text tables. Within an index, row ids ascend.
+  /// Passes to `receive` the values and words that are in an index, but in no live row and in no deleted row. Stops
+  /// when `receive` returns false. Indexes of ordinary tables come first, then full-text tables. Within an index, row
+  /// ids ascend.
   ///
   /// - Returns: what the search could not read.
   /// - Throws: ``SQLiteFileError`` when the device fails.

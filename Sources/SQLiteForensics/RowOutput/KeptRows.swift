@@ -6,7 +6,7 @@ package struct KeptRows: ~Copyable {
 
   package init() {}
 
-  /// The approximate amount of memory that the rows take.
+  /// The approximate amount of memory that the rows take, in bytes.
   package var sizeBytes: Int {
     batch.size + batch.heads.count * MemoryLayout<RowBatch.Head>.stride
       + batch.values.count * MemoryLayout<RecoveredRowBuffer.Value>.stride

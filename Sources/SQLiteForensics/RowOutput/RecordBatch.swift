@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// Records, byte for byte as in their file. The memory is reused for the next batch.
+/// Records, byte for byte as they are in the file. After ``removeAll()``, the next records use the same memory.
 package struct RecordBatch: ~Copyable {
   package struct Record: BitwiseCopyable, Sendable {
     package let rowID: Int64
@@ -23,11 +23,11 @@ package struct RecordBatch: ~Copyable {
 
   /// All records in the order of the stretches.
   package private(set) var records: ContiguousArray<Record> = []
-  /// The bytes of all records. Between two records there may be bytes of their page that belong to no record.
+  /// The bytes of all records. Between two records there may be other bytes of the page, such as cell headers.
   package private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var stretches: ContiguousArray<Stretch> = []
 
-  /// Whether further records of the page extend the last stretch.
+  /// Whether the last stretch is of `page`, so that further records of this page can extend the stretch.
   func isOpen(_ page: UInt32) -> Bool { stretches.last?.page == page }
 
   mutating func begin(_ table: Int, _ page: UInt32) {
@@ -44,7 +44,7 @@ package struct RecordBatch: ~Copyable {
     extendStretch()
   }
 
-  /// Adds all records of a leaf, none of which may continue on overflow pages.
+  /// Adds all records of a leaf to the last stretch. Precondition: no record of the leaf continues on an overflow page.
   mutating func append(_ leaf: borrowing SoundLeaf, _ page: RawSpan) {
     let base = bytes.count - leaf.contentStart
     let content = page.part(leaf.contentStart, leaf.contentSize)
@@ -69,7 +69,7 @@ package struct RecordBatch: ~Copyable {
     stretches.removeAll(keepingCapacity: true)
   }
 
-  /// Removes the stretches from the index `place` on, with their records.
+  /// Removes the stretches with index `place` and higher, and their records.
   mutating func removeAll(behind place: Int) {
     guard place < stretches.count else { return }
     let first = stretches[place].records.lowerBound
@@ -78,11 +78,11 @@ package struct RecordBatch: ~Copyable {
     stretches.removeSubrange(place...)
   }
 
-  /// Reads the first `count` values of a record that has the form of its table (``RecordForm``). The row id's column
-  /// has NULL.
+  /// Reads the first `count` values of a record that has the form of its table (``RecordForm``). For the column of the
+  /// row id, the value is NULL.
   ///
   /// `record`: the range of the record in `bytes`.
-  /// `values`: is replaced by the values that were read. The offsets of texts and blobs are indexes into `bytes`.
+  /// `values`: on return, the values of the record. The offsets of strings and blobs are indexes into `bytes`.
   package static func read(
     _ record: Range<Int>, of bytes: borrowing ContiguousArray<UInt8>, _ count: Int,
     into values: inout ContiguousArray<RecoveredRowBuffer.Value>

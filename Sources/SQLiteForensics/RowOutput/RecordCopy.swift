@@ -1,18 +1,18 @@
 package import SQLiteFile
 
-/// A plan for making the records of a new table from those of an old one without decoding values. Each new value is a
-/// constant or the stored bytes of an old value.
+/// A plan that converts the records of an old table to records of a new table without decoding values. Each new value
+/// is a constant or the stored bytes of an old value.
 package final class RecordCopy: Sendable {
-  /// Where the values of one column of the new table come from.
+  /// The source of the values in one column of the new table.
   package struct Part: Sendable {
-    /// The index of the column in the old table; nil when all values are the constant.
+    /// The index of the source column in the old table; nil when each value is the constant.
     package var source: Int?
-    /// The constant, if any. If ``source`` is set, the constant replaces NULL or, with ``isConstantWhereSet``, all
-    /// values other than NULL. Without a constant, NULL is copied.
+    /// The constant; nil when old values are copied, including NULL. If ``source`` is not nil, the constant only
+    /// replaces the old values that are NULL or, with ``isConstantWhereSet``, those that are not NULL.
     package var constant: Constant?
-    /// Whether the constant replaces all values other than NULL, instead of NULL.
+    /// Whether the constant replaces the old values that are not NULL, instead of those that are NULL.
     package var isConstantWhereSet = false
-    /// Whether the new value must not be NULL. If it would be, the record is not copied
+    /// Whether the new value must not be NULL. If the new value would be NULL, the record is not copied
     /// (``RecordCopy/Outcome/undecided``).
     package var isDemanded = false
 
@@ -27,7 +27,7 @@ package final class RecordCopy: Sendable {
     }
   }
 
-  /// A value as records store it: a serial type and its bytes (file format, section 2.1).
+  /// A value as it is stored in a record: its serial type and its bytes (file format, section 2.1).
   package struct Constant: Sendable, Equatable {
     let type: UInt64
     let body: ContiguousArray<UInt8>
@@ -49,7 +49,8 @@ package final class RecordCopy: Sendable {
     }
   }
 
-  /// What is expected of the values in one column of the old table, besides NULL.
+  /// The storage classes and the length that the values in one column of the old table must have. NULL is always
+  /// allowed.
   package struct Rule: Sendable {
     let column: Int
     let classes: StorageClasses
@@ -66,7 +67,7 @@ package final class RecordCopy: Sendable {
   /// The serial type of each value, and its offset from the start of the record, in bytes.
   package typealias Fields = ContiguousArray<(type: UInt64, offset: Int)>
 
-  /// A ``Part`` without references, and compact: it is looked up for each value of each row.
+  /// A ``Part`` without references. It is compact because it is looked up for each value of each row.
   private struct Piece: BitwiseCopyable {
     /// The index of the field in the old record; negative for a constant.
     let field: Int32
@@ -79,24 +80,26 @@ package final class RecordCopy: Sendable {
 
   private let form: RecordForm
   private let pieces: ContiguousArray<Piece>
-  /// The bytes of the constant of each column of the new table; empty for a column without one.
+  /// For each column of the new table, the bytes of the constant; empty for a column without a constant.
   private let bodies: ContiguousArray<ContiguousArray<UInt8>>
-  /// The rules, in which ``Rule/column`` is the index of the field in the old record.
+  /// The rules. Here, ``Rule/column`` is the index of the field in the old record.
   private let rules: ContiguousArray<Rule>
   private let fieldCount: Int
-  /// Whether each column takes the field at the same index without a constant. Then the new record usually equals the
-  /// old one.
+  /// Whether each column of the new table takes the field with the same index, without a constant. If so, the new
+  /// record usually equals the old record.
   private let isIdentity: Bool
-  /// The old record's field for the row id's column; nil when no column is the row id.
+  /// The index of the field in the old record that belongs to the column of the row id; nil when no column is the row
+  /// id.
   private let rowIDField: Int?
-  /// The minimum number of fields of an old record. A shorter record lacks a field whose default is not NULL.
+  /// The minimum number of fields in an old record. A record with fewer fields lacks a field whose default is not NULL,
+  /// so it is not copied.
   private let leastCount: Int
 
   /// Prepares for copying records. Returns nil when a value might change in the copy, or when no row could be copied.
   ///
   /// - Parameters:
   ///   - source: the old table, which must have row ids and text in UTF-8.
-  ///   - rules: what is expected of the values in columns of the old table.
+  ///   - rules: the rules that the values in columns of the old table must follow.
   ///   - form: the form of the new records.
   ///   - parts: the sources of the values, one for each column of the new table, in order.
   package init?(
@@ -155,12 +158,13 @@ package final class RecordCopy: Sendable {
     /// The new record equals the old one; nothing was appended.
     case same
     case made
-    /// Nothing was appended; the values must be decoded. The record contradicts itself, or one of its values breaks a
-    /// rule, is NULL where that is not allowed, or does not have the form that SQLite would give it in the new table.
+    /// Nothing was appended, and the caller must decode the values. Either the record contradicts itself, or one of its
+    /// values breaks a rule, is NULL in a column that does not allow NULL, or is not in the form in which SQLite would
+    /// store it in the new table.
     case undecided
   }
 
-  /// Appends the new record to `bytes`, unless it equals the old one.
+  /// Appends the new record to `bytes`, unless the new record equals the old record.
   ///
   /// - Parameters:
   ///   - record: the old record.
@@ -204,7 +208,7 @@ package final class RecordCopy: Sendable {
     return true
   }
 
-  /// Appends the values. Those that are adjacent in both records are copied in one step.
+  /// Appends the values. Values that are adjacent in both records are copied together.
   private func appendValues(
     _ record: RawSpan, _ fields: borrowing Fields,
     to bytes: inout ContiguousArray<UInt8>
@@ -228,7 +232,7 @@ package final class RecordCopy: Sendable {
     bytes.append(record, stretch)
   }
 
-  /// The serial type of a new value; nil when the value cannot be copied.
+  /// Returns the serial type of a new value; nil when the value cannot be copied.
   @inline(__always)
   private func checkedType(
     of place: Int, _ record: RawSpan, _ fields: borrowing Fields
@@ -251,8 +255,8 @@ package final class RecordCopy: Sendable {
     return form.takes(type, record, range.lowerBound, range.count, place) ? type : nil
   }
 
-  /// The value's serial type in the new record, and its bytes in the old one. The range is nil for a constant and for
-  /// NULL.
+  /// Returns the serial type of a value in the new record, and the range of its bytes in the old record. The range is
+  /// nil for a constant and for NULL.
   @inline(__always)
   private func value(
     of place: Int, _ fields: borrowing Fields

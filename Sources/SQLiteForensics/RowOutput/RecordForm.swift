@@ -1,8 +1,8 @@
 import RowText
 import SQLiteFile
 
-/// A record has the form of its table if SQLite would store the row in exactly these bytes. It can then be copied into
-/// another file unchanged.
+/// The form of the records of a table. A record has this form if SQLite itself would store the row in exactly the same
+/// bytes. Such a record can be copied into another file unchanged.
 package struct RecordForm: Sendable {
   private struct Column {
     let affinity: TableDefinition.Affinity
@@ -13,20 +13,21 @@ package struct RecordForm: Sendable {
   private let columns: ContiguousArray<Column>
   private let namesFiles: Bool
 
-  /// SQLite's default limit for a row, in bytes (https://sqlite.org/limits.html), less 1 MiB for the record header.
+  /// The maximum length of a record, in bytes: SQLite's default limit for a row (https://sqlite.org/limits.html), less
+  /// 1 MiB for the record header.
   private static let maxBytes = 1_000_000_000 - (1 << 20)
-  /// The whole numbers that SQLite stores as integers in a REAL column: those that fit into six bytes.
+  /// The range of the whole numbers that SQLite stores as integers in a REAL column: those that fit into six bytes.
   package static let compact: ClosedRange<Int64> = -(1 << 47)...(1 << 47) - 1
-  /// The length of a reference to an external file. Core Data stores the byte 2, a name of 36 characters and a zero
-  /// byte.
+  /// The length, in bytes, of a BLOB with which Core Data refers to an external file: the byte 2, a file name of 36
+  /// characters and a zero byte.
   private static let referenceBytes = 38
 
-  /// Creates the form of a table's records. The table must have row ids, must have no generated columns, and must not
-  /// be STRICT.
+  /// Creates the form of a table's records. Precondition: the table has row ids, has no generated columns, and is not
+  /// STRICT.
   ///
   /// - Parameters:
   ///   - table: the table.
-  ///   - namesFiles: whether values may refer to external files. Then a record with a value that looks like such a
+  ///   - namesFiles: whether BLOBs may refer to external files. If so, a record with a BLOB that looks like such a
   ///     reference does not have the form.
   package init(_ table: ExpectedTable, namesFiles: Bool) {
     let definition = table.definition
@@ -43,7 +44,7 @@ package struct RecordForm: Sendable {
 
   package var columnCount: Int { columns.count }
 
-  /// Whether the column is an INTEGER PRIMARY KEY, for which records contain NULL.
+  /// Whether the column is an INTEGER PRIMARY KEY. For such a column, records contain NULL.
   package func isRowID(_ column: Int) -> Bool { columns[column].isRowID }
 
   /// Whether the column is REAL. SQLite stores whole numbers in it as integers and reads them back as reals.
@@ -75,8 +76,8 @@ package struct RecordForm: Sendable {
     }
   }
 
-  /// The integer that a REAL column stores in place of `real`, and that is read back as the same real. Nil when the
-  /// real itself is stored, and for other columns.
+  /// Returns the integer that SQLite stores in place of `real` if the column is REAL. SQLite reads this integer back as
+  /// the same real. Nil when SQLite stores the real itself, and for a column that is not REAL.
   package func integer(for real: Double, in column: Int) -> Int64? {
     guard columns[column].affinity == .real, let whole = Int64(exactly: real),
       Self.compact.contains(whole)
@@ -84,8 +85,8 @@ package struct RecordForm: Sendable {
     return whole
   }
 
-  /// The integer that SQLite stores when `real` is inserted; nil when it stores the real itself ("Datatypes In SQLite",
-  /// section 3.1). It never converts a real to the largest or the smallest 64-bit integer.
+  /// Returns the integer that SQLite stores when `real` is inserted; nil when SQLite stores the real itself ("Datatypes
+  /// In SQLite", section 3.1). SQLite never converts a real to the largest or the smallest 64-bit integer.
   package func converted(_ real: Double, in column: Int) -> Int64? {
     switch columns[column].affinity {
     case .numeric, .integer: Int64(exactly: real).flatMap { $0 == .min || $0 == .max ? nil : $0 }
@@ -94,28 +95,29 @@ package struct RecordForm: Sendable {
     }
   }
 
-  /// The real that SQLite stores when `integer` is inserted; nil when it stores the integer itself.
+  /// Returns the real that SQLite stores when `integer` is inserted; nil when SQLite stores the integer itself.
   package func converted(_ integer: Int64, in column: Int) -> Double? {
     columns[column].affinity == .real && !Self.compact.contains(integer) ? Double(integer) : nil
   }
 
-  /// Whether SQLite certainly stores a text as text. `first`: its first byte; nil for an empty text.
+  /// Whether SQLite certainly stores a string in this column as text, and not as a number. `first`: the first byte of
+  /// the string; nil for an empty string.
   @inline(__always)
   package func takesText(_ first: UInt8?, in column: Int) -> Bool {
     switch columns[column].affinity {
     case .text, .blob: true
-    // No number begins with a letter, so SQLite does not convert such a text.
+    // No number begins with `A` or a higher byte, so SQLite does not convert such a string.
     case .numeric, .integer, .real: first.map { $0 >= UInt8(ascii: "A") } ?? true
     }
   }
 
-  /// Whether SQLite, by default, accepts a row whose record has `byteCount` bytes.
+  /// Whether a record of `byteCount` bytes is within SQLite's default limit for a row.
   package static func takes(byteCount: Int) -> Bool { byteCount < maxBytes }
 
   // MARK: - Records
 
-  /// Whether a record has this form (file format, section 2.1): each number must have its shortest encoding, text must
-  /// be UTF-8, and the lengths must add up.
+  /// Whether `record` has this form (file format, section 2.1). Each number must have its shortest encoding, text must
+  /// be valid UTF-8, and the lengths of all values must add up to the length of the record.
   func takes(_ record: RawSpan) -> Bool {
     let count = record.byteCount
     guard Self.takes(byteCount: count), let header = shortest(record, 0, count),
@@ -138,7 +140,7 @@ package struct RecordForm: Sendable {
     return column == columns.count && offset == end && body == count
   }
 
-  /// Reads a varint. Nil when it ends after `end`, or has leading zeros.
+  /// Reads a varint. Returns nil when the varint extends past `end`, or is not in its shortest encoding.
   @inline(__always)
   private func shortest(_ record: RawSpan, _ offset: Int, _ end: Int) -> Varint? {
     guard let number = Varint.read(record, at: offset, end: end),
@@ -147,8 +149,8 @@ package struct RecordForm: Sendable {
     return number
   }
 
-  /// Whether a value has the form that SQLite gives to values of a column. `offset`: its position in the record.
-  /// `length`: in bytes.
+  /// Whether a value is in the form in which SQLite stores it in `column`. `type`: the serial type of the value.
+  /// `offset` and `length`: the range of the value in `record`, in bytes.
   @inline(__always)
   func takes(
     _ type: UInt64, _ record: RawSpan, _ offset: Int, _ length: Int, _ column: Int

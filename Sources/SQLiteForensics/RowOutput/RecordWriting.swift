@@ -1,6 +1,6 @@
 extension ContiguousArray<UInt8> {
-  /// The length in bytes of a number in a record header, as a varint. No record is so long that such a number takes
-  /// nine bytes.
+  /// Returns the length, in bytes, of `value` as a varint. `value`: a number in a record header, which is never so
+  /// large that its varint takes nine bytes.
   @inline(__always)
   static func length(ofVarint value: UInt64) -> Int {
     value < 0x80 ? 1 : (70 - value.leadingZeroBitCount) / 7
@@ -19,11 +19,11 @@ extension ContiguousArray<UInt8> {
     append(UInt8(truncatingIfNeeded: value) & 0x7f)
   }
 
-  /// What a record header begins with: its length in bytes, this number included. `typeBytes`: the length of all serial
-  /// types.
+  /// Returns the header length, the first number in a record header: the length of the whole header in bytes, including
+  /// the varint of this number. `typeBytes`: the total length of the varints of all serial types.
   @inline(__always)
   package static func headerLength(_ typeBytes: Int) -> Int {
-    // No row has so many values that this number takes more than three bytes.
+    // No row has so many values that the varint of the header length takes more than three bytes.
     let length = typeBytes + (typeBytes + 1 >= 1 << 7 ? 2 : 1)
     return length >= 1 << 14 ? length + 1 : length
   }

@@ -4,8 +4,8 @@ import SQLiteFile
 extension RecoveredJSONSink {
   func takesLeaves(of table: Int) -> Bool { isUnlimited }
 
-  /// Renders all rows of a leaf in one pass. Returns false, and writes nothing, if a record contradicts itself, if a
-  /// value needs the slower path, or if the buffer has no room.
+  /// Writes all rows of a leaf in one pass. Returns false, and writes nothing, if a record contradicts itself, if a
+  /// value cannot be written in this way, or if the buffer is too small.
   mutating func take(
     _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
@@ -13,13 +13,14 @@ extension RecoveredJSONSink {
     setTemplate(table)
     guard let start = output.templateLength else { return false }
     let columns = layout.rules.count
-    // A generous estimate. The exact limit is checked for each row.
+    // An estimate, usually too high. Whether a row fits is checked exactly, row by row.
     let room = 2 &* page.byteCount &+ leaf.cells.count &* (start &+ 128 &+ 8 &* columns)
     guard let mark = output.mark(for: min(room, output.capacity)) else { return false }
     var cursor = mark
     for index in leaf.cells.indices {
       let cell = leaf.cells[index]
-      // A byte of text becomes at most six bytes, and a write may go up to 32 bytes past its end.
+      // The maximum length of the row. A byte of text becomes at most six bytes, and a write may go up to 32 bytes past
+      // the end of its value.
       let most = start &+ 192 &+ 48 &* columns &+ 6 &* Int(cell.end &- cell.record)
       guard cursor &+ most <= output.capacity,
         let end = put(cell, page, layout, attribution, at: cursor)
@@ -34,7 +35,7 @@ extension RecoveredJSONSink {
   }
 
   /// Writes a row to the output buffer, from the buffer position `start` on. Returns the position after the row; nil
-  /// when the record contradicts itself, or when a value needs the slower path.
+  /// when the record contradicts itself, or when a value cannot be written in this way.
   @inline(__always)
   private mutating func put(
     _ cell: SoundLeaf.Cell, _ page: RawSpan, _ layout: borrowing RowLayout,
@@ -127,8 +128,9 @@ extension RecoveredJSONSink {
     return cursor &+ 4
   }
 
-  /// Writes the value of a column without a field in the record: row id, default or NULL. Returns the position after
-  /// the value; nil when the default is a text or a blob, which need the slower path.
+  /// Writes the value of a column for which the record has no field: the row id, the default of the column or NULL.
+  /// Returns the position after the value; nil when the default is a string or a blob, because these cannot be written
+  /// in this way.
   @inline(never)
   private mutating func put(
     missing column: Int, of rowID: Int64, _ layout: borrowing RowLayout, at cursor: Int

@@ -2,7 +2,8 @@ import RowText
 import SQLiteFile
 
 extension OutputBuffer {
-  /// Appends `],"attribution":"…"}`. Nearly all rows have ``Attribution/root``, which is appended as machine words.
+  /// Appends `],"attribution":"…"`. Nearly all rows have ``Attribution/root``, for which these bytes are appended as
+  /// machine words.
   @inline(__always)
   fileprivate mutating func append(attribution: Attribution) {
     guard attribution == .root else {
@@ -14,8 +15,9 @@ extension OutputBuffer {
   }
 }
 
-/// Writes each recovered row as a JSON object: `table`, `rowid` and `values`, as for an ordinary row, then the
-/// attribution. Unusual rows also have a state, a place and partial values.
+/// Writes each recovered row as a JSON object with the members `table`, `rowid` and `values`, as for an ordinary row,
+/// and `attribution`. A row that is not an ordinary live row also has members for its state, its place and its partial
+/// values.
 struct RecoveredJSONSink: RecoverySink, ~Copyable {
   var output: OutputBuffer
   private let names: [(table: String, columns: [String])]
@@ -27,8 +29,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   let isUnlimited: Bool
   private let form: JSONForm
   private var isFirst = true
-  /// `starts`: for each table, the start of a line.
-  /// `templateTable`: the index of the table whose start of a line is now the output's template; -1 for rows without a
+  /// `starts`: for each table, the JSON with which each of its rows begins, up to the row id.
+  /// `templateTable`: the index of the table in `starts` that is now the template of ``output``; -1 for rows without a
   /// table.
   private let starts: [String]
   private var templateTable = Int.min
@@ -67,7 +69,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     column = 0
   }
 
-  /// Makes the start of a table's lines the template of ``output``. `table`: negative for rows without a table.
+  /// Sets the template of ``output`` to the JSON with which each row of the table begins. `table`: the index of the
+  /// table; negative for rows without a table.
   @inline(__always)
   mutating func setTemplate(_ table: Int) {
     guard table != templateTable else { return }
@@ -76,8 +79,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
       table >= 0 && table < starts.count ? starts[table] : "{\"table\":null,\"rowid\":")
   }
 
-  /// Begins the next value. Returns false if it is incomplete; NULL has then been written, and the caller writes
-  /// nothing.
+  /// Begins the next value. Returns false if the value is incomplete. In this case, this function has written NULL, and
+  /// the caller must write nothing.
   @inline(__always)
   private mutating func starts(_ length: Int = 0) -> Bool {
     if column > 0 { output.append(UInt8(ascii: ",")) }
@@ -165,9 +168,9 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     output.append("}")
   }
 
-  /// A sink with its own buffer, for the same tables and the same file descriptor.
+  /// Creates a sink with a buffer of its own, for the same tables and the same file descriptor.
   ///
-  /// `turn`: makes it wait until the blocks before its own have been written.
+  /// `turn`: makes the new sink wait until the blocks before its own block have been written.
   func another(capacity: Int, turn: OutputTurn) -> RecoveredJSONSink {
     RecoveredJSONSink(
       output: output.another(capacity: capacity, turn: turn), names: names, starts: starts)

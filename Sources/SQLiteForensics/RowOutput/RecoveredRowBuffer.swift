@@ -1,7 +1,7 @@
 import RowText
 package import SQLiteFile
 
-/// A recovered row. Its memory is reused, for callers that receive millions of rows.
+/// A recovered row, whose memory is reused for the next row. This is faster when a caller receives millions of rows.
 package struct RecoveredRowBuffer: ~Copyable {
   package enum Kind: UInt8, BitwiseCopyable, Sendable {
     /// NULL, or an incomplete value.
@@ -16,11 +16,11 @@ package struct RecoveredRowBuffer: ~Copyable {
   /// One value. The content of a text or blob is in ``RecoveredRowBuffer/bytes``.
   package struct Value: BitwiseCopyable, Sendable {
     package let kind: Kind
-    /// Whether a text is valid UTF-8; true for other values.
+    /// For text, whether it is valid UTF-8; true for other values.
     package let isValid: Bool
-    /// The integer, or the bits of the float.
+    /// The integer, or the bit pattern of the `Double`; 0 for other values.
     package let bits: Int64
-    /// Where a text or blob starts in ``RecoveredRowBuffer/bytes``; 0 for other values.
+    /// The index in ``RecoveredRowBuffer/bytes`` at which the content of a text or blob starts; 0 for other values.
     package let offset: Int
     /// The length of a text or blob in bytes; 0 for other values.
     package let count: Int
@@ -31,12 +31,13 @@ package struct RecoveredRowBuffer: ~Copyable {
   package private(set) var rowID: Int64?
   /// The values in column order.
   package private(set) var values: ContiguousArray<Value> = []
-  /// The content of all texts and blobs.
+  /// The content of all text and blob values, one after the other.
   package private(set) var bytes = ContiguousArray<UInt8>()
   package private(set) var partial: [PartialValue] = []
   package private(set) var hasInvalidText = false
 
-  /// If a row has more bytes of texts and blobs than this, their memory is released after the row.
+  /// The maximum length of ``bytes`` whose memory is reused for the next row. If ``bytes`` is longer, its memory is
+  /// released.
   private static let keptBytes = 1 << 20
 
   init() { bytes.reserveCapacity(1 << 16) }
@@ -86,7 +87,7 @@ package struct RecoveredRowBuffer: ~Copyable {
     bytes.append(contentsOf: batch.bytes[head.bytes])
   }
 
-  /// Sends the row with another origin, and with `lost` in place of ``partial``.
+  /// Sends the row to `sink`, but with `origin` as its origin and `lost` as its partial values.
   func send<Sink: RecoverySink & ~Copyable>(
     as origin: RowOrigin, without lost: [PartialValue], to sink: inout Sink
   ) {
@@ -105,8 +106,8 @@ package struct RecoveredRowBuffer: ~Copyable {
     sink.endRow()
   }
 
-  /// A hash of the row id, if `hasRowID` is true, and of all columns that are not in `columns`. It differs between runs
-  /// of the program.
+  /// Returns a hash of the values, except those of `columns`, and of the row id if `hasRowID` is true. The hash differs
+  /// between runs of the program.
   func contentHash(without columns: Set<Int> = [], hasRowID: Bool = true) -> Int {
     var hasher = Hasher()
     if hasRowID { hasher.combine(rowID) }
@@ -122,7 +123,7 @@ package struct RecoveredRowBuffer: ~Copyable {
 
   private func isWhole(_ column: Int) -> Bool { !partial.contains { $0.column == column } }
 
-  /// The bytes of a text or blob; empty for other values.
+  /// Returns the bytes of a text or blob; an empty array for other values.
   package func content(of value: Value) -> [UInt8] {
     Array(bytes[value.offset..<value.offset + value.count])
   }
@@ -158,7 +159,7 @@ struct BufferedRowSink: RecoverySink, RowGathering, ~Copyable {
   }
   mutating func stop() { wantsMore = false }
 
-  /// Passes on the rows at the indexes `places`, until the receiver wants no more.
+  /// Calls `receive` with the rows of `batch` at the indexes `places`, until `receive` returns false.
   mutating func receive(_ batch: borrowing RowBatch, _ places: Range<Int>) {
     var index = places.lowerBound
     while index < places.upperBound, wantsMore {
@@ -170,11 +171,12 @@ struct BufferedRowSink: RecoverySink, RowGathering, ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// Calls `receive` with each row of the selection until it returns false. All rows use the same memory.
+  /// Calls `receive` with each row of the selection until `receive` returns false. All rows use the same memory, so a
+  /// row is only valid during the call.
   ///
-  /// `names`: the wanted tables; nil for all rows, including those of no known table.
-  /// `readsAhead`: whether another thread may read pages before their rows are needed. A caller that stops early passes
-  /// false, so that ``findings`` contains only findings about pages that were needed.
+  /// `names`: the names of the wanted tables; nil for all rows, including rows of no known table.
+  /// `readsAhead`: whether another thread may read pages before their rows are needed. Pass false if `receive` may
+  /// return false early; otherwise ``findings`` may contain findings about pages that were not needed.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func forEachBufferedRow(
     _ selection: Selection, of names: [String]? = nil, readsAhead: Bool = true,
@@ -191,14 +193,15 @@ extension DamagedDatabase {
     }
   }
 
-  /// Passes on all readable rows until a closure returns false: live rows in page order, then contradicted rows. A row
-  /// whose record has the form of its table goes to `records` unchanged, together with its neighbours. Another thread
-  /// reads ahead, but the closures are never called at the same time.
+  /// Passes all readable rows to `records` or `others` until one of them returns false: first the live rows in page
+  /// order, then the contradicted rows. If the record of a row has the form of its table, `records` receives the
+  /// unchanged record, together with adjacent records. Another thread reads ahead, but the closures are never called at
+  /// the same time.
   ///
   /// - Parameters:
-  ///   - forms: by index in ``tables``; nil for a table whose rows should all go to `others`.
-  ///   - records: receives a batch and the stretch of records in it that is passed on.
-  ///   - others: receives all other rows. They use the same memory.
+  ///   - forms: for each of ``tables``, the form of its records; nil for a table whose rows should all go to `others`.
+  ///   - records: receives a batch, and the stretch of the batch whose records are passed.
+  ///   - others: receives all other rows. All rows use the same memory, so a row is only valid during the call.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func forEachReadableRow(
     as forms: [RecordForm?], records: (borrowing RecordBatch, RecordBatch.Stretch) -> Bool,
@@ -215,7 +218,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// Forgets claimed overflow pages before all live rows are read a second time, which claims them again.
+  /// Empties ``claimed`` before all live rows are read again. The second reading claims the same overflow pages.
   private func forgetClaims() { claimed = PageSet(pageCount: pageCount) }
 
   func reportUndecodable(_ count: Int) {

@@ -1,15 +1,16 @@
 import SQLiteFile
 
-/// Rows, each stored as values or as a complete record. The memory of a batch is reused.
+/// A list of rows, each of which is stored as values or as a complete record. After ``removeAll()``, the next rows use
+/// the same memory.
 struct RowBatch: ~Copyable {
-  /// Where a row's values and bytes are in the batch, and the row's other properties.
+  /// A row that is stored as values: the ranges of its values and bytes in the batch, and its other properties.
   struct Head {
     let origin: RowOrigin
     let rowID: Int64?
     let hasInvalidText: Bool
     let values: Range<Int>
     let bytes: Range<Int>
-    /// The index in ``RowBatch/partials``; nil for a row without incomplete values.
+    /// The index of the row's partial values in ``RowBatch/partials``; nil for a row without partial values.
     let partial: Int?
   }
 
@@ -21,11 +22,12 @@ struct RowBatch: ~Copyable {
   /// `places`: for each stretch of `records`, the number of rows in ``heads`` that come before it.
   private(set) var records = RecordBatch()
   private(set) var places: ContiguousArray<Int> = []
-  /// The total length, in bytes, of all texts, blobs, partial values and records since the batch was last emptied.
+  /// The total length, in bytes, of all strings, blobs, partial values and records that were added since the last
+  /// ``removeAll()``.
   private(set) var size = 0
 
   var isEmpty: Bool { heads.isEmpty && places.isEmpty }
-  /// The number of values, in which a record counts as four.
+  /// The number of values. A complete record counts as four values.
   var valueCount: Int { values.count + 4 * records.records.count }
 
   @inline(__always)
@@ -43,8 +45,8 @@ struct RowBatch: ~Copyable {
     size += leaf.contentSize
   }
 
-  /// Continues the last stretch if it has records of this page and no other row came after it; otherwise begins a new
-  /// one.
+  /// Continues the last stretch if it is of this page and no row in ``heads`` came after it. Otherwise begins a new
+  /// stretch.
   @inline(__always)
   private mutating func open(_ table: Int, _ page: UInt32) {
     guard places.last != heads.count || !records.isOpen(page) else { return }
@@ -78,7 +80,7 @@ struct RowBatch: ~Copyable {
     size = 0
   }
 
-  /// How many rows and stretches a batch has, for ``takeBack(to:)``.
+  /// The numbers of rows and stretches in a batch at some time, for ``takeBack(to:)``.
   struct Mark {
     fileprivate let heads: Int
     fileprivate let stretches: Int
@@ -88,7 +90,8 @@ struct RowBatch: ~Copyable {
 
   var mark: Mark { Mark(heads: heads.count, stretches: places.count) }
 
-  /// Drops all rows since the mark. No row of their page may have been in the batch when the mark was made.
+  /// Drops all rows that were added after `mark` was made. Precondition: when `mark` was made, the batch contained no
+  /// row of the same page.
   mutating func takeBack(to mark: Mark) {
     if mark.heads < heads.count {
       values.removeSubrange(heads[mark.heads].values.lowerBound...)

@@ -1,17 +1,19 @@
 import RowText
 public import SQLiteFile
 
-/// The origin of a row: its table, file, page and offset, the evidence for its table, and how certain the row is.
+/// Where a row was found (file, page and offset), to which table it belongs, and how certain both are.
 public struct RowOrigin: Sendable, Hashable {
   /// The state of a row that is not an ordinary live row.
   public enum State: String, Sendable, Hashable, CaseIterable {
     /// A deleted row, or an older version of a row, found in free space.
     case deleted
-    /// An older version of a row, from a frame of the log that a later frame has replaced.
+    /// An older committed version of a row, on a version of its page that a later commit in the log has replaced.
     case superseded
-    /// A row from a transaction of the log that was never committed.
+    /// A row from a transaction that was never committed. The row is from the log or, if the rollback journal replaces
+    /// the page, from the main file.
     case uncommitted
-    /// A row from a frame that is left from an earlier generation of the log.
+    /// A row from a frame of the log that was written before SQLite last restarted the log, or that follows a damaged
+    /// frame.
     case stale
     /// A row as it was before a transaction, stored in the rollback journal.
     case beforeImage
@@ -19,9 +21,9 @@ public struct RowOrigin: Sendable, Hashable {
     case contradicted
   }
 
-  /// The kind of place on its page in which a row was found.
+  /// The kind of place in which a row was found.
   public enum Place: String, Sendable, Hashable {
-    /// A cell of the page's b-tree.
+    /// A cell of a leaf page in a b-tree, or of an older version of a page.
     case cell
     /// A freeblock.
     case freeBlock
@@ -35,16 +37,16 @@ public struct RowOrigin: Sendable, Hashable {
     case orphan
   }
 
-  /// The index of the row's table in ``DamagedDatabase/tables``; nil when the evidence does not determine the table.
+  /// The index of the row's table in ``DamagedDatabase/tables``; nil when the table cannot be determined.
   public var table: Int?
-  /// The index of the table that the row may belong to, if the evidence does not determine the table; nil when there is
-  /// no such table.
+  /// The index of the table to which the row possibly belongs. Nil when ``table`` is not nil, or when no table fits the
+  /// row.
   public var guess: Int?
   /// The evidence that determined the table.
   public var attribution = Attribution.unknown
   /// The state of a row that is not an ordinary live row; nil for a live row.
   public var state: State?
-  /// The kind of place on its page in which the row was found.
+  /// The kind of place in which the row was found.
   public var place = Place.cell
   /// The file that contains the page.
   public var member = Finding.Member.main
@@ -58,19 +60,19 @@ public struct RowOrigin: Sendable, Hashable {
 
 /// A value that is incomplete or in doubt.
 ///
-/// If neither the type nor the length of the value is certain, ``of`` is 0. If only the outer bounds of several
-/// neighbouring values are certain, the first of these values contains the bytes of all of them.
+/// If neither the type nor the length of the value is certain, ``of`` is 0. If several adjacent values cannot be
+/// separated from each other, ``bytes`` of the first of these values contains the bytes of all of them.
 public struct PartialValue: Sendable, Hashable {
   /// The index of the column.
   public var column: Int
-  /// The number of bytes, from the start of the value, that are present and not in doubt. If it is not known which
-  /// bytes are in doubt, all present bytes count.
+  /// The number of bytes, from the start of the value, that are present and not in doubt. If some bytes are in doubt,
+  /// but it is not known which, all present bytes count.
   public var have: Int
   /// The length of the whole value in bytes.
   public var of: Int
-  /// Whether any bytes are present but in doubt; false if bytes are only missing.
+  /// Whether any present bytes are in doubt; false if bytes are only missing.
   public var isDoubtful: Bool
-  /// The bytes that are counted by ``have``.
+  /// The present bytes that ``have`` counts.
   public var bytes: [UInt8]
 
   package init(column: Int, have: Int, of: Int, isDoubtful: Bool, bytes: [UInt8]) {
@@ -82,18 +84,19 @@ public struct PartialValue: Sendable, Hashable {
   }
 }
 
-/// Receives recovered rows: the origin first, then the values, as for any `RowSink`. The columns in `partial` must
-/// become NULL.
+/// Receives recovered rows. For each row, ``begin(_:partial:)`` comes first, then the calls of `RowSink`. The sink must
+/// replace the values of the columns in `partial` by NULL.
 protocol RecoverySink: RowSink, ~Copyable {
   mutating func begin(_ origin: RowOrigin, partial: [PartialValue])
-  /// Receives the record of a live row unchanged. Returns false to get its values instead.
+  /// Receives the unchanged record of a live row. Returns false if the sink wants the values of the row instead.
   mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool
-  /// The number of texts so far that are not valid in the file's encoding.
+  /// The number of strings so far that are not valid in the text encoding of the database.
   var undecodableCount: Int { get }
-  /// Receives all rows of a leaf at once. The record's fields must be the columns in order, and text must be in UTF-8.
+  /// Receives all rows of a leaf at once. Precondition: the fields of the records are the columns of the table in the
+  /// same order, and text is in UTF-8.
   ///
-  /// - Returns: false when the sink does not take whole leaves, or when a record contradicts itself. Then no row was
-  ///   accepted.
+  /// - Returns: false when the sink has accepted no row of the leaf, because it does not take whole leaves or because a
+  ///   record contradicts itself.
   mutating func take(
     _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
@@ -128,7 +131,8 @@ public struct RecoveredRow: Sendable, Hashable {
 }
 
 extension RecoveredRow {
-  /// Creates a row from a row in a buffer. A text that is not valid in the file's encoding becomes a partial value.
+  /// Creates a row from a row in a buffer. A string that is not valid in the text encoding of the database becomes a
+  /// partial value.
   package init(_ row: borrowing RecoveredRowBuffer) {
     origin = row.origin
     rowID = row.rowID

@@ -3,18 +3,18 @@ import SafeText
 
 /// All page images in a rollback journal, whether or not its headers are intact.
 ///
-/// At the end of a transaction, SQLite zeroes the first header (journal mode PERSIST and, under an exclusive lock,
-/// DELETE). Damage may also zero it during an unfinished transaction. In both cases the records remain. The nonce of a
-/// record follows from the record: it is the stored checksum less the sum of every 200th byte (file format, section 3).
-/// All records of a segment have the same nonce.
+/// In journal mode PERSIST (and DELETE, under an exclusive lock), SQLite zeroes the first header at the end of a
+/// transaction. Damage can also zero the header of an unfinished transaction. In both cases the records remain, and
+/// their nonce can be computed: the nonce of a record is its stored checksum less the sum of every 200th byte of the
+/// page (file format, section 3). All records of a segment have the same nonce.
 struct JournalSalvage {
-  /// Whether the last transaction was finished, and whether the header is intact.
+  /// The state of the last transaction in the journal, and of the journal's header.
   enum Verdict: String {
-    /// The header is intact, so SQLite itself would roll back.
+    /// The header is intact, so SQLite itself would roll the transaction back.
     case hot
     /// The transaction was finished, so the journal contains only older versions of pages.
     case finished
-    /// The header is lost, and the transaction must be rolled back.
+    /// The header is lost, and the transaction was not finished, so it must be rolled back.
     case headerLost
     /// The header is lost, and nothing shows whether the transaction was finished.
     case undecided
@@ -23,7 +23,8 @@ struct JournalSalvage {
   /// A page as it was before a transaction.
   struct Image: BitwiseCopyable {
     let page: UInt32
-    /// The age in transactions: 0 for the last one, more for earlier ones, whose remains come after it in the file.
+    /// The number of transactions between the image's transaction and the last one; 0 for an image of the last
+    /// transaction. Images of earlier transactions come later in the file.
     let age: UInt16
     /// Whether the record matches its checksum, which covers only every 200th byte.
     let isVerified: Bool
@@ -32,14 +33,14 @@ struct JournalSalvage {
   }
 
   package let verdict: Verdict
-  /// The page size in bytes; 0 when neither a record nor a header could be recognised.
+  /// The page size in bytes; 0 when no header and no record could be recognised.
   let pageSize: Int
   /// The page images of all records that were recognised, in the order of the file.
   let images: ContiguousArray<Image>
   /// The size of the database in pages before the transaction; nil when it is not known.
   let databasePageCount: UInt32?
-  /// The pages to read from the journal, with the offsets of their content in it, if the transaction must be rolled
-  /// back; otherwise empty.
+  /// The offset of the page's content in the journal, by page number, for each page that must be rolled back; empty if
+  /// the transaction need not be rolled back.
   package let pageOffsets: [UInt32: Int64]
   let findings: [Finding]
 
@@ -107,9 +108,9 @@ struct JournalSalvage {
 /// Decides whether the transaction of a journal without a header was finished.
 ///
 /// A transaction first copies page 1 to the journal, and its commit writes page 1 with a new change counter to the main
-/// file. So the old and the new page 1 are compared. Under an exclusive lock, page 1 may stay unchanged. Such a
-/// transaction is unfinished if a segment was never synced, or if a page of the main file is the same as before: a
-/// commit first syncs all segments, then writes all pages.
+/// file. So the change counters of both versions of page 1 are compared. Under an exclusive lock, a transaction can
+/// leave page 1 unchanged. Such a transaction is unfinished if its last segment was never synced, or if a page of the
+/// main file still equals its image in the journal, because a commit first syncs all segments, then writes all pages.
 struct JournalJudge {
   private let file: ByteFile
   private let main: ByteFile
@@ -136,7 +137,7 @@ struct JournalJudge {
     return try? DatabaseHeader(parsing: bytes.rawSpan)
   }
 
-  /// Page 1 from before the last transaction; nil when it is not in the journal.
+  /// The image of page 1 from before the last transaction; nil when the journal does not contain page 1.
   private var pageOne: JournalSalvage.Image? {
     scanned.images.first { $0.age == 0 && $0.isVerified && $0.page == 1 }
   }
@@ -163,8 +164,8 @@ struct JournalJudge {
     return .undecided
   }
 
-  /// Whether the main file has its old size and the old content of all pages in the journal. Then a ROLLBACK has
-  /// written the pages back and zeroed the header, and nothing remains to be undone.
+  /// Whether the main file has its size from before the transaction, and all pages in the journal equal those in the
+  /// main file. If so, a ROLLBACK has already written the pages back.
   private func isUndone() throws(SQLiteFileError) -> Bool {
     let size = scanned.pageSize
     guard let count = try databasePageCount(),
@@ -178,9 +179,9 @@ struct JournalJudge {
     return true
   }
 
-  /// The size of the database in pages before the transaction. It is taken from a header of the journal or, if these
-  /// are lost, from page 1 in the journal. If page 1 is not in the journal, that of the main file is used. Nil when
-  /// there is no valid size.
+  /// Returns the size of the database in pages before the transaction; nil when no valid size is found. The size comes
+  /// from a header of the journal. If all headers are lost, it comes from page 1 in the journal or, if the journal does
+  /// not contain page 1, from page 1 in the main file.
   func databasePageCount() throws(SQLiteFileError) -> UInt32? {
     if let count = scanned.databasePageCount { return count }
     let before = try header(pageOne == nil ? main : file, at: pageOne?.offset ?? origin)

@@ -7,13 +7,14 @@ struct JournalScan {
     let images: ContiguousArray<JournalSalvage.Image>
     /// The size of the database in pages, from a header of the last transaction; nil when all its headers are lost.
     let databasePageCount: UInt32?
-    /// Whether the last of several segments of the last transaction has records and was never synced.
+    /// Whether the last transaction has several segments, of which the last has records but was never synced.
     let endsUnsynced: Bool
   }
 
   private typealias Image = JournalSalvage.Image
 
-  /// The header of a segment (28 bytes). Until the segment is synced, the magic number and the record count are zero.
+  /// The header of a segment (28 bytes). SQLite writes the magic number and the record count when it syncs the segment;
+  /// before, they are zero.
   private struct Header {
     let isSynced: Bool
     let nonce: UInt32
@@ -39,10 +40,10 @@ struct JournalScan {
   }
 
   private static let sectorSizes: [Int64] = [512, 4096, 1024, 2048, 8192, 16_384, 32_768, 65_536]
-  /// The maximum number of consecutive damaged records. If there are more, the segment ends before them.
+  /// The maximum number of consecutive damaged records inside a segment. Before a longer run, the segment ends.
   private static let maxDamagedRecords = 8
-  /// The maximum distance in bytes after the last record at which the next one is searched for. A hole in the file may
-  /// have any size.
+  /// The maximum distance, in bytes, from the last record to the next one that is searched for. The limit is needed
+  /// because a hole in a sparse file can have any size.
   private static let farthestSearch: Int64 = 64 << 20
   private static let pageSizes = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
 
@@ -55,8 +56,8 @@ struct JournalScan {
   private var databasePageCount: UInt32?
   private var age: UInt16 = 0
   private var endsUnsynced = false
-  /// The pages of the current transaction so far. A transaction writes each page to the journal only once, so a second
-  /// record for a page begins another transaction.
+  /// The pages of the current transaction so far. A transaction writes each page to the journal only once. So the
+  /// second record of a page belongs to another transaction.
   private var pages: Set<UInt32> = []
 
   private var recordLength: Int { pageSize + 8 }
@@ -95,8 +96,8 @@ struct JournalScan {
     size >= 512 && size <= 65_536 && size & (size - 1) == 0
   }
 
-  /// Page size and sector size, in bytes, from the first header or, if that is lost, those for which most records agree
-  /// on their nonce. Nil when none make records agree.
+  /// Returns the page size and the sector size, in bytes, from the first header. If the first header is lost, returns
+  /// the sizes for which the most of the first eight records have the same nonce; nil if no sizes give equal nonces.
   private static func geometry(of file: ByteFile, _ expected: Int, _ pageLimit: UInt32)
     throws(SQLiteFileError) -> (pageSize: Int, sectorSize: Int64)?
   {
@@ -114,7 +115,8 @@ struct JournalScan {
           guard start + pageSize + 8 <= bytes.byteCount else { break }
           let nonce = nonce(bytes, start, pageSize, pageLimit)
           if let nonce, nonce == last { score += 2 }
-          // A single record proves nothing, except with the page size of the database.
+          // A single record counts only if it is the first record, and only with the page size of the database and
+          // sectors of 512 bytes.
           if nonce != nil, index == 0, pageSize == expected, sectorSize == 512 { score += 1 }
           last = nonce
         }
@@ -124,7 +126,8 @@ struct JournalScan {
     return best.map { ($0.pageSize, $0.sectorSize) }
   }
 
-  /// The nonce that follows from an intact record at `start`. Nil when its page number is not valid.
+  /// Returns the nonce of the record at `start`, provided that the record is intact. Nil when its page number is not
+  /// valid.
   private static func nonce(
     _ bytes: RawSpan, _ start: Int, _ pageSize: Int, _ pageLimit: UInt32
   ) -> UInt32? {
@@ -184,9 +187,10 @@ struct JournalScan {
     pages = []
   }
 
-  /// Adds the records from `start` on with the same nonce. `known`: the nonce in the segment's header, if it has one.
+  /// Adds the records of a segment, which all have the same nonce. `start`: the offset of the first record. `known`:
+  /// the nonce in the segment's header; nil if the header is lost.
   ///
-  /// - Returns: the offset at which the last of these records ends.
+  /// - Returns: the offset at which the last record of the segment ends.
   private mutating func segment(from start: Int64, nonce known: UInt32?) throws(SQLiteFileError)
     -> Int64
   {
@@ -224,8 +228,8 @@ struct JournalScan {
     return offset
   }
 
-  /// The offset of the next record with the nonce of the segment; nil when none of the next ``maxDamagedRecords`` has
-  /// it.
+  /// Returns the offset of the next record after the damaged one at `offset` that has the nonce of the segment; nil
+  /// when none of the next ``maxDamagedRecords`` records has this nonce.
   private mutating func soundRecord(after offset: Int64, _ nonce: UInt32) throws(SQLiteFileError)
     -> Int64?
   {
@@ -236,8 +240,9 @@ struct JournalScan {
     return nil
   }
 
-  /// The offset of the next segment header, or of the next two consecutive records with the same nonce; nil when
-  /// neither is found within ``farthestSearch``. Sectors and records begin at multiples of eight.
+  /// Returns the offset of the next segment header, or of the next two consecutive records with the same nonce,
+  /// whichever comes first; nil when neither is found within ``farthestSearch``. Only multiples of eight are searched,
+  /// because sectors and records begin there.
   private mutating func nextRun(from start: Int64) throws(SQLiteFileError)
     -> (offset: Int64, isHeader: Bool)?
   {

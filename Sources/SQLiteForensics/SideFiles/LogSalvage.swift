@@ -2,20 +2,23 @@ import SQLiteFile
 
 /// All frames of a write-ahead log, including those that SQLite ignores, whether or not its header is intact.
 ///
-/// A frame's checksum continues that of the previous frame (file format, section 4.2), so every frame except the first
-/// can be checked without the header. Undoing the checksum of the first frame step by step gives the header's checksum.
-/// It covers 24 bytes, of which only the checkpoint sequence number is unknown. That number follows from 32 of the
-/// checksum's 64 bits; the other 32 bits must agree with it.
+/// The checksum of a frame continues that of the previous frame (file format, section 4.2), so every frame except the
+/// first can be checked without the header. The first frame is checked by computing its checksum backwards, which gives
+/// the checksum of the header. Of the 24 bytes that the header's checksum covers, only the checkpoint sequence number
+/// is unknown. This number follows from 32 of the checksum's 64 bits; the other 32 bits must agree with the number.
+///
+/// A generation of the log is the frames with the same salts. When SQLite restarts a log, it chooses new salts and
+/// overwrites the frames of the old generation one by one, so the log may end with frames of older generations.
 struct LogSalvage {
   enum Status: Equatable {
     /// The frame is in a committed transaction. The value is the number of its commit in this log, from 1.
     case committed(Int)
-    /// The frame is in a transaction after the last commit that was never committed.
+    /// The frame comes after the last commit, and its transaction was never committed.
     case uncommitted
-    /// The frame is of an earlier generation of the log, whose content was checkpointed.
+    /// The frame belongs to an earlier generation of the log, which was checkpointed before SQLite restarted the log.
     case stale
-    /// The frame is of the present generation and followed by a commit, but this frame, an earlier one, or another of
-    /// its transaction does not match its checksum.
+    /// The frame belongs to the newest generation, but SQLite ignores it: the frame itself, an earlier frame, or
+    /// another frame of the same transaction does not match its checksum.
     case unverified
   }
 
@@ -26,9 +29,9 @@ struct LogSalvage {
     let offset: Int64
     /// The page number, from 1.
     let page: UInt32
-    /// The size of the database in pages after the transaction that the frame ends; 0 if it ends none.
+    /// The size of the database in pages after the commit, if this frame is the last of its transaction; otherwise 0.
     let commitPageCount: UInt32
-    /// Both salts, which distinguish generations of the log; the first is in the high 32 bits.
+    /// The two salts of the frame's generation; salt-1 is in the high 32 bits.
     let salts: UInt64
     let status: Status
     /// Whether the frame matches its checksum, which depends on the previous frame.
@@ -39,19 +42,21 @@ struct LogSalvage {
   let pageSize: Int
   /// Whether the header is invalid, so that SQLite ignores the log.
   let headerLost: Bool
-  /// Whether more than the header is missing, so that it is not known which generation is the newest.
+  /// Whether the log has lost both its header and the frames from which its salts could be taken. The newest generation
+  /// is then unknown.
   let headLost: Bool
   /// Whether the checksums are computed from big-endian words.
   let isBigEndian: Bool
-  /// The checkpoint sequence number, which SQLite increases each time it restarts the log. Nil when it is not known.
+  /// The checkpoint sequence number, which SQLite increments each time that it restarts the log; nil when the number is
+  /// not known.
   let checkpointSequence: UInt32?
   /// The number of valid commits.
   let commitCount: Int
-  /// The size of the database in pages after the last commit or, if uncommitted frames are included, after the last of
-  /// these. Nil when there is no commit, or when the size is not possible.
+  /// The size of the database in pages after the last commit. If uncommitted frames are included, the size also covers
+  /// their pages. Nil when there is no commit, or when the size is impossible.
   let databasePageCount: UInt32?
-  /// The offset of the page's content in its newest committed frame, by page number. If uncommitted frames are
-  /// included, they count as newer.
+  /// By page number, the offset of the page's content in the newest committed frame of the page. If uncommitted frames
+  /// are included, an uncommitted frame takes precedence.
   let pageOffsets: [UInt32: Int64]
   /// The highest page number that is accepted.
   let pageLimit: UInt32
@@ -164,8 +169,7 @@ struct PackedFrame: BitwiseCopyable {
   let commitPageCount: UInt32
   private let salt1: UInt32
   private let salt2: UInt32
-  /// From the lowest bit: one bit for a matching checksum, two bits for the kind, the rest for the number of the
-  /// commit.
+  /// From the lowest bit: one bit for ``isVerified``, two bits for the kind, and 29 bits for the number of the commit.
   private var state: UInt32
 
   init(page: UInt32, commitPageCount: UInt32, salts: UInt64, kind: UInt32, isVerified: Bool) {
@@ -179,7 +183,7 @@ struct PackedFrame: BitwiseCopyable {
   var salts: UInt64 { UInt64(salt1) << 32 | UInt64(salt2) }
   var isVerified: Bool { state & 1 == 1 }
 
-  /// The frame with another kind, and without the number of its commit.
+  /// Returns the frame with another kind, and without a commit number.
   func marked(_ kind: UInt32) -> PackedFrame {
     PackedFrame(
       page: page, commitPageCount: commitPageCount, salts: salts, kind: kind,
@@ -202,7 +206,7 @@ struct PackedFrame: BitwiseCopyable {
 }
 
 extension LogIndex {
-  /// Collects the committed frames of a log, ordered by page number, then by frame number.
+  /// Creates the index of the committed frames of a log, ordered by page number, then by frame number.
   init(_ log: LogSalvage) {
     var keys = ContiguousArray<UInt64>()
     for frame in log where frame.status.isCommitted && frame.page <= log.pageLimit {

@@ -6,8 +6,8 @@ struct LogScan {
   private(set) var frames = ContiguousArray<PackedFrame>()
   private(set) var pageOffsets: [UInt32: Int64] = [:]
   private(set) var commits = 0
-  /// The size of the database in pages after the last commit or, if uncommitted frames are included, after the last of
-  /// these. 0 when there is no commit, or when the size is above ``pageLimit``.
+  /// The size of the database in pages after the last commit. If uncommitted frames are included, the size also covers
+  /// their pages. 0 when there is no commit, or when the size is above ``pageLimit``.
   private(set) var databasePageCount: UInt32 = 0
 
   private let file: ByteFile
@@ -15,10 +15,11 @@ struct LogScan {
   private var isLive: Bool
   /// The index of the first frame after the last commit.
   private var pendingStart = 0
-  /// The index of the first invalid frame. After the scan, nil if no later frame commits a transaction of this
-  /// generation.
+  /// The index of the first invalid frame. After the scan, nil unless a valid frame of the newest generation after it
+  /// commits a transaction.
   private var brokenFrame: Int?
-  /// The number of committed frames after the first invalid one.
+  /// The number of valid frames after ``brokenFrame``, up to the last one that commits a transaction. These frames are
+  /// lost to SQLite.
   private var lostFrames = 0
   private var unfinishedFrames = 0
   private var emptyCount = 0
@@ -26,7 +27,7 @@ struct LogScan {
   private var impossible = ImpossiblePages()
   private var impossibleSize: UInt32?
 
-  /// The maximum length, in bytes, of a range of zeros inside the log. The log ends before a longer range.
+  /// The maximum length, in bytes, of a run of empty frames inside the log. Before a longer run, the log ends.
   private static let longestHole = 16 << 20
 
   init(_ file: ByteFile, _ basis: LogBasis, pageLimit: UInt32) {
@@ -46,7 +47,7 @@ struct LogScan {
       let bytes = window.bytes.rawSpan
       take(bytes.part(start, stride), &before)
       offset += Int64(stride)
-      // A hole in the file takes no disk space and may have any size, so empty frames in a row are limited.
+      // A hole in a sparse file can have any size, so the number of consecutive empty frames is limited.
       let isEmpty = frames.last.map { $0.page == 0 && $0.salts == 0 } ?? false
       emptyCount = isEmpty ? emptyCount + 1 : 0
       if emptyCount * stride > Self.longestHole { break }
@@ -63,9 +64,9 @@ struct LogScan {
     return 0
   }
 
-  /// Decides the status of the frames after the last commit. One that does not match its checksum is invalid only if a
-  /// commit of its generation follows. Otherwise it may be sound: within a transaction SQLite itself overwrites frames,
-  /// and updates their checksums only at the commit.
+  /// Decides the status of the frames after the last commit. A frame that does not match its checksum counts as damaged
+  /// only if a commit of the same generation follows. Otherwise the frame may be intact, because SQLite overwrites
+  /// frames of an unfinished transaction and updates their checksums only at the commit.
   private mutating func judgeRemainder(_ includeUncommitted: Bool) {
     let start = max(pendingStart, basis.firstLiveFrame)
     var sound = 0
@@ -107,7 +108,8 @@ struct LogScan {
       + Int64(WriteAheadLog.frameHeaderLength)
   }
 
-  /// Adds one frame. `before`: the checksum stored in the previous frame; on return, that in this frame.
+  /// Adds one frame. `before`: on entry, the checksum that is stored in the previous frame; on return, the checksum
+  /// that is stored in this frame.
   private mutating func take(_ bytes: RawSpan, _ before: inout LogChecksum?) {
     let index = frames.count
     let page = bytes.uint32(at: 0)
@@ -192,6 +194,7 @@ struct LogScan {
 }
 
 extension LogBasis {
-  /// Whether more than the header is missing, so that it is not known which generation is the newest.
+  /// Whether the log has lost both its header and the frames from which its salts could be taken. The newest generation
+  /// is then unknown.
   var headLost: Bool { salts == nil }
 }

@@ -3,47 +3,47 @@ package import SQLiteFile
 extension LogStates {
   /// Pages that a checkpoint has copied from the log into the main file, and that are still in the log.
   ///
-  /// The main file has lost their versions from before the log. So a state cannot be put together if it is older than
-  /// the first commit that wrote such a page.
+  /// The checkpoint has overwritten the previous versions of these pages in the main file. So the database cannot be
+  /// reconstructed as it was before the first commit that wrote such a page.
   package struct CheckpointedPages: Sendable {
-    /// The number of the first commit that wrote a copied page, by page number.
+    /// For each page that a checkpoint has copied, by page number: the number of the first commit that wrote the page.
     fileprivate var carried: [UInt32: Int] = [:]
-    /// Pages of the main file that equal a frame although no complete checkpoint can have copied it, with the first
-    /// commit that wrote them. It probably wrote them without a change.
+    /// For each page of the main file that equals one of its frames, although no complete checkpoint can have copied
+    /// this frame: the number of the first commit that wrote the page. The commit probably wrote the page unchanged.
     fileprivate var unchanged: [UInt32: Int] = [:]
     /// The numbers of the commits in ``carried``.
     fileprivate var commits: Set<Int> = []
-    /// Whether the main file contains the newest committed version of each page in the log, so that a checkpoint was
-    /// completed.
+    /// Whether a checkpoint was completed: the main file contains the newest committed version of each page in the log.
     package fileprivate(set) var isComplete = false
 
-    /// Counts the pages that the main file has only in a version later than the state after `commit`.
+    /// Returns the number of pages whose version in the main file is later than `commit`, and whose version as of
+    /// `commit` is lost.
     ///
     /// - Parameters:
     ///   - commit: 0 for the state without the log.
     ///   - pageCount: the size of the database in pages after the commit.
-    /// - Returns: 0 when the state can be put together.
+    /// - Returns: 0 when the database after `commit` can be reconstructed.
     package func laterPageCount(after commit: Int, pageCount: UInt32) -> Int {
       carried.count { $0.value > commit && $0.key <= pageCount }
     }
 
-    /// Counts the pages that the main file may have only in a later version than the state after `commit`: an
-    /// interrupted checkpoint has copied them, or a later commit has written them without a change.
+    /// Returns the number of pages whose version as of `commit` may be lost. Either an interrupted checkpoint has
+    /// copied a later version to the main file, or a later commit has written the page unchanged.
     ///
     /// - Parameters:
     ///   - commit: 0 for the state without the log.
     ///   - pageCount: the size of the database in pages after the commit.
-    /// - Returns: 0 when there is no doubtful page.
+    /// - Returns: 0 when no page is doubtful.
     package func doubtfulPageCount(after commit: Int, pageCount: UInt32) -> Int {
       unchanged.count { $0.value > commit && $0.key <= pageCount }
     }
 
-    /// Whether it is unknown what a commit changed: it was the first in the log to write a checkpointed page, whose
-    /// earlier version is lost.
+    /// Whether the changes of `commit` cannot be determined, because it was the first commit in the log to write a
+    /// checkpointed page. The version of the page before `commit` is lost.
     package func hidesChange(of commit: Int) -> Bool { commits.contains(commit) }
   }
 
-  /// The frames of one page, compared with this page in the main file.
+  /// The result of comparing the frames of one page with the page in the main file.
   private struct LoggedPage {
     /// The number of the first commit that wrote the page.
     let firstCommit: Int
@@ -57,20 +57,21 @@ extension LogStates {
 
   /// Compares each committed frame with the page in the main file, to find the pages that a checkpoint has copied.
   ///
-  /// Equality alone proves nothing, because SQLite writes pages that it frees into the log unchanged. But a checkpoint
-  /// that copies a frame also copies every page whose last frame is earlier, in page order. If the main file lacks the
-  /// content of such a page, no checkpoint has copied the frame, or it was interrupted before it reached that page.
+  /// Equality alone proves nothing, because SQLite can write a page to the log unchanged, for example when it frees the
+  /// page. But a checkpoint that copies a frame also copies every page whose last frame is earlier, in page order. If
+  /// the main file lacks the content of such a page, then either no checkpoint has copied the frame, or a checkpoint
+  /// was interrupted before it reached this page.
   ///
   /// - Throws: ``SQLiteFileError`` when a device fails.
   package func checkpointedPages() throws(SQLiteFileError) -> CheckpointedPages {
     let pages = try loggedPages()
     var found = CheckpointedPages()
-    // A checkpoint does not copy pages past the end of the database as it is at that time.
+    // A checkpoint does not copy pages whose numbers are above the size of the database at that time.
     let size = commits.reduce(UInt32.max) { min($0, $1.databasePageCount) }
     let numbers = pages.keys.sorted()
     let others = numbers.filter { $0 <= size && pages[$0]?.sameFrame == nil }
     let earliest = others.reduce(Int.max) { min($0, pages[$1]?.lastFrame ?? .max) }
-    // Among the pages before this one that equal none of their frames, the lowest `lastFrame`.
+    // The lowest `lastFrame` of the pages that come before this page and equal none of their frames.
     var earliestBelow = Int.max
     for number in numbers {
       guard let page = pages[number] else { continue }

@@ -2,22 +2,23 @@ package import SQLiteFile
 
 /// The states that a rollback journal adds to those of the log.
 ///
-/// If SQLite must play the journal back, the state without the log is the one before the unfinished transaction, and
-/// the main file alone is the interrupted state. If the transaction was finished, the journal may still contain the
-/// earlier versions of its pages (journal mode PERSIST). With the main file they are the state before the last
-/// transaction.
+/// If SQLite must play the journal back, the main file alone is the database in the middle of the unfinished
+/// transaction, and the main file with the pages of the journal is the database before this transaction. If the
+/// transaction was finished, the journal may still contain the earlier versions of its pages (journal mode PERSIST).
+/// Together with the main file, these pages are the database before the last transaction.
 extension LogStates {
-  /// Why journal and main file together may never have been a state of the database.
+  /// A reason why the main file with the pages of the journal may differ from any state that the database has had.
   package enum JournalDoubt: Sendable, Hashable {
     /// Page 1 is not in the journal, so nothing shows whether the journal's transaction was the last one.
     case noPageOne
     /// The header on page 1, in the journal or in the main file, cannot be read, so nothing shows whether the journal's
     /// transaction was the last one.
     case badPageOne
-    /// According to the change counters, this number of transactions have changed the main file since the state in the
-    /// journal. It should be 1.
+    /// The number of transactions between page 1 in the journal and page 1 in the main file, according to their change
+    /// counters. It should be 1.
     case otherTransactions(Int)
-    /// The database is in WAL mode, so the main file may have been changed without use of the journal.
+    /// The database is in WAL mode or has commits in its log, so the main file may have been changed without use of the
+    /// journal.
     case writeAheadLog
     /// The journal was truncated, has damaged records, or does not state the size of the database before the
     /// transaction.
@@ -26,24 +27,27 @@ extension LogStates {
     case undecided
   }
 
-  /// What a journal reveals about the state before its transaction.
+  /// The database before the transaction of a journal, as far as the journal shows.
   package struct JournalState: Sendable {
-    /// Whether the transaction must be rolled back.
+    /// Whether the transaction was not finished, so that it must be rolled back.
     package let isUnfinished: Bool
-    /// Whether SQLite plays the journal back before it reads the database: only if the journal's header is intact.
+    /// Whether SQLite plays the journal back before it reads the database. SQLite does so only if the journal's header
+    /// is intact.
     package var isPlayedBack = false
     /// The pages, in ascending order, whose earlier versions are in the journal.
     package let pages: [UInt32]
-    /// The number of page images from earlier transactions, which come after those of the last one.
+    /// The number of page images from earlier transactions. In the file, they come after the images of the last
+    /// transaction.
     package let olderPageCount: Int
     /// The size of the database in pages before the transaction; nil when it is not known.
     package let databasePageCount: UInt32?
-    /// Why the database may never have been in this state; empty when there is no doubt.
+    /// The reasons why the database may never have been in this state.
     package let doubts: [JournalDoubt]
   }
 
-  /// What the journal reveals about the state before its transaction. Nil when there is no journal with the database's
-  /// page size, or when its transaction was finished and it contains no page.
+  /// Returns the database before the transaction of the journal, as far as the journal shows. Nil when there is no
+  /// journal with the page size of the database, or when the journal's transaction was finished and the journal
+  /// contains none of its pages.
   ///
   /// - Throws: ``SQLiteFileError`` when a device fails.
   package func journalState() throws(SQLiteFileError) -> JournalState? {
@@ -83,7 +87,8 @@ extension LogStates {
       databasePageCount: count, doubts: doubts)
   }
 
-  /// The main file with the pages of the journal: the database before the journal's finished transaction.
+  /// Opens the main file with the pages of the journal, which is the database before the journal's finished
+  /// transaction.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   package func databaseBefore(_ state: JournalState) throws(SQLiteFileError) -> SQLiteDatabase {
@@ -117,8 +122,9 @@ extension LogStates {
     return header
   }
 
-  /// Whether the records of the last transaction begin after the first sector, follow each other without gaps and are
-  /// not cut off. (The pragma `journal_size_limit` truncates a journal after its transaction.)
+  /// Whether the records of the last transaction begin after the first sector, follow each other without gaps, and are
+  /// complete at the end of the file. (With the pragma `journal_size_limit`, SQLite truncates the journal after a
+  /// transaction.)
   private func isUnbroken(
     _ images: ContiguousArray<JournalSalvage.Image>, in file: ByteFile
   ) -> Bool {

@@ -1,6 +1,7 @@
 package import SQLiteFile
 
-/// The states of a database that can be read with its write-ahead log: before the log, and after each commit in it.
+/// The states of a database that can be read from its main file and write-ahead log: the state without the log, and the
+/// state after each commit in the log.
 package final class LogStates {
   package struct Commit: Sendable {
     /// The number of the commit, from 1.
@@ -14,23 +15,24 @@ package final class LogStates {
     let endFrame: UInt32
   }
 
-  /// Neighbouring frames that belong to no state.
+  /// Consecutive frames that are in no valid commit, so that no state contains them.
   package struct Remainder: Sendable {
     package enum Kind: String, Sendable {
       /// The frames are from a transaction that was never committed.
       case uncommitted
-      /// The frames are of an earlier generation of the log.
+      /// The frames belong to an earlier generation of the log (see ``LogSalvage``): their salts are not the newest
+      /// ones.
       case stale
-      /// The frames are of the current generation, but one of them, another of their transaction, or an earlier one
-      /// does not match its checksum.
+      /// The frames belong to the newest generation, but a frame of their transaction, or an earlier frame, does not
+      /// match its checksum.
       case unverified
     }
 
     package let kind: Kind
-    /// Both salts of the frames' generation; the first is in the high 32 bits.
+    /// The two salts of the frames; salt-1 is in the high 32 bits.
     package let salts: UInt64
     package fileprivate(set) var frameCount = 0
-    /// The number of frames that would commit a transaction.
+    /// The number of frames that are marked as the last of a transaction.
     package fileprivate(set) var commitCount = 0
     /// The number of frames that match their checksums.
     package fileprivate(set) var verifiedCount = 0
@@ -40,8 +42,8 @@ package final class LogStates {
 
   /// The commits, the oldest first.
   package let commits: [Commit]
-  /// The frames that belong to no state, in the order of the file. Neighbouring frames of the same kind and generation
-  /// form one entry. When there are 1,000 entries, each further frame is added to the last entry of its kind.
+  /// The frames that are in no valid commit, in the order of the file. Consecutive frames of the same kind with the
+  /// same salts form one entry. From 1,000 entries on, a frame is added to the last entry of its kind.
   package let remainders: [Remainder]
   package let findings: FindingList
 
@@ -108,10 +110,10 @@ package final class LogStates {
     self.remainders = remainders.all
   }
 
-  /// Joins neighbouring frames of the same kind and generation into one ``Remainder``.
+  /// Joins consecutive frames of the same kind with the same salts into one ``Remainder``.
   private struct RemainderList {
     private(set) var all: [Remainder] = []
-    /// For each kind, the index of its last entry in ``all``, and the pages in that entry.
+    /// For each kind, the index in ``all`` of the last entry of this kind, and the pages in this entry.
     private var last: [Remainder.Kind: (place: Int, pages: Set<UInt32>)] = [:]
 
     private static let limit = 1000
@@ -134,7 +136,8 @@ package final class LogStates {
     }
   }
 
-  /// The database in its state after a commit. `commit`: 0 for the state without the log.
+  /// Opens the database as it was after a commit. `commit`: the number of the commit; 0 for the database without the
+  /// log.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read in this state.
   package func database(after commit: Int) throws(SQLiteFileError) -> SQLiteDatabase {
@@ -152,10 +155,11 @@ package final class LogStates {
   /// Opens the main file with the given overlays.
   ///
   /// - Parameters:
-  ///   - overlays: pages that replace those of the main file. If several contain a page, the first one counts.
-  ///   - pageCount: the size of the database. If nil, the page count in the header or, if that is stale, the size of
-  ///     the file.
-  ///   - name: a phrase for the state, which follows "page 1 cannot be read in the state" in a message.
+  ///   - overlays: pages that replace those of the main file. If several overlays contain a page, the first of these
+  ///     overlays counts.
+  ///   - pageCount: the size of the database in pages. If nil, the page count in the header applies or, if this count
+  ///     is not valid, the size of the main file.
+  ///   - name: returns the words that follow "page 1 cannot be read in the state" in the error message.
   /// - Returns: the database in this state.
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   func database(

@@ -1,24 +1,26 @@
 import SQLiteFile
 
-/// The pages of a database's `-wal` and `-journal`: those of the live state, and older or unfinished versions.
+/// The pages in the `-wal` and the `-journal` of a database. Some replace pages of the main file when the database is
+/// read; the others are older or uncommitted versions.
 struct SideFiles {
-  /// The overlays that form the live state with the main file: first that of the log, then that of the journal. If both
-  /// contain a page, the log's version counts.
+  /// The overlays that, together with the main file, give the live database: first the overlay of the log, then the
+  /// overlay of the journal. If both contain a page, the log's version counts.
   package let overlays: [PageReader.Overlay]
-  /// The versions that are not live: before-images, then frames of older generations of the log, superseded commits,
-  /// and uncommitted pages. Within each group, they are in the order of their file.
+  /// The versions of pages that are not live: first before-images from the journal, then frames of the log that are
+  /// stale, superseded, and uncommitted, in this order. Each group is in the order of its file.
   package let versions: PageVersions
-  /// The main file's versions of pages that overlays replace, in page order. The origin is commit 0 if the log replaces
-  /// the page, "uncommitted" if the journal does.
+  /// The pages of the main file that an overlay replaces, in page order. If the journal replaces the page, its origin
+  /// is ``PageVersion/Origin/uncommitted``; otherwise ``PageVersion/Origin/superseded(commit:)`` with commit 0.
   package let shadowed: PageVersions
-  /// The size of the database in pages that the applied log or journal states; nil when neither does.
+  /// The size of the database in pages, from the last commit of the log or from the journal; nil when neither of them
+  /// is applied.
   package let databasePageCount: UInt32?
   package let findings: FindingList
   /// The log; nil when it does not exist or is empty.
   let log: LogSalvage?
   /// The journal; nil when it does not exist or is empty.
   package let journal: JournalSalvage?
-  /// The files that ``versions`` are in, by store member.
+  /// The side files that were read, by store member.
   let files: [Finding.Member: ByteFile]
 
   /// Reads the `-wal` and the `-journal` beside a database.
@@ -27,12 +29,12 @@ struct SideFiles {
   ///   - path: the path of the main file.
   ///   - main: the main file.
   ///   - pageSize: the page size of the database, a power of two from 512 to 65,536.
-  ///   - includeUncommitted: whether the log's overlay also contains frames after the log's last commit, even if these
-  ///     frames come after a frame that does not match its checksum.
+  ///   - includeUncommitted: whether the log's overlay also contains the frames after the last valid commit of the log,
+  ///     including frames behind a frame that does not match its checksum.
   ///   - origin: the offset of page 1 in the main file, in bytes.
   ///   - shift: the position in the main file at which bytes were lost or inserted; usually nil.
-  /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read. Without it, rows could be wrong without
-  ///   any sign of this.
+  /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read. To ignore such a file would give wrong
+  ///   rows without a warning.
   init(
     beside path: String, main: ByteFile, pageSize: Int, includeUncommitted: Bool = false,
     origin: Int64 = 0, shift: PageShift? = nil
@@ -56,8 +58,8 @@ struct SideFiles {
     shadowed = build.shadowed()
   }
 
-  /// The page sizes, in bytes, that the side files show by themselves, the log's first. They count as votes for a
-  /// database without a header.
+  /// Returns the page sizes, in bytes, that the log and the journal contain or imply, that of the log first. If the
+  /// database has no header, each counts as a vote for its page size.
   ///
   /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read.
   static func pageSizes(beside path: String) throws(SQLiteFileError) -> [Int] {
@@ -185,9 +187,8 @@ struct SideFiles {
       }
     }
 
-    /// Whether the main file is newer than the log: its change counter is higher than that on page 1 in the log. Each
-    /// transaction that writes page 1 increments it (file format, section 1.3.6). False when one of the counters cannot
-    /// be read.
+    /// Whether the main file is newer than the log: the change counter in the main file is higher than the one on page
+    /// 1 in the log (file format, section 1.3.6). False when one of the two counters cannot be read.
     private func isOlderThanMain(_ log: LogSalvage, _ file: ByteFile) throws(SQLiteFileError)
       -> Bool
     {
@@ -202,7 +203,7 @@ struct SideFiles {
 
     func shadowed() -> PageVersions {
       var shadowed = PageVersions()
-      // This reader only tells where pages are.
+      // This reader is only asked for the offsets of pages.
       let places = PageReader(
         main: main, pageSize: pageSize, usableSize: pageSize, pageLimit: .max - 1, origin: origin,
         shift: shift, overlays: [])

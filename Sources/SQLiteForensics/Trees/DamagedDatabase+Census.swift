@@ -2,7 +2,7 @@ import SQLiteFile
 import Dispatch
 
 extension DamagedDatabase {
-  /// Fills ``census``: the kind of every page, and the pages it leads to.
+  /// Fills ``census`` with the kind of every page, and with the pages that each page leads to.
   func takeCensus() throws(SQLiteFileError) {
     try readFreelist()
     // Without a database header, trunk pages of the freelist are recognised only while the pages are read, and the
@@ -34,8 +34,8 @@ extension DamagedDatabase {
     try readMap()
   }
 
-  /// The number of the first page of part `part`, counted from 0, if the file is divided into `count` parts. If `part`
-  /// equals `count`, the number after the last page.
+  /// Returns the number of the first page of a part of the file, which is divided into `count` parts. `part` is the
+  /// index of the part, counted from 0. If `part` equals `count`, returns the number after the last page.
   private func partBound(_ part: UInt32, _ count: UInt32) -> UInt32 {
     part == count ? pageCount + 1 : pageCount / count * part + 1
   }
@@ -56,7 +56,7 @@ extension DamagedDatabase {
       let count = Int(page.uint32(at: 4))
       census.setTrunk(trunk)
       let leaves = (0..<min(count, most)).map { page.uint32(at: 8 + 4 * $0) }
-      // A page that fails this test is not a trunk. What it is will be decided by its content.
+      // A page that fails this test is not a trunk. The kind of the page is then decided by its content.
       guard count <= most, next <= last, leaves.allSatisfy({ $0 >= 2 && $0 <= last }) else {
         findings.add(
           Finding(
@@ -105,7 +105,7 @@ extension DamagedDatabase {
   }
 }
 
-/// The part of the census that one thread computes; no other uses it at the same time.
+/// The part of the census that one thread computes. No other thread uses this object at the same time.
 private final class PageJudgement: @unchecked Sendable {
   var judge: PageJudge
   private var reader: PageReader
@@ -284,7 +284,8 @@ private struct PageJudge {
     let pointers = base + 12
     guard pointers + 2 * count <= usable else { return false }
     // Children that are pages of the file show that this is an interior page. Children past the end of the file show
-    // nothing, because the file may have been truncated; then keys in ascending order show it.
+    // nothing, because the file may have been truncated; then keys in ascending order show that this is an interior
+    // page.
     var good = 0
     var ordered = 0
     // The number of cells that are all zeros because a sector is lost.
@@ -336,8 +337,8 @@ private struct PageJudge {
     return true
   }
 
-  /// Whether a page looks like a trunk; if so, marks it and the pages that it lists as free. False when the database
-  /// header is known, and when there is a pointer map.
+  /// Whether a page looks like a trunk page of the freelist. If so, marks the page, and the pages that it lists, as
+  /// free. Always false when the database header is known or when the file has a pointer map.
   private mutating func isTrunk(_ page: RawSpan, _ number: UInt32) -> Bool {
     guard layout.header == nil, !map.isPresent else { return false }
     guard page.uint32(at: 0) != number,

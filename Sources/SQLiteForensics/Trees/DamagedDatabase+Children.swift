@@ -4,7 +4,8 @@ import SQLiteFile
 enum ChildPlace {
   /// The page's row ids agree with the parent's keys, or neighbouring pages show that one of these keys is wrong.
   case right
-  /// Some row ids may belong to other pages: the page is in an earlier state, or a part of it is from another page.
+  /// Some row ids on the page may belong to other pages, because the page is in an earlier version, or because a part
+  /// of it was overwritten with another page.
   case partly
   /// Another page belongs at this position of the b-tree.
   case wrong
@@ -18,25 +19,26 @@ struct ChildPage {
 }
 
 extension DamagedDatabase {
-  /// What a child page's own cells say.
+  /// Whether a child page is a leaf, and the row ids or keys that its own cells have.
   private struct OwnContent {
     let isLeaf: Bool
     /// The range from the first to the last row id of a leaf, or key of an interior page.
     let rowIDs: ClosedRange<Int64>
   }
 
-  /// The children of an interior page in key order, with the row ids that its keys allow on each.
+  /// The children of an interior page in key order, with the row ids that the keys of the interior page allow on each
+  /// child.
   ///
   /// The content of each child is compared with the keys before and after it. If they disagree, the neighbouring
   /// children decide: if a child's row ids fit between theirs, the child is in the right place and the key is wrong.
   ///
   /// - Parameters:
   ///   - number: the page number of the interior page.
-  ///   - isIndex: whether it belongs to an index. If so, its keys are not compared.
-  ///   - rowIDs: the row ids that are allowed below it.
-  /// - Returns: the children, and whether the interior page contradicts neither itself nor `rowIDs`. There are no
-  ///   children when most of them belong elsewhere or are not table pages: the interior page itself is then in the
-  ///   wrong place.
+  ///   - isIndex: whether the interior page belongs to an index. If so, its keys are not compared.
+  ///   - rowIDs: the row ids that are allowed below the interior page.
+  /// - Returns: the children, and whether the interior page contradicts neither itself nor `rowIDs`. `children` is
+  ///   empty when most children belong elsewhere or are not table pages, because the interior page itself is then in
+  ///   the wrong place.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func children(of number: UInt32, _ isIndex: Bool, _ rowIDs: ClosedRange<Int64>)
     throws(SQLiteFileError) -> (children: [ChildPage], isSound: Bool)
@@ -67,7 +69,7 @@ extension DamagedDatabase {
     }
     var fitting = children.indices.filter(fits)
     // Keys that equal the last row ids of several children are right. Otherwise, if the children agree with each other
-    // but not with the keys, these are from another page.
+    // but not with the keys, the keys are from another page.
     let exactCount = fitting.count {
       $0 < children.count - 1 && own[$0]?.rowIDs.upperBound == children[$0].rowIDs.upperBound
     }
@@ -76,7 +78,7 @@ extension DamagedDatabase {
       guard let rowIDs = own[place]?.rowIDs else { continue }
       rowCount += Double(rowIDs.upperBound) - Double(rowIDs.lowerBound) + 1
     }
-    // If a page has row ids in a range of n, a wrong key equals the last of them by chance in one of n cases.
+    // If the row ids of a page span a range of n, a wrong key equals the last row id by chance in one of n cases.
     let bits = Int(max(1, rowCount / Double(max(1, fitting.count))).exponent)
     let chain = Self.ascending(
       children.indices.compactMap { place in
@@ -135,9 +137,10 @@ extension DamagedDatabase {
     return (children, isSound)
   }
 
-  /// Whether the pointer map shows that another page was here when the map was written. It must name this page as the
-  /// parent of none of `children`, and of at least as many other table pages that no b-tree leads to. Also, one of
-  /// `children` must not be a table page, because a page that does not contradict itself is trusted more than the map.
+  /// Whether the pointer map shows that another page had the number `number` when the map was written. Three facts are
+  /// required. The map names page `number` as the parent of none of `children`. The map names page `number` as the
+  /// parent of at least as many other table pages, to which no interior page leads. At least one of `children` is not a
+  /// table page; if all are, the interior page is trusted more than the map.
   private func isDeniedByMap(_ number: UInt32, _ children: [UInt32]) throws(SQLiteFileError) -> Bool
   {
     guard map.isPresent else { return false }
@@ -161,8 +164,9 @@ extension DamagedDatabase {
     return others > 1 && others >= children.count
   }
 
-  /// The row ids after `last`, the last one of the previous page, and before `next`, the first one of the next page. A
-  /// nil bound is taken from `usual`. If no row id is between the bounds, `all`.
+  /// Returns the row ids between `last`, the last row id of the previous page, and `next`, the first row id of the next
+  /// page. If one of them is nil, the corresponding bound of `usual` is used. Returns `all` if no row id is between
+  /// them.
   private static func between(
     _ last: Int64?, _ next: Int64?, _ usual: ClosedRange<Int64>, _ all: ClosedRange<Int64>
   ) -> ClosedRange<Int64> {
@@ -173,7 +177,8 @@ extension DamagedDatabase {
 
   /// The places of the longest subsequence of ascending ranges that do not overlap, by patience sorting.
   private static func ascending(_ ranges: [(place: Int, rowIDs: ClosedRange<Int64>)]) -> [Int] {
-    // For each length, the index of the range with the lowest end that ends a subsequence of this length.
+    // For each length, the index of a range that ends a subsequence of this length. Of all such ranges, it is the one
+    // with the lowest upper bound.
     var tails: [Int] = []
     var before = [Int](repeating: -1, count: ranges.count)
     for (index, range) in ranges.enumerated() {
@@ -196,7 +201,8 @@ extension DamagedDatabase {
     return chain.reversed()
   }
 
-  /// The row ids that the parent's keys allow; all row ids when there is no readable parent.
+  /// The row ids that the keys of the page's parent allow on the page; all row ids when the parent is not known or
+  /// cannot be read.
   func place(of page: UInt32) throws(SQLiteFileError) -> ClosedRange<Int64> {
     var buffer = ContiguousArray<UInt8>()
     let parent = census.parent(page)
@@ -226,8 +232,9 @@ extension DamagedDatabase {
     return (children, page.isSound)
   }
 
-  /// The vote of a child: 1 for a page of a table, even a damaged one; -1 for a page of another kind; 0 for a page of
-  /// zeros and for a number outside the file.
+  /// The vote of a child page on whether its parent belongs to a table. The vote is 1 for a page of a table, even a
+  /// damaged one. It is -1 for a page of another kind, and for a page number that is higher than the header allows. It
+  /// is 0 for a page of zeros, and for a page that may have been lost because the file was truncated.
   private func tableVote(_ page: UInt32) throws(SQLiteFileError) -> Int {
     switch census.kind(page) {
     case .indexLeaf, .indexInterior, .pointerMap, .trunk: return -1
@@ -252,7 +259,7 @@ extension DamagedDatabase {
   }
 
   /// The first and the last row id of a table leaf, or key of an interior page of a table. Nil for other pages, when
-  /// one of them cannot be read, and when the first is greater than the last.
+  /// the first or the last one cannot be read, and when the first is greater than the last.
   private func own(_ number: UInt32) throws(SQLiteFileError) -> OwnContent? {
     let isLeaf: Bool
     switch census.kind(number) {
@@ -312,7 +319,8 @@ extension DamagedDatabase {
       let page = InteriorPage(
         buffer.rawSpan, number: children[place].page, usableSize: layout.usableSize)
       let keys = page?.cells.map(\.key) ?? []
-      // If most keys are in the allowed range, the page is in the right place, and some keys are wrong.
+      // If at least half of the keys are in the allowed range, the page is in the right place, and the other keys are
+      // wrong.
       return keys.count(where: rowIDs.contains) * 2 >= keys.count ? .right : .wrong
     }
     var isTorn = false
@@ -321,7 +329,7 @@ extension DamagedDatabase {
     for rowID in rows.keys where rowIDs.contains(rowID) { rows[rowID] = nil }
     // On a torn page, several row ids outside the range show that a part is from another page.
     if rows.isEmpty || (isTorn && count - rows.count > 1) { return .partly }
-    // Rows that were moved to a neighbouring page are still on this page if the page is in an earlier state. Rows of
+    // If this page is an earlier version, it still has rows that were later moved to a neighbouring page. Rows of
     // another store differ from the rows of the neighbouring page. A single row may have a wrong row id.
     var same = 0
     var other = 0
@@ -361,8 +369,9 @@ extension DamagedDatabase {
     try rowIDRanges(of: page)?.all
   }
 
-  /// The range of a leaf's row ids, and the range without the first and the last, one of which may be wrong; with fewer
-  /// than three rows, both are equal. Nil when the leaf has no rows, or when its row ids are in doubt.
+  /// Returns two ranges of a leaf's row ids. `all` is the range of all row ids. `inner` leaves out the first and the
+  /// last row id, because one of them may be wrong; on a leaf with fewer than three rows, `inner` equals `all`. Nil
+  /// when the leaf has no rows, or when its row ids are in doubt.
   func rowIDRanges(of page: UInt32) throws(SQLiteFileError) -> (
     all: ClosedRange<Int64>, inner: ClosedRange<Int64>
   )? {

@@ -6,7 +6,8 @@ extension DamagedDatabase {
   ///
   /// - Parameters:
   ///   - root: the number of the root page.
-  ///   - met: the pages that were passed on or queued before, for any index. A page belongs to one index only.
+  ///   - met: the pages of any index that were passed on or queued before. They are skipped, because a page belongs to
+  ///     one index only.
   ///   - receive: receives the number of a page, its bytes, and whether it is an interior page.
   /// - Returns: false when `receive` returned false.
   /// - Throws: ``SQLiteFileError`` when the device fails.

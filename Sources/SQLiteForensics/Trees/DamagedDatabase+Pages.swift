@@ -46,7 +46,7 @@ extension DamagedDatabase {
     return mayBeTable || tables.contains { $0.rootPage == root }
   }
 
-  /// The page's file and its offset there, in bytes.
+  /// The file that contains the page, and the offset of the page in that file, in bytes.
   package func place(of page: UInt32) -> (member: Finding.Member, offset: Int64) {
     let place = reader.location(of: page)
     return (place.member, place.offset)

@@ -1,7 +1,8 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Takes a root page that several tables have from all of them except the one that `SQLiteDatabase` would choose.
+  /// If several tables have the same root page, clears the root page of all these tables except the table that
+  /// `SQLiteDatabase` would choose.
   func settleSharedRoots(of tables: inout [ExpectedTable]) throws(SQLiteFileError) {
     var places: [UInt32: [Int]] = [:]
     for (place, table) in tables.enumerated() where !table.isDropped {

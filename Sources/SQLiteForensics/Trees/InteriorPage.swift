@@ -5,7 +5,7 @@ struct InteriorPage {
   /// The cells in the order of the cell pointers. `key` is the highest row id that may occur on the child `page` or
   /// below it.
   private(set) var cells: [(page: UInt32, key: Int64)] = []
-  /// The right-most child, after that of the last cell; 0 for a page that has lost its header.
+  /// The right-most child, whose number is in the page header; 0 for a page that has lost its header.
   let right: UInt32
   /// Whether cell pointers, cells and free space exactly fill the page, and the keys ascend.
   private(set) var isSound = false
@@ -20,7 +20,7 @@ struct InteriorPage {
     read(page, base, count, usableSize)
     guard !isSound else { return }
     let asStored = cells
-    // A number of cells that exactly fills the page is the true one, whatever the header says.
+    // If a number of cells exactly fills the page, it is the right number, even if the header has another number.
     if let wholeCount = Self.wholeCount(page, base, usableSize), wholeCount != count {
       read(page, base, wholeCount, usableSize)
     }
@@ -84,8 +84,8 @@ struct InteriorPage {
   }
 
   /// Reads the remains of a page whose first sectors, including the header, are all zeros: the cells, sorted by key,
-  /// that follow each other without gaps up to the end of the page. Nil when there are fewer than two, or when two lead
-  /// to the same page.
+  /// that follow each other without gaps up to the end of the page. Nil when fewer than two such cells are found, or
+  /// when two cells lead to the same page.
   init?(torn page: RawSpan, usableSize: Int, pageCount: UInt32) {
     right = 0
     guard let first = (0..<usableSize).first(where: { page.byte(at: $0) != 0 }), first >= 512,

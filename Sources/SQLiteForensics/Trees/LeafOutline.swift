@@ -1,6 +1,7 @@
 import SQLiteFile
 
-/// The first and the last row of a table leaf in short, so that most leaves need to be read only once.
+/// A short summary of a table leaf: the range of its row ids, and a hash of the storage classes of its first row. With
+/// it, most leaves need to be read only once.
 struct LeafOutline: BitwiseCopyable, Equatable {
   static let unknown = LeafOutline()
 

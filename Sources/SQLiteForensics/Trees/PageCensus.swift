@@ -25,7 +25,7 @@ struct PageCensus {
 
   let pageCount: UInt32
   private var kinds: PageValues<UInt8>
-  /// The interior page that leads to each page; 0 when none does.
+  /// For each page, the interior page that leads to it; 0 when no interior page leads to it.
   private var parents: PageValues<UInt32>
   /// The table that owns each page, counted from 1; 0 when it is not known.
   private var owners: PageValues<UInt16>
@@ -41,11 +41,12 @@ struct PageCensus {
   private(set) var contested: PageSet
   /// Pages that more than one interior page leads to.
   private(set) var disputed: PageSet
-  /// The b-tree pages that only sound pages lead to, from a root page in the schema.
+  /// The b-tree pages that a walk down from a root page in the schema reaches through sound pages only.
   private(set) var reached: PageSet
   /// Misplaced pages: a b-tree leads to them, but their content shows that another page should be there.
   private(set) var rejected: PageSet
-  /// Leaves that no b-tree leads to, and that fit into no gap of their table's b-tree.
+  /// Table leaves whose rows are not live: either no b-tree leads to the leaf and it fits into no hole of its table's
+  /// b-tree (``WalkedTree``), or the indexes of the table contradict its rows.
   private(set) var stale: PageSet
 
   init(pageCount: UInt32) {
@@ -119,8 +120,8 @@ struct PageCensus {
     evidence[Int(page)] = attribution.rawValue
   }
 
-  /// Records that `page` was reached from the sound page `parent`, or from the schema if `parent` is 0. It no longer
-  /// counts as free or rejected.
+  /// Records that `page` was reached from the sound page `parent`, or from the schema if `parent` is 0. `page` then no
+  /// longer counts as free or rejected.
   ///
   /// - Returns: whether the page counted as free until now; false if it was reached before.
   mutating func reach(_ page: UInt32, from parent: UInt32) -> Bool {
@@ -132,13 +133,13 @@ struct PageCensus {
     return true
   }
 
-  /// Records the parent of a page that a walk found but did not accept, unless another walk has reached it.
+  /// Records the parent of a page that a walk found but did not accept. Does nothing if a walk has reached the page.
   mutating func miss(_ page: UInt32, from parent: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = parent
   }
 
-  /// Marks a page as misplaced and removes its parent, unless a walk has reached it.
+  /// Marks a page as misplaced and removes its parent. Does nothing if a walk has reached the page.
   mutating func reject(_ page: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = 0
@@ -151,8 +152,8 @@ struct PageCensus {
     reject(page)
   }
 
-  /// Removes recorded parents that were not reached. This is only right if all b-trees are complete: such parents are
-  /// then stale.
+  /// Removes the recorded parents that no walk has reached. This is right only if all b-trees are complete, because
+  /// such parents are then stale.
   mutating func forgetUnreachedParents() {
     for index in parents.indices where parents[index] != 0 && !reached.contains(parents[index]) {
       parents[index] = 0
@@ -189,8 +190,8 @@ struct PageCensus {
     if !followed.insert(page) { _ = contested.insert(page) }
   }
 
-  /// Adds a census that started from the same state and covers the pages from `first` on, as if one census had covered
-  /// all pages in order.
+  /// Adds a census of the pages from `first` on. The result is the same as that of one census of all pages in order.
+  /// Precondition: Both censuses began as copies of the same census.
   mutating func append(_ later: borrowing PageCensus, from first: UInt32) {
     guard later.pageCount == pageCount else { return }
     later.kinds.forEachMade(from: Int(first)) { kinds[$0] = $1 }
@@ -222,8 +223,8 @@ public enum Attribution: UInt8, Sendable, CaseIterable {
   case root = 1
   /// According to the pointer map, the row's page belongs to the b-tree of the table (file format, section 1.8).
   case pointerMap
-  /// The row fits several tables. Among them, only this table has no other row with the same row id, or only this table
-  /// has leaves whose row ids adjoin the row ids of the row's page.
+  /// The row fits several tables. Of these tables, only this table has no other row with the same row id, or only this
+  /// table has a leaf whose row ids adjoin the row ids on the row's page.
   case sibling
   /// The row fits the columns and storage classes of this table better than those of any other table.
   case shape

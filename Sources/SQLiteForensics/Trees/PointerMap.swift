@@ -60,8 +60,8 @@ struct PointerMap {
 
   /// Visits every valid entry, one map page after the other.
   ///
-  /// `endPage`: called after the last entry of each map page, with its number and that of the last page that it
-  /// describes.
+  /// `endPage`: called after the last entry of each map page. `map` is the number of the map page. `last` is the number
+  /// of the last page that has an entry on the map page.
   func forEachEntry(
     _ reader: inout PageReader, _ visit: (_ page: UInt32, _ entry: Entry) -> Void,
     endPage: (_ map: UInt32, _ last: UInt32) -> Void = { _, _ in }

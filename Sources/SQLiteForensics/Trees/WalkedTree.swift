@@ -1,19 +1,20 @@
 import SQLiteFile
 
-/// The depth of a b-tree's leaves, and its holes: the row ids that a walk down from the root page did not reach. The
-/// walk enters only pages that agree with their parent page.
+/// The result of a walk down a b-tree from its root page: the depth of the leaves, and the holes. A hole is a range of
+/// row ids that the walk did not reach, because the walk enters only pages that agree with their parent page.
 ///
 /// The schema names the root page. A page is live if sound pages lead to it from there, whatever other evidence says.
 /// Missing or ruined pages leave holes. Then a leaf that the walk did not reach can belong to the b-tree only if its
-/// row ids are in a hole. Whether it does is decided by the pointer map, then by the freelist, then by its rows. A
-/// b-tree without holes has all its leaves, so any other page that looks like one of them is stale.
+/// row ids are in a hole. Whether such a leaf does belong to the b-tree is decided by the pointer map, then by the
+/// freelist, then by the rows of the leaf. A b-tree without holes has all its leaves, so any other page that looks like
+/// one of them is stale.
 struct WalkedTree {
   /// A missing, ruined or misplaced page, and the row ids that should be on it or below it.
   private struct Hole {
     let rowIDs: ClosedRange<Int64>
     /// The depth of the page, where the root page has depth 0.
     let depth: Int
-    /// Whether another page is in its position, so that the right page may be anywhere in the file.
+    /// Whether another page is in the position of the right page, so that the right page may be anywhere in the file.
     let isMisplaced: Bool
   }
 
@@ -24,7 +25,8 @@ struct WalkedTree {
   /// The row ids of all holes, as ascending ranges that do not overlap.
   private(set) var lost: [ClosedRange<Int64>] = []
   /// The holes whose leaves may be elsewhere in the file, because a lost interior page led to them or another page is
-  /// in their position. The rows of a ruined leaf were only on that page, so its hole is not included.
+  /// in their position. The hole of a ruined leaf is not included, because the rows of such a leaf were only on that
+  /// page.
   private(set) var open: [ClosedRange<Int64>] = []
 
   /// The maximum number of holes. If there are more, all row ids count as one hole.
@@ -37,7 +39,8 @@ struct WalkedTree {
     if !isFull { holes.append(Hole(rowIDs: rowIDs, depth: depth, isMisplaced: isMisplaced)) }
   }
 
-  /// Makes a hole, after the walk, of a leaf that does not belong to the b-tree.
+  /// Adds a hole after the walk, because the leaf at this position does not belong to the b-tree. `rowIDs` are the row
+  /// ids that the keys allow at the position.
   mutating func lose(_ rowIDs: ClosedRange<Int64>) {
     lost = Self.joined(lost + [rowIDs])
     open = Self.joined(open + [rowIDs])
@@ -73,7 +76,7 @@ struct WalkedTree {
     return place < holes.count && holes[place].lowerBound <= rowIDs.lowerBound
   }
 
-  /// Whether a leaf's row ids begin and end where a hole does.
+  /// Whether the first and the last row id of a leaf are at the two ends of a hole.
   ///
   /// `step`: the maximum distance between neighbouring row ids of the leaf.
   /// `isEmptied`: whether rows may have been deleted from the leaf. If so, one matching end is enough.
@@ -81,7 +84,8 @@ struct WalkedTree {
     let place = lost.firstPlace { $0.upperBound >= rowIDs.upperBound }
     guard place < lost.count, lost[place].lowerBound <= rowIDs.lowerBound else { return false }
     let (least, most) = (lost[place].lowerBound, lost[place].upperBound)
-    // The hole begins after a key, which is a row id, so the next row id is at most one step away.
+    // A hole begins directly after a key, and keys are row ids. So the first row id in the hole is at most one step
+    // after the key.
     let begins = least == .min || UInt64(bitPattern: rowIDs.lowerBound &- least) < step
     let ends = most == rowIDs.upperBound || most == .max
     return isEmptied ? begins || ends : begins && ends
@@ -93,9 +97,9 @@ extension DamagedDatabase {
     let page: UInt32
     let parent: UInt32
     let depth: Int
-    /// The row ids that the keys of the page's ancestors allow.
+    /// The row ids that the keys of the page's ancestors allow on the page.
     let rowIDs: ClosedRange<Int64>
-    /// Whether the page may also contain other row ids than `rowIDs`.
+    /// Whether the page may also have rows whose row ids are not in `rowIDs`.
     var isNarrowed = false
   }
 
@@ -116,8 +120,8 @@ extension DamagedDatabase {
     var named: Set<UInt32> = []
     for entry in schemaEntries where entry.rootPage > 1 { named.insert(entry.rootPage) }
     var contradictions: [UInt32] = []
-    // A root page that is a child of another page is probably no root. It is walked only if the other walk has not
-    // reached it.
+    // A root page of the schema that is a child of another page is probably not a root page. Its b-tree is walked only
+    // if the walk of another b-tree has not reached it.
     var later: [SchemaEntry] = []
     for entry in schemaEntries where entry.rootPage > 1 && walks[entry.rootPage] == nil {
       if entry.type == "table", try isChild(entry.rootPage) {
@@ -145,8 +149,8 @@ extension DamagedDatabase {
     census.rejected.forEach(reportMisplaced)
   }
 
-  /// Compares the pages below each orphan interior page of a table with the keys of that page, and rejects the pages
-  /// that are wrong.
+  /// Checks the pages below each interior page of a table that no walk has reached. Rejects the child pages whose
+  /// content does not fit the keys of the interior page.
   private func walkOrphanedTrees() throws(SQLiteFileError) {
     var met = PageSet(pageCount: pageCount)
     var page: UInt32 = 2
@@ -208,8 +212,8 @@ extension DamagedDatabase {
   }
 
   /// The kind of a page that a b-tree leads to. For an index, it is the kind in the page's header, even if few cells
-  /// are valid. For a table, one flipped bit turns a leaf into an interior page, so a page with invalid cells may be
-  /// judged again when rows are read.
+  /// are valid. For a table, the header of a page with invalid cells is not trusted, because one flipped bit turns the
+  /// type of a leaf into that of an interior page. Such a page may be judged again when rows are read.
   private func kind(of page: UInt32, _ isIndex: Bool) throws(SQLiteFileError) -> PageCensus.Kind {
     let kind = census.kind(page)
     guard kind == .pointerMap || kind == .other, mayJudge(page) else { return kind }
@@ -228,7 +232,8 @@ extension DamagedDatabase {
     return census.kind(page)
   }
 
-  /// Whether most cells of a page without header lead to table leaves, and its keys agree with their row ids.
+  /// Whether most cells of a page without header lead to table leaves, and the keys of these cells agree with the row
+  /// ids of the leaves.
   private func isTornInterior(_ page: RawSpan) throws(SQLiteFileError) -> Bool {
     guard
       let torn = InteriorPage(

@@ -2,9 +2,9 @@ import SQLiteFile
 import SQLiteForensics
 import StoreExtraction
 
-/// Makes the records of a new table from the records of an old table, for entities whose values can be copied without
-/// being examined. The `target` of a made record is its entity number. The `target` is nil if the row's values must be
-/// examined after all, or if the row's entity number is missing or unknown.
+/// Makes the records of a new table from the records of an old table. The `RecordCopy` of a row's entity copies the
+/// serialized values. The `target` of a row is its old entity number. The `target` is nil if the `RecordCopy` cannot
+/// copy the record, or if the row's entity number is missing or has no `RecordCopy`.
 final class CopiedRecords: RecordMaker {
   private let copies: [Int64: RecordCopy]
   private let entityColumn: Int?

@@ -8,7 +8,8 @@ struct KeyPath {
   /// The index of the column, in the row at the start, that holds the key of the next row on the path.
   let first: Int
   /// The staged tables on the path (``StagedTable``), each with the column that is read from it. In the last table,
-  /// this column holds the value at the end of the path. In each table before, it holds the key of the next row.
+  /// this column holds the value at the end of the path. In every other table, this column holds the key of the next
+  /// row on the path.
   let hops: [(table: String, column: String)]
   /// The attribute at the end of the path; nil when the path ends with a relationship.
   let attribute: Attribute?
@@ -124,8 +125,9 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether an expression can give values of a new attribute's kind. Other values are found when the rows are read, but
-  /// only if SQLite stores them in another form.
+  /// Whether `expression` can give values of the kind that `attribute` needs (``SQLText/Kind``), but none of the kind
+  /// that SQLite stores in the same way, such as dates for numbers. Values of the remaining kinds become NULL when the
+  /// rows are copied (``SQLText/computed(_:for:)``).
   func fits(_ expression: ModelExpression, _ attribute: Attribute, _ from: String) -> Bool {
     guard let wanted = SQLText.kind(of: attribute.type) else { return true }
     let kinds = kinds(of: expression, from).subtracting([.null])
@@ -141,8 +143,9 @@ extension CopyCompiler {
       || kinds.contains(wanted) && !(lookalike.map { kinds.contains($0) } ?? false)
   }
 
-  /// Whether an expression calculates with values that are not numbers. Foundation defines arithmetic only for numbers
-  /// (NSExpression.h), whereas SQLite would take the digits at the beginning of a text for a number.
+  /// Whether an arithmetic function in `expression` has an argument that can be something else than a number.
+  /// Foundation defines arithmetic only for numbers (NSExpression.h), whereas SQLite converts a string to the number at
+  /// its beginning.
   func calculatesWithOthers(_ expression: ModelExpression, _ from: String) -> Bool {
     switch expression {
     case .function(nil, let selector, let arguments):
@@ -157,7 +160,8 @@ extension CopyCompiler {
     }
   }
 
-  /// The attribute that a key path of an old entity leads to; nil when it leads to none.
+  /// The attribute at the end of a key path that starts at the old entity `entity`; nil when the key path does not end
+  /// with an attribute.
   private func attribute(atEndOf path: String, of entity: String) -> Attribute? {
     if let attribute = sourceAttribute(path, of: entity) { return attribute }
     let keys = path.utf8.split(separator: UInt8(ascii: ".")).map {
@@ -172,7 +176,7 @@ extension CopyCompiler {
   }
 
   /// Whether the value of an expression may come from an old attribute that allows external storage. Such a value may
-  /// be the name of a file.
+  /// be the name of an external file instead of the data.
   mutating func mayNameFile(_ expression: ModelExpression, _ from: String) -> Bool {
     switch expression {
     case .keyPath(let path, of: .variable("source")), .keyPath(let path, of: .evaluatedObject):
@@ -183,8 +187,8 @@ extension CopyCompiler {
     }
   }
 
-  /// The attribute that a key path of an old entity leads to, and an SQL expression for its value; nil when the path
-  /// leads to no attribute.
+  /// The attribute at the end of a key path that starts at the old entity `entity`, and an SQL expression for the
+  /// attribute's value; nil when the key path does not end with an attribute.
   mutating func attribute(at path: String, of entity: String, _ row: inout RowSQL) -> (
     sql: String, attribute: Attribute
   )? {
@@ -236,8 +240,9 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether SQLite compares the two sides of a comparison as Foundation does. Values of different kinds are not equal;
-  /// but Foundation gives them no order, whereas SQLite has one for all values.
+  /// Whether SQLite compares the two sides of a comparison as Foundation does. For `<`, `<=`, `>` and `>=`, both sides
+  /// must have values of the same kind, because Foundation defines no order between values of different kinds, whereas
+  /// SQLite does.
   private func isComparable(_ comparison: ModelPredicate.Comparison, _ from: String) -> Bool {
     switch comparison.operator {
     case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:

@@ -6,22 +6,24 @@ import SQLiteFile
 
 // Compiles the copying of many-to-many relationships.
 extension CopyCompiler {
-  /// The mappings that set a new relationship from the same old relationship, to the objects of the same mappings.
+  /// Entity mappings that set one new relationship from the same old relationship, and that have the same ``wanted``.
   private struct LinkGroup {
     let old: Relationship
-    /// The old entity of the first of the mappings.
+    /// The old entity whose objects the first mapping in ``mappings`` takes.
     let from: String
     /// The name of the mapping whose objects the relationship leads to; nil for the objects of all mappings.
     let wanted: String?
-    /// The text that tells the old relationship apart (``CopyCompiler/key(_:_:)``).
+    /// The string that identifies the old relationship uniquely (``CopyCompiler/key(_:_:)``).
     let key: String
     var mappings: [EntityMapping]
   }
 
-  /// The two ends of links that are written into a join table, each as the mappings that make the objects at this end.
+  /// The two ends, near and far, of the links that are written into a join table. Each end is given as the mappings
+  /// that make the objects at this end.
   private struct LinkEnds {
     let join: TableLayout.JoinTable
-    /// Whether the near end is the owner of the join table's relationship.
+    /// Whether the objects at the near end are the owners of the join table's relationship. If false, they are its
+    /// destinations.
     let isForward: Bool
     var near: [EntityMapping] = []
     var far: [EntityMapping] = []
@@ -38,8 +40,8 @@ extension CopyCompiler {
     }
   }
 
-  /// Plans the links of all join tables. Core Data keeps both sides of a relationship in step, so the mappings of both
-  /// sides count.
+  /// Plans the statements that fill all join tables. The mappings of a relationship and those of its inverse are used,
+  /// because Core Data keeps the two consistent.
   mutating func addJoins() throws {
     for join in layout.joinTables {
       let forward = setters(of: join.relationship.name, in: join.ownerName)
@@ -80,8 +82,8 @@ extension CopyCompiler {
     return groups
   }
 
-  /// Whether the mappings of the owning side, keyed by name, make all the links that a group of mappings of the other
-  /// side describes.
+  /// Whether `owners` already make all links that `group` describes. `owners` are the mappings, keyed by name, that set
+  /// the relationship of the join table. `group` sets the inverse relationship.
   private func isCovered(
     _ group: LinkGroup, by owners: [String: Setter], _ join: TableLayout.JoinTable
   ) -> Bool {
@@ -95,8 +97,8 @@ extension CopyCompiler {
     }
   }
 
-  /// Plans the links that a group of mappings describes. If `takesRest` is true, objects of old entities whose mappings
-  /// say nothing about the relationship have their links, too.
+  /// Plans the links that a group of mappings describes. If `takesRest` is true, also plans the links of old entities
+  /// for which no mapping sets the relationship.
   private mutating func addLinks(
     _ group: LinkGroup, _ join: TableLayout.JoinTable, isForward: Bool, takesRest: Bool
   ) throws {
@@ -125,8 +127,8 @@ extension CopyCompiler {
           }))
       return
     }
-    // The old store has no join table for the relationship, because one of its two ends was to-one. The links are in
-    // the rows at that end.
+    // The old store has no join table for the relationship, because one of its two ends was to-one. The links are in a
+    // column of the table at that end.
     var isFound = false
     let inverse = TableLayout.inverse(of: old, in: source.model)
     var orderRoles: [TableLayout.Role] = [.ownerOrder(old), .order(old)]
@@ -149,7 +151,7 @@ extension CopyCompiler {
             column.entityName == entity || isDescendant(entity, of: column.entityName)
           else { continue }
           isFound = true
-          // The column with the position of a row among all rows that have the same owner.
+          // The index of the column with the position of a row among all rows that have the same owner.
           let order = orderRoles.compactMap {
             source.layout.companion(of: column, $0, in: place)
           }.first.flatMap { name in
@@ -193,7 +195,8 @@ extension CopyCompiler {
         ends.near = [mapping]
         ends.far = makers(named: wanted, of: from, in: ends.farRoot)
         guard !ends.far.isEmpty else { continue }
-        // What a policy makes has keys that are not known here, so a link to it may be cut, which is told.
+        // The keys of objects that a policy makes are not known here. If such an object is missing, its link must be
+        // cut and reported.
         let isCut = (ends.near + ends.far).contains { policyClass(of: $0) != nil }
         for table in plan.tables {
           for made in table.entities.values.flatMap({ $0 }) where made.mappingName == mapping.name {
@@ -207,12 +210,13 @@ extension CopyCompiler {
     }
   }
 
-  /// The statement that writes the link between the new objects that were made from two old rows. The keys of the old
-  /// rows and the positions are in columns of the row that is read. If several new objects were made from an old row,
-  /// each of them gets the link. Also returns whether the statement must run after all rows are inserted.
+  /// Returns a statement that inserts a link into a join table. The link connects the new objects that were made from
+  /// two old rows. The keys of these two rows, and the positions of the link, are in the given columns of the row that
+  /// is read. If several new objects were made from an old row, each of them gets the link. `isLate` is true if the
+  /// statement must run after all rows are inserted.
   ///
-  /// If `isCut` is true, a link to an object that was not made is written with a key that no row has; it is cut and
-  /// reported later.
+  /// If `isCut` is true, a link to an object that was not made is written with a key that no row has, so that the link
+  /// is cut and reported later. If `isCut` is false, such a link is not written.
   private func insertion(
     of ends: LinkEnds, _ row: inout RowSQL, _ nearColumn: Int, _ farColumn: Int,
     _ nearOrder: Int?, _ farOrder: Int?, isCut: Bool = true

@@ -2,7 +2,7 @@ import CoreDataStore
 import ModelTools
 import ObjectModel
 
-// Says which mappings make the objects at the two ends of a relationship, and what keys these objects have.
+// Finds the mappings that make the objects at the two ends of a relationship, and the keys of these objects.
 extension CopyCompiler {
   /// An entity mapping that sets a new relationship from a relationship of the old objects.
   struct Setter {
@@ -14,8 +14,8 @@ extension CopyCompiler {
     let wanted: String?
   }
 
-  /// The mappings that set the relationship `name` of the new entity `entity`, or of an entity that inherits from it,
-  /// from an old relationship.
+  /// The mappings that set the relationship `name` from an old relationship, and that make objects of the new entity
+  /// `entity` or of an entity that inherits from `entity`.
   func setters(of name: String, in entity: String) -> [Setter] {
     let lineage = descendants(of: entity)
     return mappings.compactMap { mapping in
@@ -28,12 +28,12 @@ extension CopyCompiler {
     }
   }
 
-  /// Those of the mappings `all` that make the objects which have the new relationship `name`, as far as this
-  /// relationship comes from the old relationship `old`.
+  /// Returns those of the mappings `all` whose objects get the new relationship `name` from the old relationship `old`.
   ///
-  /// Of several mappings of one old entity, only those make such objects that set the relationship. Of these, only
-  /// those count for which `isMeant` is true; its argument is the name of the mapping whose objects the relationship
-  /// leads to, and nil for all mappings. If no mapping of an old entity sets the relationship, all of them count.
+  /// If any mapping of an old entity sets the relationship, only those mappings of this entity are returned that set
+  /// the relationship from `old`, and for which `isMeant` is true. If no mapping of an old entity sets the
+  /// relationship, all mappings of this entity are returned. The argument of `isMeant` is the name of the mapping whose
+  /// objects the relationship leads to; nil for the objects of all mappings.
   func setting(
     _ name: String, from old: Relationship, _ all: [EntityMapping],
     where isMeant: (_ wanted: String?) -> Bool
@@ -54,7 +54,8 @@ extension CopyCompiler {
     }.map { all[$0] }
   }
 
-  /// Whether any mapping sets the inverse of a new relationship, so that the relationship gets its objects from there.
+  /// Whether any mapping sets the inverse of the new relationship `relationship`. If so, the objects of `relationship`
+  /// follow from its inverse.
   func isSetByInverse(_ relationship: Relationship) -> Bool {
     guard let inverse = TableLayout.inverse(of: relationship, in: model), inverse != relationship
     else { return false }
@@ -71,10 +72,10 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether a relationship can lead to objects that the entity mapping `maker` makes, when the relationship's own
-  /// mapping names the entity mapping `wanted`. True if `wanted` is nil, because the relationship then takes the
-  /// objects of all entity mappings. Of other mappings, `wanted` also means those that take an ancestor or a descendant
-  /// of its old entity, as ``makers(of:_:in:)`` does.
+  /// Whether a relationship whose mapping names the entity mapping `wanted` can lead to objects that the entity mapping
+  /// `maker` makes. If `wanted` is nil, the relationship takes the objects of all entity mappings. The result is also
+  /// true if the two entity mappings take different old entities of the same table, because ``makers(of:_:in:)`` also
+  /// compares the tables of old entities instead of the entities.
   func isMeant(_ maker: EntityMapping, by wanted: String?) -> Bool {
     guard let wanted, wanted != maker.name else { return true }
     return mappings.contains {
@@ -103,8 +104,8 @@ extension CopyCompiler {
 
   /// The mappings that make new rows from the objects that an old relationship leads to. Only mappings that make rows
   /// in the table of the new entity `destination` are included. If `mappingName` is not nil, only mappings with that
-  /// name are included. A mapping that takes rows of another old table is never included: it makes nothing of the
-  /// relationship's objects, and its rows only happen to have the same keys.
+  /// name are included. A mapping that takes rows of another old table is never included, because these rows are not
+  /// destinations of the relationship, even if they have the same keys.
   func makers(
     of relationship: Relationship, _ mappingName: String?, in destination: String
   ) -> [EntityMapping] {
@@ -132,7 +133,7 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether an old entity is `ancestor`, or inherits from it.
+  /// Whether the old entity `entity` is `ancestor`, or inherits from `ancestor`.
   func isSame(_ entity: String?, orDescendantOf ancestor: String) -> Bool {
     entity == ancestor || isDescendant(entity, of: ancestor)
   }
@@ -141,12 +142,13 @@ extension CopyCompiler {
     entity.map { source.model.ancestors(of: $0).contains { $0.name == ancestor } } ?? false
   }
 
-  /// The topmost of an old entity and its ancestors that declares a relationship of the entity.
+  /// The topmost entity that declares `relationship`, among the old entity `entity` and its ancestors.
   func declaringEntity(of relationship: Relationship, _ entity: String) -> String {
     TableLayout.declaringEntity(of: relationship.name, from: entity, in: source.model) ?? entity
   }
 
-  /// A text that tells apart the old relationships, of which several entities may have equal ones.
+  /// A string that identifies an old relationship uniquely. The string contains the declaring entity, because several
+  /// entities may have equal relationships.
   func key(_ relationship: Relationship, _ entity: String) -> String {
     "\(declaringEntity(of: relationship, entity)).\(relationship.name)"
   }
@@ -159,8 +161,8 @@ extension CopyCompiler {
 
   // MARK: - Keys
 
-  /// Whether all these mappings shift keys in the same way, so that the new key can be computed from the old key.
-  /// Otherwise the new key must be looked up among the new rows.
+  /// Whether all mappings in `makers` have the same ``KeyShift``, so that a new key can be computed from the old key.
+  /// Otherwise the new key must be looked up in the new table.
   func isDirect(_ makers: [EntityMapping]) -> Bool {
     Set(makers.map { shifts.shift(of: $0) }).count == 1
   }
@@ -169,16 +171,18 @@ extension CopyCompiler {
     makers.first.map { shifts.shift(of: $0).key(parameter) } ?? parameter
   }
 
-  /// An SQL expression for the key of the new row that was made from the row with an old key. If there is no such row,
-  /// the expression gives a key that no row has; the reference with that key is cut and reported later.
+  /// An SQL expression for the key of the new row that was made from the old row with the key `parameter`. If no new
+  /// row was made from the old row, the expression gives a key that no row has, so that the reference is cut and
+  /// reported later.
   func resolvedOrCut(
     _ parameter: String, _ makers: [EntityMapping], _ destination: String
   ) throws -> String {
     "IFNULL(\(try resolved(parameter, makers, destination)), \(KeyShift.nowhere(parameter)))"
   }
 
-  /// An SQL expression for the key of the new row that was made from the row with an old key; it gives NULL when there
-  /// is no such row. Of several new rows, it gives the one that the first mapping has made.
+  /// An SQL expression for the key of the new row that was made from the old row with the key `parameter`. If no new
+  /// row was made from the old row, the expression gives NULL. If several new rows were made, the expression gives the
+  /// key of the row that the first mapping made.
   func resolved(
     _ parameter: String, _ makers: [EntityMapping], _ destination: String
   ) throws -> String {
@@ -186,8 +190,8 @@ extension CopyCompiler {
       ?? "NULL"
   }
 
-  /// The clauses FROM and WHERE of an SQL query for the new rows that were made from the row with an old key. Nil when
-  /// the new store has no table for `destination`.
+  /// The clauses FROM and WHERE of an SQL query for the new rows that were made from the old row with the key
+  /// `parameter`. Nil when the new store has no table for `destination`.
   func rows(
     _ parameter: String, _ makers: [EntityMapping], _ destination: String
   ) throws -> String? {

@@ -4,14 +4,15 @@ import ModelTools
 import ObjectModel
 import SQLiteFile
 
-// Compiles the columns that hold the key of another row.
+// Compiles the references of new rows. A reference is a column that holds the key of another row.
 extension CopyCompiler {
   /// The old relationship from which a new relationship gets its objects.
   struct Link {
     let relationship: Relationship
     /// The old entity whose rows have the old relationship.
     let entity: String
-    /// Whether the old row itself has the relationship; otherwise the old row is a destination of it.
+    /// Whether the old row is the row that has the relationship. If false, the old row is a destination of the
+    /// relationship.
     let isNear: Bool
   }
 
@@ -28,7 +29,8 @@ extension CopyCompiler {
     case elsewhere
   }
 
-  /// How a reference of a new row is set: where its key comes from, and which mappings make the row that it leads to.
+  /// One way to set a reference of a new row: the origin of the old key, and the mappings that make the row that the
+  /// reference leads to.
   struct Lead {
     let origin: Origin
     /// The index of the old column that holds the row's position among the rows with the same destination; nil when
@@ -36,7 +38,8 @@ extension CopyCompiler {
     var order: Int?
     /// The index of the old column that holds the entity number of the destination; nil when there is no such column.
     var number: Int?
-    /// The old relationship that the reference follows; nil when it follows none, or several one after the other.
+    /// The old relationship that the reference follows; nil when the reference follows no relationship, or a key path
+    /// of several relationships.
     var link: Link?
     let makers: [EntityMapping]
 
@@ -44,8 +47,9 @@ extension CopyCompiler {
     var isOwn: Bool { if case .own = origin { true } else { false } }
   }
 
-  /// How a to-one relationship of a new row is set. The first lead that gives an object counts; there is none when no
-  /// mapping sets the relationship. Adds a problem for a relationship mapping that cannot be carried out.
+  /// Returns the leads (``Lead``) of a to-one relationship of a new row. The first lead that gives an object sets the
+  /// relationship. The array is empty when no mapping sets the relationship. Adds a problem for a relationship mapping
+  /// that cannot be carried out.
   mutating func leads(
     by relationship: Relationship, _ mapping: EntityMapping, _ from: String, _ table: TableCopy
   ) -> [Lead] {
@@ -79,8 +83,8 @@ extension CopyCompiler {
     return leads(backBy: inverse, of: destination, mapping, from, table, besides: named)
   }
 
-  /// Checks the mapping of a relationship. If it is not clear which objects the relationship leads to, adds a problem. If
-  /// these are certainly no objects, tells that.
+  /// Checks the mapping of a relationship. Adds a problem if the objects that the relationship leads to cannot be
+  /// determined. If the relationship certainly leads to no object, adds a sentence to the report.
   mutating func check(_ property: PropertyMapping, of mapping: EntityMapping) {
     guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName else {
       return
@@ -126,7 +130,8 @@ extension CopyCompiler {
     }
   }
 
-  /// Tells that a relationship is left empty, because the mapping that it names makes no objects for it.
+  /// Adds a sentence to the report: a relationship is left empty, because the entity mapping `name` makes no objects
+  /// for the relationship.
   private mutating func tellNothing(
     _ label: String, _ name: String, _ from: String, _ destination: String
   ) {
@@ -135,8 +140,8 @@ extension CopyCompiler {
     )
   }
 
-  /// Adds a problem for a relationship mapping whose expression is not supported. If mappings may be carried out in
-  /// part, or if the app's code may set the relationship, tells what is left out instead.
+  /// Adds a problem for a relationship mapping whose expression is not supported. If a policy class may set the
+  /// relationship, or if ``missingPolicy`` is `copy`, adds a sentence to the report instead of a problem.
   mutating func refuseExpression(of relationship: Relationship, _ mapping: EntityMapping) {
     let expression =
       mapping.relationshipMappings.first { $0.name == relationship.name }?.valueExpression
@@ -171,14 +176,15 @@ extension CopyCompiler {
       link: link, makers: makers)
   }
 
-  /// How a new row that the mapping `maker` makes from an object of the old entity `from` refers to its owner, which is
-  /// a row of the new entity `owner` whose `relationship` leads to the new row. The owner may be made from the very
-  /// object from which the new row is made. Otherwise the owner's key comes from a column of the old row, or from links
-  /// in other rows or in a join table: there is a lead for each old relationship from which mappings set `relationship`
-  /// to objects that `maker` makes.
+  /// Returns the leads (``Lead``) from a new row to its owner. The mapping `maker` makes the new row from an object of
+  /// the old entity `from`. The owner is a row of the new entity `owner` whose `relationship` leads to the new row.
   ///
-  /// The new row's own mapping may name the owner, by the lead `named`. The mappings of `relationship` usually take the
-  /// same links from their other end; these are not taken twice.
+  /// There is a lead for each old relationship from which mappings set `relationship` to objects that `maker` makes.
+  /// The owner's key is then in a column of the old row, or in links in other rows or in a join table. If the owner can
+  /// be made from the same old object as the new row, a lead with the origin `own` comes first.
+  ///
+  /// `named` is the lead that the new row's own mapping gives; nil when this mapping gives no lead. The mappings of
+  /// `relationship` usually describe the same links from the other end. These links do not get a second lead.
   mutating func leads(
     backBy relationship: Relationship, of owner: String, _ maker: EntityMapping, _ from: String,
     _ table: TableCopy, besides named: Lead? = nil
@@ -186,7 +192,8 @@ extension CopyCompiler {
     var leads = [named].compactMap { $0 }.filter { !$0.makers.isEmpty }
     var met = Set(leads.compactMap { $0.link.flatMap { keyOfInverse($0.relationship) } })
     for setter in setters(of: relationship.name, in: owner) {
-      // The rows of other entities may have the keys to which the old relationship leads, but they are other objects.
+      // A row of another entity is not a destination of the old relationship, even if it has the same key as a
+      // destination.
       guard isMeant(maker, by: setter.wanted),
         isSame(from, orDescendantOf: setter.old.destinationEntityName),
         met.insert(key(setter.old, setter.from)).inserted
@@ -215,13 +222,15 @@ extension CopyCompiler {
       }
     }
     let twins = twins(by: relationship, of: owner, maker)
-    // The references of a one-to-one relationship that nothing else sets are set from the inverse.
+    // If only `twins` set a one-to-one relationship, its references are set from the inverse later
+    // (``CopyPlan/mirrored``).
     guard !twins.isEmpty, !leads.contains(where: \.isOwn), relationship.isToMany || !leads.isEmpty
     else { return leads }
     return [Lead(origin: .own, makers: twins)] + leads
   }
 
-  /// The mappings that make the owners which `setter` gives to the objects of `maker`.
+  /// The mappings that make the owners of the objects that `maker` makes. Only owners whose `relationship` is set by
+  /// `setter` are considered.
   private func owners(
     by setter: Setter, _ relationship: Relationship, in owner: String, of maker: EntityMapping
   ) -> [EntityMapping] {
@@ -231,7 +240,7 @@ extension CopyCompiler {
   }
 
   /// The mappings that make objects of the new entity `owner` from the same old objects as `maker`, and set
-  /// `relationship` to what `maker` makes of them.
+  /// `relationship` to the objects that `maker` makes.
   private func twins(by relationship: Relationship, of owner: String, _ maker: EntityMapping)
     -> [EntityMapping]
   {
@@ -274,14 +283,15 @@ extension CopyCompiler {
     }
   }
 
-  /// A column of a new table that holds the key of another row, and the columns that accompany this column.
+  /// A column of a new table that holds the key of another row, and the columns for the entity number and the position
+  /// that belong to this column.
   struct Place {
     let table: String
     let column: String
     /// The column that holds the entity number of the destination; nil when there is no such column.
     var entityColumn: String?
     var orderColumn: String?
-    /// The name of the new entity to which the rows that the column leads to belong.
+    /// The name of the relationship's destination entity in the new model.
     let destination: String
     /// The entity and the relationship as the report names them: the entity is the one that declares the relationship.
     let entityName: String
@@ -335,13 +345,14 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether a reference leads to an object that SQL makes from the same old row. If a mapping does not make such an
-  /// object, the reference leads nowhere, and nothing is cut.
+  /// Whether `lead` leads to an object that SQL, not a policy, makes from the same old row. If no such object is made,
+  /// the reference is NULL, and is not reported as cut.
   private func isMadeBySQL(_ lead: Lead) -> Bool {
     lead.isOwn && !lead.makers.contains { policyClass(of: $0) != nil }
   }
 
-  /// The statement that sets a reference of a new row in the second pass, unless an earlier lead has set it.
+  /// Returns a statement for the second pass that sets a reference of a new row, unless an earlier lead has set the
+  /// reference.
   private func update(_ place: Place, to lead: Lead, _ table: TableCopy, _ shift: KeyShift) throws
     -> RowStatement
   {
@@ -422,8 +433,8 @@ extension CopyCompiler {
         entityName: place.entityName, propertyName: place.propertyName, inverse: place.inverse))
   }
 
-  /// The links of an old relationship, which are stored in a join table or in a column at one of the two ends. Nil when
-  /// the old store has no such table or column.
+  /// Returns the staged links (``StagedLinks``) of an old relationship. The old store has the links in a join table, or
+  /// in a column of the table at one of the two ends. Nil when the old store has no such table or column.
   private func stagedLinks(of link: Link, for reference: Place) throws -> StagedLinks? {
     let relationship = link.relationship
     func staged(

@@ -32,8 +32,8 @@ struct CopyCompiler {
   var model: ManagedObjectModel { layout.model }
 
   /// Compiles a mapping model for the tables of the old store and the layout of the new store. The closure `highestKey`
-  /// returns the highest key in an old table. It is called only if a new table gets the rows of that old table and
-  /// further rows.
+  /// returns the highest key in an old table. The closure is called only if a new table receives rows from several old
+  /// tables, or several new rows for one old row.
   static func plan(
     _ mapping: MappingModel, from source: SourceTables, to layout: TableLayout,
     missingPolicy: MissingPolicy, policies: PolicyRegister,

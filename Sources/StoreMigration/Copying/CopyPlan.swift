@@ -41,9 +41,9 @@ final class EntityCopy {
   let insert: RowStatement
   /// Whether the mapping has a predicate, and takes only the objects for which the predicate is true.
   let isFiltered: Bool
-  /// A statement that finds the values of a row that the new types cannot represent, and the properties that it checks.
-  /// In the statement's result, a column is 1 if the value of the property at the same index is lost. Nil when no value
-  /// can be lost.
+  /// A statement that finds the values of a row that the new types cannot represent, and the properties whose values
+  /// the statement checks. In the statement's result, a column is 1 if the value of the property at the same index is
+  /// lost. Nil when no value can be lost.
   let losses: (statement: RowStatement, properties: [String])?
   /// Statements that run after a row is inserted. They write links, which the old row stores in its columns, into join
   /// tables.
@@ -56,8 +56,8 @@ final class EntityCopy {
   /// A statement that finds the required values that a row lacks. In its result, a column is 1 if the property at the
   /// same index in ``demands`` has no value. Nil when ``demands`` is empty.
   let lacks: RowStatement?
-  /// Indexes of the old columns whose external files the new row refers to; a column is repeated for each attribute of
-  /// the new row that has its file.
+  /// Indexes of the old columns whose external files the new row refers to. A column occurs once for each new attribute
+  /// that refers to the column's file.
   let externalColumns: [Int]
   /// Indexes of the old columns whose external files are read into the new row, because the new attribute does not
   /// allow external storage.
@@ -144,7 +144,7 @@ final class TableCopy {
   private var lastCount = 0
   let rules: [ColumnRule]
   /// Indexes of the columns whose attributes allow external storage. A BLOB in such a column may be the name of an
-  /// external file.
+  /// external file instead of the data.
   let externalColumns: Set<Int>
 
   init(
@@ -198,13 +198,13 @@ struct JoinCopy {
   let statement: RowStatement
   /// Whether the statement looks up new rows, so that it must run after all rows are inserted.
   let isLate: Bool
-  /// Whether rows without a usable key are counted when they are copied. They are counted once, although several copies
-  /// may read the same rows.
+  /// Whether this copy counts the rows without a usable key. If several copies read the same table for the same
+  /// relationship, only the first copy counts these rows.
   let countsBroken: Bool
 }
 
-/// A copy of some columns of an old table, in which values are looked up by key while other rows are made. The copy is
-/// in the new file until all rows are written.
+/// A helper table in the new file with a copy of some columns of an old table. While other rows are made, values are
+/// looked up by key in the helper table. The helper table is dropped after all rows are written.
 struct StagedTable {
   let table: String
   let definition: TableDefinition
@@ -226,8 +226,8 @@ struct StagedTable {
   }
 }
 
-/// A copy of the links of an old relationship. The copy is in the new file until the columns that need the links are
-/// set.
+/// A helper table in the new file with a copy of the links of an old relationship. The helper table is dropped after
+/// the references that need the links are set.
 struct StagedLinks {
   enum End {
     case near, far
@@ -241,20 +241,21 @@ struct StagedLinks {
   let near: Int
   /// The index of the column that holds the key of the row that the relationship leads to.
   let far: Int
-  /// The index of the column that holds the position of the far row among those that the near row leads to; nil when
+  /// The index of the column that holds the position of the far row among all far rows of the same near row; nil when
   /// the table stores no such positions.
   let order: Int?
-  /// The index of the column that holds the position of the near row among those that lead to the far row; nil when the
-  /// table stores no such positions.
+  /// The index of the column that holds the position of the near row among all near rows of the same far row; nil when
+  /// the table stores no such positions.
   let backOrder: Int?
-  /// The end whose key is that of the row in which the link is stored; nil when the links are in a join table.
+  /// The end whose row stores the link in one of its columns; nil when the links are in a join table.
   let keys: End?
   /// The relationship under which the report counts links without a usable key. Nil if the links are in a column, where
   /// NULL is no link.
   var relationship: JoinCopy.Relationship?
 
-  /// A key that must be unique, because a row has only one link, is a primary key: if several rows of a damaged store
-  /// have one key, the link of the first row counts. The column `late` is 1 for a link that is not live.
+  /// The CREATE TABLE statement of the helper table. If each row stores only one link, the row's key is the primary
+  /// key. So if several rows of a damaged store have the same key, only the link of the first row is copied. The column
+  /// `late` is 1 for a link from a row that is not live.
   var creation: String {
     func column(_ name: String, _ end: End) -> String {
       keys == end ? "\(name) INTEGER PRIMARY KEY" : name
@@ -263,7 +264,7 @@ struct StagedLinks {
       "CREATE TABLE \(name) (\(column("near", .near)), \(column("far", .far)), place, back, late)"
   }
 
-  /// Returns a statement that copies a link. `isLive` says whether the link is live.
+  /// Returns a statement that copies a link. `isLive` is true if the link comes from a live row.
   func filling(isLive: Bool = true) -> RowStatement {
     var columns = [near, far]
     func mark(_ column: Int?) -> String {
@@ -315,7 +316,7 @@ struct Reference: Hashable {
   let ownNumbers: [Int64]
   /// The table that the column leads to.
   let destinationTable: String
-  /// The entity numbers that a row which the column leads to may have.
+  /// The numbers of the entities to whose rows the column may lead.
   let destinationNumbers: [Int64]
   let entityName: String
   let propertyName: String
@@ -350,13 +351,15 @@ struct CopyPlan {
   /// The ordered relationships that had no order in the old store, at least for some rows. Each is given as its table,
   /// the column that holds the key, and the column that holds the order.
   var unordered: [(table: String, key: String, order: String)] = []
-  /// Whether several new rows may refer to one external file, or a row to a file that no column of its old row names.
+  /// Whether several new rows may refer to the same external file, or a new row may refer to an external file to which
+  /// its old row does not refer.
   var sharesFiles = false
   /// The new tables in which all rows keep their keys from one old table. The key is the name of the new table, and the
   /// value is the name of the old table. For these tables, the highest key that Core Data has ever assigned is carried
   /// over, too.
   var keptKeys: [String: String] = [:]
-  /// For each of the other new tables, the highest key that belongs to any row that has ever been in the old store.
+  /// For each new table that is not in ``keptKeys``, the highest key that a row made from an old row can have. The keys
+  /// of the dictionary are table names.
   var sharedKeys: [String: Int64] = [:]
 
   /// The names of the entity mappings, in the order of the mapping model.
@@ -427,9 +430,9 @@ struct SourceTables {
     model.allRelationships(of: entity).first { $0.name == name }
   }
 
-  /// The join table of a many-to-many relationship, and the indexes of its columns. `near` is the key of an object of
-  /// `entity`, and `far` is the key of an object that the relationship leads to. Nil when the old store has no such
-  /// table.
+  /// The join table of a many-to-many relationship, and the indexes of its columns. The column `near` holds the key of
+  /// an object of `entity`. The column `far` holds the key of an object that the relationship leads to. Nil when the
+  /// old store has no such table.
   func joinTable(of relationship: Relationship, of entity: String) -> (
     table: String, near: Int, far: Int, nearOrder: Int?, farOrder: Int?
   )? {
@@ -449,8 +452,8 @@ struct SourceTables {
     return nil
   }
 
-  /// The relationships after which join tables of the old store are named although, by the usual rule, they would be
-  /// named after the inverse. Each is written as `Entity.relationship`; see ``TableLayout/init(_:namedAfter:)``.
+  /// The relationships after which join tables of the old store are named, contrary to the usual rule, which would take
+  /// the inverse. Each is written as `Entity.relationship`; see ``TableLayout/init(_:namedAfter:)``.
   var joinSides: Set<String> {
     var sides: Set<String> = []
     for join in layout.joinTables {

@@ -25,7 +25,8 @@ extension CopyRun {
     guard !hasSetWaiting else { return }
     hasSetWaiting = true
     for later in plan.later { try set(later) }
-    // What is set from the inverse must be set before references are cut whose inverse does not agree.
+    // References are first set from their inverses, because `agree` then cuts each reference whose inverse is
+    // different.
     for place in plan.mirrored { try mirror(place) }
     for later in plan.later { try agree(later) }
     var met: Set<String> = []
@@ -52,7 +53,8 @@ extension CopyRun {
     for join in plan.destination.joinTables { try settle(join) }
   }
 
-  /// Sets a reference to the first existing row that the staged links lead to. Reports the links that are lost.
+  /// Sets a reference of new rows: for each row, to the first existing row that its staged links lead to. Reports the
+  /// links that are lost.
   private func set(_ later: LaterReference) throws {
     let (table, column) = try (SQLText.quoted(later.table), SQLText.quoted(later.column))
     let own = later.isNear ? "near" : "far"
@@ -62,7 +64,7 @@ extension CopyRun {
       try writer.execute("CREATE INDEX IF NOT EXISTS \(index) ON \(later.links.name) (\(own))")
     }
     let rows = "own.Z_ENT = \(later.entityNumber) AND own.\(column) IS NULL"
-    // A live link goes before those that recovery has found otherwise.
+    // Links from live rows come before links from rows that are not live.
     let order = later.isNear ? "link.late, link.place, link.far" : "link.late, link.near"
     var match = "link.\(own) = own.Z_PK - \(later.shift.offset)"
     if let highest = later.shift.highest { match += " AND link.\(own) BETWEEN 1 AND \(highest)" }
@@ -117,7 +119,8 @@ extension CopyRun {
     }
   }
 
-  /// Cuts the references in a column of the rows that the FROM clause `rows` gives, and reports them.
+  /// Cuts and reports the references in one column. The FROM clause `rows` returns the rows whose references are cut.
+  /// `key` is the SQL expression for the primary key of such a row.
   private func cutReferences(
     _ rows: String, key: String, of place: (table: String, column: String),
     _ name: (entity: String, property: String)

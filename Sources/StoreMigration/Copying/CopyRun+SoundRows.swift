@@ -176,7 +176,7 @@ private final class SoundRows: RecordReceiver {
   }
 }
 
-/// A row of a sound store. Numbers are kept as values, and texts and BLOBs as ranges in a copy of the record's bytes.
+/// A row of a sound store. Numbers are kept as values. Strings and BLOBs are kept as ranges in a copy of their bytes.
 private struct SoundRow: CopyRun.Row {
   private let layout: RowLayout
   private let keyColumn: Int?

@@ -34,16 +34,17 @@ final class CopyRun {
   /// The number of rows that were left behind because no mapping takes them, keyed by entity name.
   private var leftBehind: [String: Int] = [:]
   private var unknownCount = 0
-  /// Whether the rows were found by recovery. Several of these rows may have the same key, and the first is written.
+  /// Whether the rows were found by recovery. If several of these rows have the same key, only the first row is
+  /// written.
   var isRecovered = false
   /// The number of rows of each old table that the first pass and the second pass have read.
   private var insertedCounts: [String: Int] = [:]
   private var updatedCounts: [String: Int] = [:]
-  /// The rows of a damaged store that each `EntityCopy` has rejected. A row is given by its place among the rows of its
-  /// table, which is the same in both passes.
+  /// The rejected rows of a damaged store, keyed by the `EntityCopy` that rejected them. A row is identified by its
+  /// index among the rows of its old table, because this index is the same in both passes.
   private var rejected: [ObjectIdentifier: Set<Int>] = [:]
   var cut: [MigrationReport.Cut] = []
-  /// Whether the references are set that could not be set before all rows were inserted.
+  /// Whether ``setWaitingReferences()`` has been called.
   var hasSetWaiting = false
   /// Sentences about rules of the model that rows of the new store break.
   var broken: [String] = []
@@ -120,8 +121,8 @@ final class CopyRun {
     /// The page on which the row was found; nil for a row of a sound file.
     var page: UInt32? { get }
     func isNull(_ column: Int) -> Bool
-    /// Appends the value of `column` to a record, in the form in which the new table stores it in its column `place`.
-    /// Returns false when SQLite would convert or refuse the value.
+    /// Appends the value of `column` to `record`, as SQLite encodes the value for the column `place` of the new table.
+    /// Returns false when SQLite would convert the value to another one, or refuse the value.
     func append(_ column: Int, _ place: Int, _ form: RecordForm, to record: inout RecordBytes)
       -> Bool
   }
@@ -163,7 +164,7 @@ final class CopyRun {
     }
   }
 
-  /// Adds to the counts of an entity the number of its rows that were written page by page.
+  /// Adds `count` rows that were written page by page to the counts of their entity.
   func countWritten(_ count: Int, entityNumber: Int64, _ name: String?, _ table: TableCopy) throws {
     try watch.count(count, of: name)
     table.count(count, ofEntity: entityNumber)?.first?.writtenCount += count
@@ -339,7 +340,8 @@ final class CopyRun {
   }
 
   /// Sets the references and links of a row that can be set only after all rows are inserted. This is the second pass
-  /// over the rows. A row that a mapping has rejected or does not take gets none: another row may have its key.
+  /// over the rows. A row that a mapping rejected or does not take is skipped, because another row may have the same
+  /// key.
   func update<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, entityNumber: Int64?, _ table: TableCopy
   ) throws {
@@ -368,7 +370,7 @@ final class CopyRun {
     try run(join.statement, &row, [])
   }
 
-  /// Makes the values of `columns` NULL that are no integers.
+  /// Replaces each value in `columns` that is not an integer with NULL.
   private func leaveOutMisfits<SomeRow: Row & ~Copyable>(_ row: inout SomeRow, _ columns: [Int]) {
     for column in columns
     where !row.fits(ColumnRule(column: column, classes: .integer, length: nil)) {
@@ -376,8 +378,8 @@ final class CopyRun {
     }
   }
 
-  /// Copies the values of a row that other rows look up. Leaves out values that Core Data never stores in their columns,
-  /// and returns the number of these values.
+  /// Copies a row into a staged table, in which other rows look up its values. Replaces values that Core Data never
+  /// stores in their columns with NULL, and returns the number of replaced values.
   func stage<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, _ table: StagedTable, by filling: RowStatement
   ) throws -> Int {
@@ -390,7 +392,7 @@ final class CopyRun {
     return count
   }
 
-  /// Tells that values of a table are left out where other rows look them up.
+  /// Adds a sentence to the report about the `count` values of a staged table that were replaced with NULL.
   func tellMisfits(_ count: Int, of table: StagedTable) {
     guard count > 0 else { return }
     broken.append(
@@ -398,8 +400,8 @@ final class CopyRun {
     )
   }
 
-  /// Copies a row with a link into the table of staged links. Of a damaged store, a row without a link is copied, too,
-  /// so that no later row with the same key gives this row a link.
+  /// Copies a row with a link into the table of staged links. If the store is damaged, a row without a usable link is
+  /// copied, too, so that the link of a later row with the same key is ignored.
   func stage<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, _ links: StagedLinks, by filling: RowStatement
   ) throws {
@@ -428,7 +430,7 @@ final class CopyRun {
     return true
   }
 
-  /// Reports the links in join tables that lack a usable key as references that were cut.
+  /// Reports the rows of join tables that lack a usable key as references that were cut.
   func tellBrokenLinks() {
     for (relationship, count) in brokenLinks.sorted(by: {
       ($0.key.entity, $0.key.name) < ($1.key.entity, $1.key.name)

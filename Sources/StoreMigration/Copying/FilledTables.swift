@@ -144,8 +144,8 @@ final class FilledTables {
   }
 
   /// The name of the new table that receives an old table's rows; nil when the new table cannot be filled page by page.
-  /// It can be filled if no row needs SQL, if no rows from elsewhere go to it, and if it has no uniqueness constraint.
-  /// Only SQLite checks uniqueness constraints, and only while it inserts rows.
+  /// The new table can be filled if no row needs SQL, if it receives no rows from other old tables, and if its entities
+  /// have no uniqueness constraint. Only SQLite checks uniqueness constraints, and only while it inserts rows.
   private static func target(of table: TableCopy, _ plan: CopyPlan) -> String? {
     let copies = table.entities.values
     // Rows are read in the order of their row ids, but must be written in the order of their keys. So the old table's
@@ -244,8 +244,8 @@ final class FilledTables {
     return rows.count
   }
 
-  /// The rules for copying the records of an old table into the new table, keyed by entity number. An entity whose
-  /// values must be examined has no entry.
+  /// The `RecordCopy` for the records of each entity of an old table, keyed by entity number. An entity has no entry if
+  /// its new rows get a constant that SQLite would convert or refuse.
   func recordCopies(of table: TableCopy) -> [Int64: RecordCopy] {
     guard let target = targets[ObjectIdentifier(table)] else { return [:] }
     let rules = table.rules.map {
@@ -298,7 +298,7 @@ final class FilledTables {
     return (target, columns)
   }
 
-  /// Makes the indexes. SQLite may use the file again only after this.
+  /// Completes the filled tables and makes their indexes. SQLite must not use the file before this method returns.
   func finish() throws {
     guard try filler.finishTables() else {
       throw MigrationError(.checkFailed, ["the old store has several rows with the same key"])
@@ -327,8 +327,8 @@ extension SQLiteWriter {
 }
 
 extension RecordBytes {
-  /// Appends a constant in the form in which the new table stores it in its column `place`. Returns false when SQLite
-  /// would store a different value.
+  /// Appends a constant, as SQLite encodes it for the column `place` of the new table. Returns false when SQLite would
+  /// store a different value.
   fileprivate mutating func append(_ value: SQLiteValue, in place: Int, _ form: RecordForm) -> Bool
   {
     switch value {
@@ -348,8 +348,8 @@ extension RecordBytes {
     return form.takesNull(place)
   }
 
-  /// Appends an integer in the form in which the new table stores it in its column `place`. Returns false when SQLite
-  /// would store text.
+  /// Appends an integer, as SQLite encodes it for the column `place` of the new table. Returns false when SQLite would
+  /// store text.
   mutating func append(_ value: Int64, in place: Int, _ form: RecordForm) -> Bool {
     if let real = form.converted(value, in: place) {
       append(real: real)
@@ -359,7 +359,7 @@ extension RecordBytes {
     return form.takes(value, in: place)
   }
 
-  /// Appends a real in the form in which the new table stores it in its column `place`. Returns false when SQLite would
+  /// Appends a real, as SQLite encodes it for the column `place` of the new table. Returns false when SQLite would
   /// store a different value.
   mutating func append(_ value: Double, in place: Int, _ form: RecordForm) -> Bool {
     if let whole = form.converted(value, in: place) {

@@ -44,7 +44,7 @@ struct HistoryCopy {
     let (before, after) = (old.versionHashes().hashes, layout.model.versionHashes().hashes)
     for (number, copies) in run.plan.tables.flatMap(\.entities) {
       // The changes to an entity's objects are copied only if exactly one mapping takes the entity, takes all its
-      // objects, and has no policy. Otherwise a new object may not be the continuation of one old object.
+      // objects, and has no policy. Otherwise, a new object does not always correspond to exactly one old object.
       guard copies.count == 1, let copy = copies.first, !copy.isFiltered, copy.policyClass == nil,
         let new = layout.numbering.number(of: copy.destinationEntity)
       else { continue }

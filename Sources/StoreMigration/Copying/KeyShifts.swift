@@ -10,8 +10,8 @@ struct KeyShift: Hashable {
   var highest: Int64?
 
   /// An SQL expression for the new key that belongs to an old key. For an old key that cannot be shifted, the
-  /// expression gives a key that no row has. The old key itself could be the key of another row; a key that no row has
-  /// is found later, and reported as a lost reference.
+  /// expression gives a key that no row has (``nowhere(_:)``), so that the reference is cut and reported later. The
+  /// unshifted key could be the key of another row.
   func key(_ old: String) -> String {
     guard let highest else { return old }
     let plus = offset == 0 ? "" : " + \(offset)"
@@ -44,8 +44,8 @@ struct KeyShifts {
   /// The new tables in which all rows keep their keys from one old table. The key is the name of the new table, and the
   /// value is the name of the old table.
   private(set) var keptKeys: [String: String] = [:]
-  /// The highest key that may belong to an old row, for each new table with the rows of several old tables, or with
-  /// several rows for one old row.
+  /// The highest key that a row made from an old row can have, for each new table that receives rows from several old
+  /// tables, or several rows for one old row. The keys of the dictionary are the names of the new tables.
   private(set) var sharedKeys: [String: Int64] = [:]
 
   init(

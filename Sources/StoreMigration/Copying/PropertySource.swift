@@ -8,9 +8,10 @@ enum PropertySource: Hashable {
   /// `$source.name`: an attribute of the old object, or of an object that the old object's relationships lead to.
   case sourceValue(keyPath: String)
   case constant(ExpressionConstant)
-  /// The object that another mapping makes from the same old object.
+  /// The object that the mapping `mappingName` makes from the same old object.
   case same(mappingName: String)
-  /// The objects that mappings make from the destinations of a relationship of the old object.
+  /// The objects that the mapping `mappingName` makes from the destinations of `relationship` of the old object. If
+  /// `mappingName` is nil, the objects of all mappings.
   case related(relationship: String, mappingName: String?)
   /// Any other expression.
   case unsupported(ModelExpression)

@@ -5,7 +5,7 @@ struct RowSQL {
   private var values: [(name: String, value: String)] = []
   private var conditions: [String] = []
   private var demanded: Set<String> = []
-  /// How values that need no SQL are found, keyed by the SQL of the value.
+  /// The ``RowField`` of each value that needs no SQL, keyed by the SQL expression of the value.
   private var forms: [String: RowField] = [:]
   private var watched: [(value: String, converted: String, property: String)] = []
 
@@ -67,9 +67,9 @@ struct RowSQL {
     watched.append((value, converted, property))
   }
 
-  /// A statement that finds the values of a row that conversions lose, and the properties that it checks. In the
-  /// statement's result, a column is 1 if the value of the property at the same index is lost. Nil when no value can be
-  /// lost.
+  /// A statement that finds the values of a row that conversions lose, and the properties whose values the statement
+  /// checks. In the statement's result, a column is 1 if the value of the property at the same index is lost. Nil when
+  /// no value can be lost.
   func losses() -> (statement: RowStatement, properties: [String])? {
     guard !watched.isEmpty else { return nil }
     let columns = watched.map { "(\($0.value) IS NOT NULL AND \($0.converted) IS NULL)" }

@@ -6,8 +6,8 @@ enum SQLText {
   /// Returns a name as a quoted SQL identifier. Throws for a name that cannot be written in SQL.
   static func quoted(_ name: String) throws -> String { try SQLIdentifier.quoted(name) }
 
-  /// Returns a text as an SQL literal. A text that contains a NUL is written as bytes, because SQLite's parser stops at
-  /// a NUL.
+  /// Returns a string as an SQL literal. A string that contains a NUL is written as a BLOB literal with a CAST, because
+  /// SQLite's parser stops at a NUL.
   static func literal(_ text: String) -> String {
     guard !text.utf8.contains(0) else { return "CAST(\(literal(Array(text.utf8))) AS TEXT)" }
     let quote = UInt8(ascii: "'")
@@ -25,8 +25,8 @@ enum SQLText {
     if value.isNaN { return "NULL" }
     guard value.isFinite else { return value < 0 ? "-9e999" : "9e999" }
     if value.magnitude < 0x1p53, value.rounded() == value { return value.description }
-    // SQLite does not convert every decimal fraction to the nearest number. So the number is written as a whole number,
-    // multiplied or divided by powers of two, which is exact.
+    // SQLite does not convert every decimal fraction to the nearest 64-bit float. So the number is written as an
+    // integer that is multiplied or divided by powers of two. This is exact.
     var power = value.exponent - 52
     var parts = "CAST(\(Int64(value.significand * 0x1p52) * (value < 0 ? -1 : 1)) AS REAL)"
     while power != 0 {
@@ -43,8 +43,8 @@ enum SQLText {
     value == .min ? "(-9223372036854775807 - 1)" : String(value)
   }
 
-  /// Returns an attribute's default value as an SQL literal, in the form in which Core Data stores it. Returns nil for
-  /// an object of one of the app's classes, and for a value that does not fit the attribute's type.
+  /// Returns an attribute's default value as an SQL literal for the value that Core Data stores. Returns nil for an
+  /// object of one of the app's classes, and for a value that does not fit the attribute's type.
   static func literal(_ value: DefaultValue, of attribute: Attribute) -> String? {
     let constant: ExpressionConstant? =
       switch value {
@@ -62,8 +62,8 @@ enum SQLText {
     return constant.flatMap { literal($0, of: attribute) }
   }
 
-  /// Returns a constant as an SQL literal, in the form in which Core Data stores it in an attribute. Returns nil when
-  /// the constant does not fit the attribute's type.
+  /// Returns a constant as an SQL literal for the value that Core Data stores for the attribute. Returns nil when the
+  /// constant does not fit the attribute's type.
   static func literal(_ constant: ExpressionConstant, of attribute: Attribute) -> String? {
     switch (constant, attribute.type) {
     case (.null, _): "NULL"
@@ -94,12 +94,13 @@ enum SQLText {
 
   // MARK: - Kinds
 
-  /// A kind of values that can be compared with each other.
+  /// A kind of value. Foundation defines an order only between values of the same kind.
   enum Kind {
     case null, number, date, text, uuid, bytes
   }
 
-  /// The kind of an attribute's values; nil when values of the type are not stored in a column, or are not known.
+  /// The kind of an attribute's values; nil when values of this type are not stored in a column, or when their kind is
+  /// not known.
   static func kind(of type: AttributeType) -> Kind? {
     switch storage(type) {
     case .integer?, .real?: .number
@@ -146,10 +147,10 @@ enum SQLText {
     }
   }
 
-  /// Returns an SQL expression that converts the result of the SQL expression `value` to the form in which Core Data
-  /// stores values of the attribute's type. Fractions are cut off for an integer attribute. A result that the attribute
-  /// cannot hold becomes NULL: a value of another kind, and a number out of range. `value` may not be an external file's
-  /// name.
+  /// Returns an SQL expression that converts the result of the SQL expression `value` to the value that Core Data
+  /// stores for the attribute. For an integer attribute, fractions are cut off. A result whose kind is not that of the
+  /// attribute becomes NULL, and so does a number that is out of range. `value` must not give the name of an external
+  /// file.
   static func computed(_ value: String, for attribute: Attribute) -> String {
     func checked(_ condition: String, _ result: String) -> String {
       "(SELECT CASE WHEN \(condition) THEN \(result) END FROM (SELECT \(value) AS v))"
@@ -173,7 +174,7 @@ enum SQLText {
     }
   }
 
-  /// An SQL condition that is true if a 64-bit float represents an integer exactly.
+  /// An SQL condition that is true only if a 64-bit float can represent `integer` exactly.
   private static func isExact(_ integer: String) -> String {
     "\(integer) BETWEEN -9007199254740992 AND 9007199254740992"
   }
@@ -191,8 +192,9 @@ enum SQLText {
   /// Values that would have to be rounded or shortened become NULL; `isPartial` is true if there can be such values.
   /// Returns nil when no value can be converted.
   ///
-  /// `isElsewhere` is true if the value is not in the old row itself. The name of an external file becomes NULL then if
-  /// the new attribute does not allow external storage, because the content of the file is not at hand.
+  /// `isElsewhere` is true if the value comes from another row than the old row. Such a value becomes NULL if it is the
+  /// name of an external file and the new attribute does not allow external storage, because only files of the old row
+  /// itself are read.
   static func converted(
     _ value: String, from old: Attribute, to new: Attribute, isElsewhere: Bool = false
   ) -> (sql: String, isPartial: Bool)? {
@@ -267,10 +269,10 @@ enum SQLText {
     case ("add:to:", 2): "(\(arguments[0]) + \(arguments[1]))"
     case ("from:subtract:", 2): "(\(arguments[0]) - \(arguments[1]))"
     case ("multiply:by:", 2): "(\(arguments[0]) * \(arguments[1]))"
-    // The division is one of reals, not of integers: 1 / 2 is 0.5.
+    // The division uses reals instead of integers, so 1 / 2 gives 0.5.
     case ("divide:by:", 2): "(CAST(\(arguments[0]) AS REAL) / \(arguments[1]))"
-    // The absolute value of the smallest integer is no 64-bit integer, so it is computed as a real. The argument's SQL
-    // is written twice, so that nested calls double it each time; hence the limit.
+    // The absolute value of the smallest 64-bit integer is not a 64-bit integer, so a real is used. The length of the
+    // argument is limited, because its SQL is written twice, and each nested call doubles it again.
     case ("abs:", 1) where arguments[0].utf8.count < 1 << 16:
       "abs(CASE \(arguments[0]) WHEN \(literal(Int64.min)) THEN -9223372036854775808.0 ELSE \(arguments[0]) END)"
     // The time at which the statement runs, as the number of seconds since 2001-01-01.
@@ -279,7 +281,7 @@ enum SQLText {
     }
   }
 
-  /// Returns the 16 bytes of a UUID; nil when the text is not a UUID.
+  /// Returns the 16 bytes of a UUID; nil when the string is not a UUID.
   static func bytes(ofUUID text: String) -> [UInt8]? {
     Hex.bytes(String(decoding: text.utf8.filter { $0 != UInt8(ascii: "-") }, as: UTF8.self))
       .flatMap { $0.count == 16 ? $0 : nil }

@@ -15,8 +15,8 @@ extension StoreMerge {
       isAdded: false)
   }
 
-  /// Gives a new name to each external file of an added object if the present store also has a file with its name. If
-  /// two objects shared a file, deleting one object would delete the other object's file.
+  /// Gives a new name to each external file of an added object if the present store also has a file with the same name.
+  /// If two objects shared a file, deleting one object would delete the other object's file.
   func giveAddedFilesNames() throws {
     try rename(old.liveNames.intersection(present.liveNames), isAdded: true)
   }
@@ -79,6 +79,6 @@ extension StoreMerge {
     "(length(\(column)) = 38 AND substr(\(column), 1, 1) = x'02')"
   }
 
-  /// The value of a column that refers to the external file with this name.
+  /// The BLOB in a column whose value refers to the external file `name`.
   static func stored(_ name: String) -> [UInt8] { [2] + Array(name.utf8) + [0] }
 }

@@ -5,7 +5,7 @@ import SQLiteWriter
 // Finds the objects that are in both stores.
 extension StoreMerge {
   /// The maximum number of rounds. Each round matches the rows whose destinations are matched already. A row at the end
-  /// of a longer chain of references is not recognised, so it is added as a new row.
+  /// of a longer chain of references is not matched, so it is added as a new row.
   private static let maxRounds = 1_000
   /// The maximum number of passes. A new pass begins when rows were matched by content although their references lead
   /// to different objects.
@@ -93,8 +93,8 @@ extension StoreMerge {
   }
 
   /// Matches rows by content: the attributes are equal, the references lead to the same rows, and each store has
-  /// exactly one row with this content. A row is matched only after the rows that it leads to. Returns the number of
-  /// rows that were matched.
+  /// exactly one row with this content. A row is matched only after the rows that it leads to. A row of the other store
+  /// that refers to an external file is never matched. Returns the number of rows that were matched.
   private func matchContent(of table: TableLayout.Table) throws -> Int {
     var own = ["0 AS side", "Z_PK AS pk", "Z_ENT AS v0"]
     var other = ["1", "Z_PK", "Z_ENT"]
@@ -167,8 +167,8 @@ extension StoreMerge {
 
   // MARK: - Values
 
-  /// The quoted names of the columns whose values a present object may get from the other store. Attributes in
-  /// uniqueness constraints are left out, because the objects were recognised by these attributes.
+  /// The names of the columns whose values a present object may get from the other store. Attributes in uniqueness
+  /// constraints are left out, because the objects were matched by these attributes.
   private func givenAttributes(of table: TableLayout.Table) -> [String] {
     let unique = Set(
       table.entityNames.flatMap { name in
@@ -184,7 +184,8 @@ extension StoreMerge {
     "(SELECT new, min(old) AS old FROM \(try keys(of: table)) WHERE how = \(Way.sameValues.rawValue) GROUP BY new)"
   }
 
-  /// Sets the values that the policy gives to present objects from the other store.
+  /// Changes the attributes of present objects as ``MergePolicy/duplicates`` demands. The values come from the objects
+  /// of the other store with the same unique values.
   func update(_ table: TableLayout.Table) throws {
     let changes = try givenAttributes(of: table).map { column in
       let name = try SQLText.quoted(column)

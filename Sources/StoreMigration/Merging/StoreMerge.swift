@@ -109,8 +109,8 @@ struct StoreMerge {
     "\(Self.schema)." + (try SQLText.quoted("keys of \(table.name)"))
   }
 
-  /// An SQL expression that turns a key of the other store into the key in this store; it gives NULL if there is no row
-  /// with the key.
+  /// An SQL expression that turns a key of the other store into the key in this store. The expression gives NULL if the
+  /// helper table does not contain the key.
   func key(_ old: String, of table: TableLayout.Table) throws -> String {
     "(SELECT new FROM \(try keys(of: table)) WHERE old = \(old))"
   }
@@ -163,7 +163,8 @@ struct StoreMerge {
     let leading = table.columns.compactMap { column in
       destination(of: column).map { (column: column, far: $0) }
     }
-    /// The index in `leading` of the column that has the role `role` and belongs to `column`, or is `column` itself.
+    /// The index in `leading` of `column` if `column` has the role `role`; otherwise the index of the companion of
+    /// `column` that has this role.
     func place(_ role: TableLayout.Role, _ column: TableLayout.Column) -> Int? {
       let name = role == column.role ? column.name : layout.companion(of: column, role, in: table)
       return leading.firstIndex { $0.column.name == name }
@@ -213,15 +214,16 @@ struct StoreMerge {
     "CASE WHEN \(key) IS NOT NULL THEN min(ifnull(\(top).place, 0), \(Int64(1) << 62)) + 1024 * row_number() OVER (PARTITION BY \(key) ORDER BY rows.\(order), \(next)) END"
   }
 
-  /// A join, for the FROM clause, with the highest position among the rows that lead to the same row. The position is
-  /// in the column `place`.
+  /// A LEFT JOIN for the FROM clause. Its column `place` has the highest position among the rows that already lead to
+  /// the row with the key `key`.
   private static func tops(
     _ name: String, of order: String, in table: String, by column: String, is key: String
   ) -> String {
     " LEFT JOIN (SELECT \(column) AS owner, max(\(order)) AS place FROM \(table) WHERE \(column) IS NOT NULL GROUP BY \(column)) AS \(name) ON \(name).owner = \(key)"
   }
 
-  /// Writes the rows that were to be added, but could not be, into the file of rejects.
+  /// Adds rows to the file of rejects: those that got a new key, but could not be inserted because another object has
+  /// the same unique values.
   private mutating func rejectRest(of table: TableLayout.Table) throws {
     let columns = table.columnNames
     let listed = try columns.map { "far." + (try SQLText.quoted($0)) }.joined(separator: ", ")

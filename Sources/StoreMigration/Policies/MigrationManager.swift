@@ -77,8 +77,8 @@ public final class MigrationManager {
   /// Returns nil when the new object would break a rule of the new model; the row of `source` is then in the file of
   /// rejects. For a mapping without a policy, always returns nil, because the objects of such a mapping exist already.
   ///
-  /// - Throws: ``MigrationError`` when no mapping has this name, or when the mapping does not take objects of the entity
-  ///   of `source`; errors of the policy's functions; errors of SQLite.
+  /// - Throws: ``MigrationError`` when no mapping has this name, or when the mapping does not take objects of the
+  ///   entity of `source`; errors of the policy's functions; errors of SQLite.
   @discardableResult
   public func createDestinationInstance(for source: ManagedObject, in mapping: PolicyMapping) throws
     -> ManagedObject?
@@ -103,8 +103,8 @@ public final class MigrationManager {
 
   /// Records that the new object `destination` was made from the old object `source`.
   ///
-  /// - Throws: ``MigrationError`` when no mapping has this name, or when the mapping does not take objects of the entity
-  ///   of `source`; errors of SQLite.
+  /// - Throws: ``MigrationError`` when no mapping has this name, or when the mapping does not take objects of the
+  ///   entity of `source`; errors of SQLite.
   public func associate(
     _ source: ManagedObject, withDestination destination: ManagedObject, in mapping: PolicyMapping
   ) throws {
@@ -185,8 +185,8 @@ public final class MigrationManager {
     return work
   }
 
-  /// The mapping with this name. Throws if it does not take objects of the entity of `source`: an object of another
-  /// entity may have the same key.
+  /// The mapping with this name. Throws if the mapping does not take objects of the entity of `source`, because an
+  /// object of another entity may have the same key.
   private func work(named name: String, for source: ManagedObject) throws -> Work {
     let work = try work(named: name)
     guard source.entityName == work.mapping.sourceEntityName else {
@@ -239,8 +239,8 @@ public final class MigrationManager {
   }
 
   /// Returns the next part of the list of new objects that a mapping made, as keys and entity numbers. The list is
-  /// sorted by entity number and key. A part has at most 1,000 objects, and begins after `last`, the last element of
-  /// the previous part; nil for the first part.
+  /// sorted by entity number and key. A part has at most 1,000 objects. `last` is the last element of the previous
+  /// part; nil for the first part.
   func associated(_ work: Work, after last: [SQLiteValue]?) throws -> [[SQLiteValue]] {
     // Objects in different tables may have the same key, so the entity number is compared, too. The lowest entity
     // number is 1.

@@ -3,7 +3,7 @@ public import ManagedObjects
 
 /// The description of an entity mapping that a policy gets.
 public struct PolicyMapping: Sendable, Hashable {
-  /// The name of the mapping, which the expressions of other mappings use.
+  /// The name of the mapping, by which the expressions of other mappings refer to it.
   public let name: String
   /// The entity of the old model.
   public let sourceEntityName: String
@@ -20,14 +20,14 @@ public struct PolicyMapping: Sendable, Hashable {
 /// expressions describe are set before the second pass. If a hook throws an error, the migration ends, and its files
 /// are removed.
 public protocol MigrationPolicy: AnyObject {
-  /// Called before the first old object of the mapping is handled.
+  /// Called before ``createDestinationInstances(for:in:with:)`` is called for the first old object of the mapping.
   func begin(_ mapping: PolicyMapping, with manager: MigrationManager) throws
   /// Makes the new objects for an old object. The default implementation makes the single object that the mapping's
   /// expressions describe (``MigrationManager/createDestinationInstance(for:in:)``). A policy that makes different
   /// objects must associate each of them with the old object (``MigrationManager/associate(_:withDestination:in:)``).
   func createDestinationInstances(
     for source: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager) throws
-  /// Called after the last old object of the mapping was handled.
+  /// Called after ``createDestinationInstances(for:in:with:)`` was called for the last old object of the mapping.
   func endInstanceCreation(_ mapping: PolicyMapping, with manager: MigrationManager) throws
   /// Sets the relationships of a new object, except those that the mapping's expressions describe.
   func createRelationships(

@@ -41,8 +41,8 @@ final class PolicyRun {
     try leadToAssociated()
   }
 
-  /// The second pass: the policies set relationships. Before this pass, the relationships that the mappings'
-  /// expressions describe are set already.
+  /// The second pass: the policies set relationships. The relationships that the mappings' expressions describe are
+  /// already set before this pass.
   func createRelationships() throws {
     for work in works {
       guard let policy = work.policy else { continue }
@@ -112,8 +112,8 @@ final class PolicyRun {
     }
   }
 
-  /// Redirects references to the objects that policies have made. This is needed where a policy has made other objects
-  /// than the ones that the expressions describe, to which the references lead.
+  /// Redirects references to the objects that policies have made. The references lead to the objects that the mappings'
+  /// expressions describe, but a policy may have made other objects instead.
   private func leadToAssociated() throws {
     for work in works {
       let layout = run.plan.destination

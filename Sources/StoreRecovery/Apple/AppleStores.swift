@@ -5,9 +5,9 @@ import SafeText
 // The decisions of the adaptors for Core Data and SwiftData, in plain Swift, so that they are tested on every platform.
 
 extension Recovery {
-  /// Whether recovery applies to a store: only an SQLite file that is opened for writing. A read-only store, for
-  /// example one that ships with the app, cannot be replaced by a fresh one. The URL `/dev/null` stands for a store in
-  /// memory.
+  /// Whether recovery applies to a store, that is, whether the store is an SQLite file that is opened for writing. A
+  /// read-only store, for example one that ships with the app, cannot be replaced by a fresh one. The URL `/dev/null`
+  /// stands for a store in memory.
   static func covers(isSQLite: Bool, url: URL?, isReadOnly: Bool) -> Bool {
     guard isSQLite, !isReadOnly, let url, url.isFileURL else { return false }
     return !PathText.isInside(url.path, inMemoryPath)
@@ -28,7 +28,7 @@ extension Recovery {
 
 extension ExpectedModel {
   /// Creates an expectation from hashes as Core Data returns them and from the entities' renaming identifiers; nil when
-  /// one of the hashes is not a version hash.
+  /// one of the values is not a version hash.
   init?(name: String?, hashData: [String: Data], renamingIdentifiers: [String?] = []) {
     var hashes: [String: VersionHash] = [:]
     for (entity, data) in hashData {
@@ -38,7 +38,7 @@ extension ExpectedModel {
     self.init(name: name, hashes: hashes, earlierNames: renamingIdentifiers.compactMap(\.self))
   }
 
-  /// A name for people, made from a model's version identifiers; nil when none of the identifiers is a text.
+  /// A name for people, made from a model's version identifiers; nil when none of the identifiers is a nonempty string.
   static func name(ofIdentifiers identifiers: some Sequence<AnyHashable>) -> String? {
     let texts = identifiers.compactMap { $0.base as? String }.filter { !$0.isEmpty }
     return texts.isEmpty ? nil : texts.sorted().joined(separator: ", ")

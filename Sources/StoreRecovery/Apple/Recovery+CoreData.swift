@@ -3,7 +3,8 @@
   import Foundation
 
   extension ExpectedModel {
-    /// Creates an expectation from a model that Core Data has loaded; nil when one of its hashes has an unknown form.
+    /// Creates an expectation from a model that Core Data has loaded; nil when one of the model's version hashes is
+    /// invalid.
     ///
     /// Pass the container's or coordinator's own model. Core Data tries to migrate a store to that model, and a store
     /// records the hashes of all entities of the model, whatever the configuration. A store that has none of the

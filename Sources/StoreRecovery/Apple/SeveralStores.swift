@@ -7,7 +7,7 @@ public struct OpenedContainer<Container> {
   /// The incidents of this open, one for each store that was set aside or copied; empty on a normal launch. The app
   /// must tell the user about them.
   public let incidents: [Incident]
-  /// Committed rows that SQLite silently left out, by the URL of the store; see ``Opened/loss``.
+  /// The losses of committed rows that SQLite silently left out, by the URL of the store; see ``Opened/loss``.
   public let losses: [URL: SilentLoss]
 }
 
@@ -17,9 +17,9 @@ extension OpenedContainer: Sendable where Container: Sendable {}
 public enum ContainerOutcome<Container> {
   /// All stores are open, each of them either the existing store or a fresh one.
   case opened(OpenedContainer<Container>)
-  /// No store is open, because one store or the container failed; the value describes this failure. A store that was
-  /// set aside earlier in the attempt may stay aside, with a fresh store in its place; ``Incidents`` lists the store
-  /// that was set aside.
+  /// No store is open, because one store or the container failed; the value describes this failure. If this attempt has
+  /// set another store aside, that store may stay in its quarantine, with a fresh store in its place. ``Incidents``
+  /// lists the quarantined store.
   case failed(FailedOpen)
 
   /// The open container.

@@ -45,7 +45,7 @@ package enum FileEvidence {
       evidence.journal = .init(
         isHot: start.errno == 0 ? isHot(start.bytes, hasMain: hasMain) : nil)
     }
-    // A store that is not in WAL mode and has no log never had a log that matters.
+    // A store that is not in WAL mode and has no log cannot have lost rows with a log.
     if evidence.header?.readVersion == 2 || files.log != nil {
       evidence.wal = LogSnapshot.read(path, evidence.header, files)
     }
@@ -101,7 +101,7 @@ package enum FileEvidence {
   /// The first bytes of a journal that holds a transaction (SQLite file format, section 3).
   private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
-  /// The total length of the header fields that are read, in bytes: magic number, record count, nonce and initial size.
+  /// The length, in bytes, of the header fields that are read: magic number, record count, nonce and initial size.
   private static let journalHeaderBytes = 20
 
   /// Whether a journal that begins with the bytes `start` must be rolled back. `hasMain` says whether the main file has
@@ -135,7 +135,7 @@ package enum FileEvidence {
     return Lock(isHeld: isHeld, holder: isHeld && lock.l_pid > 0 ? lock.l_pid : nil)
   }
 
-  /// Whether `path` leads to a folder, which this process need not be allowed to open. Links are followed, because the
+  /// Whether `path` names a folder, even one that this process may not open. Symbolic links are followed, because the
   /// host chose the path.
   private static func isFolder(_ path: String) -> Bool {
     let descriptor = SystemCalls.openFolder(following: path)

@@ -35,7 +35,8 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
   let forms: [Form]
   /// The known versions of the model, one of which may have written the store.
   let versions: [NamedVersion]
-  /// The present and earlier names of all known versions' entities; nil when a version could not be read.
+  /// The current and earlier names of the entities in all known versions of the model; nil when a version could not be
+  /// read.
   let entityNames: Set<String>?
 
   struct NamedVersion: Sendable, Hashable {
@@ -112,7 +113,8 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
     let writers = versions.filter { version in version.forms.contains { $0.matches(recorded) } }
     let names = Set(writers.map(\.name)).sorted()
     if !names.isEmpty { evidence.writtenBy = names.joined(separator: " or ") }
-    // Only names are compared: that is possible under any hash rules, and entities with equal hashes have equal names.
+    // Only the names of entities are compared. This works under all hash rules, because entities with equal hashes have
+    // equal names.
     if !forms.isEmpty, let entityNames {
       evidence.sharesEntities = recorded.keys.contains(where: entityNames.contains)
     }
@@ -127,9 +129,10 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
 
 extension ExpectedModel {
   struct Form: Sendable, Hashable {
-    /// The hashes that are certain, by entity name.
+    /// The hashes that a confirmed rule computes, by entity name.
     let hashes: [String: VersionHash]
-    /// The entities whose hash no confirmed rule gives, each with the hash by an unconfirmed rule, if there is one.
+    /// The entities whose hash is uncertain, because no confirmed rule computes it. The value is the hash that an
+    /// unconfirmed rule computes; nil when no rule computes one.
     let unknown: [String: VersionHash?]
     /// The entities with a derived attribute.
     let derived: Set<String>

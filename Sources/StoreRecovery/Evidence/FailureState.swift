@@ -10,7 +10,7 @@ struct FailureState: Codable, Sendable, Equatable {
   struct Entry: Codable, Sendable, Equatable {
     let storeName: String
     let app: Recovery.App
-    /// The text that identifies the failure; see ``StoreEvidence/Repetition/fingerprint(_:_:)``.
+    /// The string that identifies the failure; see ``StoreEvidence/Repetition/fingerprint(_:_:)``.
     let fingerprint: String
     var count: Int
     var last: Date
@@ -84,8 +84,9 @@ struct FailureState: Codable, Sendable, Equatable {
     return FailureState()
   }
 
-  /// Writes this record and replaces the old one in one step. After a kill before that step, the new record is in a
-  /// file whose name ends in `.part`. ``read(_:_:)`` uses that file only when the old record is missing or damaged.
+  /// Writes this record and replaces the old one in one step. If the process is killed before that step, the new record
+  /// is in a file whose name ends in `.part`. ``read(_:_:)`` uses that file only when the old record is missing or
+  /// damaged.
   func write(_ incompatible: String, _ records: RecordFile) throws {
     try records.write(self, to: incompatible + "/" + Self.name, replacing: true)
   }
@@ -102,7 +103,8 @@ extension Recovery {
     var repetition = StoreEvidence.Repetition(fingerprint: fingerprint)
     let state = try? FailureState.read(
       QuarantineFolder.parent(in: home), RecordFile(fileSystem: fileSystem))
-    // Incidents of stores that were put back are left out. If such an incident has to count, the record counts it.
+    // The incidents of stores that were put back are left out here. If such an incident counts as a failure, the record
+    // contains it.
     let kept = try? Incidents(home: home, fileSystem: fileSystem).list()
       .filter { $0.outcome?.kind != .putBack }.compactMap(\.incident)
       .filter { $0.kind == .setAside && $0.app == app && PathText.isSame($0.storeName, storeName) }

@@ -14,7 +14,8 @@ struct HealthyOpen: Sendable, Equatable {
     /// The modification time, in nanoseconds since 1970.
     var modified: Int64
     var changeCounter: UInt32
-    /// Whether the file had last changed so long before that any later change must give it another modification time.
+    /// Whether the file's last change was so long ago that any later change must give the file another modification
+    /// time.
     var isSettled: Bool
   }
 
@@ -46,8 +47,8 @@ struct HealthyOpen: Sendable, Equatable {
     return start.errno == 0 ? HealthyOpen(bytes: start.bytes) : nil
   }
 
-  /// Replaces the record in one write that is not synced. A record that was written only in part is ignored when it is
-  /// read. The record is optional, so failures are ignored.
+  /// Replaces the record in one write that is not synced. ``read(for:)`` ignores a record that was written only in
+  /// part. The record is optional, so failures are ignored.
   func write(for path: String) {
     let record = Self.path(for: path)
     let descriptor = SystemCalls.open(record, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK)

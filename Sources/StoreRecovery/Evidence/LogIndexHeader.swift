@@ -20,8 +20,8 @@ struct LogIndexHeader: Equatable {
   /// The number of frames whose content is certainly only in the log.
   var unsaved: Int { frames - perhapsSaved }
 
-  /// Reads the header from `bytes`; nil when they are not a valid wal-index header, or when a connection was changing
-  /// it.
+  /// Reads the header from `bytes`; nil when `bytes` is not a valid wal-index header, or when a connection was changing
+  /// the header.
   init?(_ bytes: [UInt8]) {
     guard bytes.count >= Self.length, bytes[0..<48] == bytes[48..<96] else { return nil }
     // SQLite uses the native byte order here.

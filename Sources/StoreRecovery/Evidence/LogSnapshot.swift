@@ -3,17 +3,18 @@ import SQLiteFile
 import StoreFiles
 import SafeFiles
 
-/// The state of a store's log and wal-index at one moment. With the record of the last healthy open, it shows whether
-/// the log has lost content.
+/// The state of a store's log and wal-index at one moment. Compared with the record of the last healthy open, a
+/// snapshot shows whether the log has lost content.
 ///
-/// It must be taken before the app opens the store: closing the log or the wal-index later would drop SQLite's locks on
-/// them. It reads a few hundred bytes and locks nothing.
+/// Take a snapshot before the app opens the store, because closing the log or the wal-index later would drop SQLite's
+/// locks on these files. Taking a snapshot reads a few hundred bytes and takes no lock.
 struct LogSnapshot: Equatable {
   /// What was read from a log that is at least as long as its header.
   struct Log: Equatable {
     var status: FileStatus
     var header: [UInt8]
-    /// The 24-byte header of the frame that the wal-index lists last; shorter or empty when the log ends before.
+    /// The 24-byte header of the frame that the wal-index lists last; shorter or empty when the log ends before the end
+    /// of that header.
     var lastFrame: [UInt8]
 
     var isSound: Bool { LostFrames.isSound(header: header) }
@@ -25,12 +26,14 @@ struct LogSnapshot: Equatable {
       Int(clamping: (status.sizeBytes - Int64(LostFrames.headerLength)) / Int64(24 + pageSize))
     }
 
-    /// Whether the log ends in a partial frame, which an interrupted write leaves, and also a truncation of the log.
+    /// Whether the log ends in a partial frame. An interrupted write and a truncation of the log both leave a partial
+    /// frame.
     var endsInPartialFrame: Bool {
       (status.sizeBytes - Int64(LostFrames.headerLength)) % Int64(24 + pageSize) != 0
     }
 
-    /// Whether this log is a later generation of a log with the given salts. Each restart increments the first salt.
+    /// Whether SQLite has restarted the log since the log had the salts `salts`. Each restart increments the first
+    /// salt.
     func follows(_ salts: [UInt8]) -> Bool {
       LogBasis.isNewer(Self.word(header, 16), than: Self.word(salts, 0))
     }
@@ -85,7 +88,8 @@ struct LogSnapshot: Equatable {
 
 extension LogSnapshot {
   /// The facts about the log of the store at `path`; nil when there is no log and nothing shows that there was one.
-  /// `header` is the main file's header. The status in `files` was looked up just before `header` was read.
+  /// `header` is the main file's header. `files` must have been looked up just before `header` was read; nil to look up
+  /// the files here.
   static func read(
     _ path: String, _ header: StoreEvidence.Header?, _ files: DatabaseFiles? = nil,
     settlingTime: Int64 = HealthyOpen.settlingTime
@@ -123,7 +127,8 @@ extension LogSnapshot {
     return wal
   }
 
-  /// The record to write after a healthy open, for later launches; nil without a valid log.
+  /// Returns the record to write after a healthy open, for later launches; nil when there is no log with a valid
+  /// header.
   private func facts(
     _ main: FileStatus, _ header: StoreEvidence.Header, _ settlingTime: Int64
   ) -> HealthyOpen? {
@@ -157,7 +162,8 @@ extension HealthyOpen {
   static func salts(_ bytes: [UInt8]) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
-/// Checks whether the log, the wal-index or the record of the last healthy open shows that committed rows are lost.
+/// Checks whether the log, the wal-index, or the record of the last healthy open proves or suggests a loss of committed
+/// rows.
 struct SilentLossCheck {
   let snapshot: LogSnapshot
   let header: StoreEvidence.Header
@@ -168,7 +174,7 @@ struct SilentLossCheck {
   private(set) var loss: SilentLoss?
   /// A possible loss; nil when nothing suggests one. A healthy store may show the same signs.
   private(set) var doubt: SilentLoss?
-  /// The sources that show an earlier state of the log and agree that nothing is missing.
+  /// The sources that show an earlier state of the log, and according to which the log has lost nothing since.
   private(set) var agreeing: [SilentLoss.Witness] = []
 
   mutating func run() {
@@ -231,9 +237,10 @@ struct SilentLossCheck {
       }
       return
     }
-    // Within one generation a log never gets shorter, so missing frames prove a loss, whatever the time of the main
-    // file is. Only the count may be too high, after a connection with its own wal-index. Checkpointed frames are not
-    // lost, although SQLite may read older pages in the log instead of the main file's pages.
+    // Between two restarts a log never gets shorter, so missing frames prove a loss, whatever the modification time of
+    // the main file is. Only the number of lost frames may be too high, if a connection with its own wal-index has
+    // checkpointed frames. Checkpointed frames are not lost, although SQLite may read older pages in the log instead of
+    // the main file's pages.
     if log.frames < index.frames {
       let lost = index.frames - max(log.frames, index.perhapsSaved)
       found(.cutShort, .index, frames: lost > 0 ? lost : nil, isCertain: lost > 0)
@@ -252,7 +259,8 @@ struct SilentLossCheck {
       record.main.isSettled && main.inode == record.main.inode
       && main.sizeBytes == record.main.size && main.modified == record.main.modified
       && header.changeCounter == record.main.changeCounter
-    // The log may rightly be gone if a later checkpoint has changed the main file, or if no frame was only in the log.
+    // A missing log is no loss if a later checkpoint has changed the main file, or if the content of all frames was in
+    // the main file already.
     let mustBeThere = isSame && record.log.unsaved > 0
     let frames = Int(record.log.frames)
     guard let log = snapshot.log else {

@@ -1,19 +1,19 @@
 extension StoreEvidence {
   /// How often this build of the app has set the store aside before, for the same failure and in total.
   package struct Repetition: Sendable, Codable, Equatable {
-    /// The text that identifies the failure: finding and rule of the verdict, and the outermost error.
+    /// The string that identifies the failure: the verdict's finding and rule, and the outermost error.
     package var fingerprint: String
     package var isKnown = true
     /// How often this build has set the store aside for this failure.
     package var same = 0
     /// How often this build has set the store aside for any reason.
     package var all = 0
-    /// The ids of the incidents that this failure caused, as far as they are still recorded, the newest last.
+    /// The ids of the incidents that this failure caused and that are still recorded, the newest last.
     package var incidents: [String] = []
     /// Whether the host allows setting the store aside a second time; nil when the host was not asked.
     package var isAllowed: Bool?
 
-    /// The text that identifies a failure, made of the verdict and the outermost error.
+    /// Returns the string that identifies a failure, made of the verdict and the outermost error.
     package static func fingerprint(_ verdict: Verdict, _ evidence: StoreEvidence) -> String {
       let outermost = evidence.failure?.chain.first.map { " \($0.domain) \($0.code)" } ?? ""
       return "\(verdict.finding.rawValue) \(verdict.rule.rawValue)\(outermost)"

@@ -13,7 +13,8 @@ package enum FileStructure {
   static let budget: Duration = .seconds(10)
 
   package static func read(_ path: String, _ evidence: inout StoreEvidence) {
-    // No lock is taken. If another process wrote in the meantime, what was read may mix two states, so it is discarded.
+    // No lock is taken. If another process has written to the file in the meantime, the facts may mix two states of the
+    // file, so they are discarded.
     guard let before = state(of: path) else { return }
     var found = evidence
     found.isUsedElsewhere = FileEvidence.isUsedElsewhere(path)
@@ -64,13 +65,13 @@ package enum FileStructure {
     evidence.structure = structure(findings, isComplete: isComplete)
   }
 
-  /// Damage that does not keep the store from opening: SQLite ignores a log with a bad header, and Core Data does not
-  /// need its model cache.
+  /// The findings of damage that does not keep the store from opening: SQLite ignores a log with a bad header, and Core
+  /// Data does not need its model cache.
   static let harmless: Set<Finding.ID> = [
     .walBadHeader, .walBrokenChain, .fileMainEmpty, .coredataModelCacheUnreadable,
   ]
 
-  /// Damage in the schema's pages that does not keep SQLite from reading the schema.
+  /// The findings of damage in the schema's pages that does not keep SQLite from reading the schema.
   private static let readable: Set<Finding.ID> = [
     .pageBadFragments, .treeKeyOrder, .recordTrailingBytes,
   ]

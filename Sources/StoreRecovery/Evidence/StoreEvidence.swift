@@ -12,7 +12,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     package var kind: StoreSet.Kind
     /// The size in bytes; 0 for anything but a file.
     package var sizeBytes: Int64
-    /// Whether ``sizeBytes`` is rounded down to a power of two, in a record that was passed on; nil when it is exact.
+    /// Whether ``sizeBytes`` was rounded down to a power of two before the record was passed on; nil when the size is
+    /// exact.
     package var isSizeApproximate: Bool?
   }
 
@@ -46,9 +47,11 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     /// A possible loss of committed rows, although a healthy store may show the same signs. nil when nothing suggests a
     /// loss, or when ``loss`` is set.
     package var doubt: SilentLoss?
-    /// The sources that show an earlier state of the log and agree that nothing is missing; nil when unchecked.
+    /// The sources that show an earlier state of the log, and according to which the log has lost nothing since; nil
+    /// when no source was checked.
     package var witnesses: [SilentLoss.Witness]?
-    /// The record to write after a healthy open; nil when the record on disk is up to date. It is not encoded.
+    /// The record to write after a healthy open; nil when the record on disk is up to date. This property is not
+    /// encoded.
     var unrecorded: HealthyOpen?
 
     private enum CodingKeys: String, CodingKey {
@@ -92,15 +95,15 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package struct Failure: Sendable, Codable, Equatable {
     /// The error and its underlying errors, outermost first.
     package var chain: [ErrorLink] = []
-    /// SQLite's extended result code; nil for an error without one.
+    /// SQLite's extended result code; nil when no error in ``chain`` has such a code.
     package var sqliteCode: Int32?
-    /// The outermost code of the Cocoa domain; nil for an error without one.
+    /// The code of the outermost error in the Cocoa domain; nil when no error in ``chain`` is in that domain.
     package var cocoaCode: Int?
-    /// The outermost code of the POSIX domain; nil for an error without one.
+    /// The code of the outermost error in the POSIX domain; nil when no error in ``chain`` is in that domain.
     package var posixCode: Int32?
     /// Whether the text that came with SQLite's code 1 says "unsupported file format" or "malformed database schema".
     package var blamesSchema = false
-    /// The meaning that the host gives to its own error; nil when the host gives none.
+    /// The meaning of the error according to ``Policy/meaning``; nil when the host gives no meaning.
     package var meaning: FailureMeaning?
   }
 
@@ -233,7 +236,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   }
 }
 
-/// The meaning of a host's own error. The host states the meaning of errors without an SQLite or Core Data code.
+/// The meaning of an error of the host's own type. ``Policy/meaning`` returns it for an error that contains no SQLite
+/// or Core Data code.
 public enum FailureMeaning: String, Sendable, Codable, CaseIterable {
   /// A newer build of the app wrote the store.
   case newerStore
@@ -243,7 +247,8 @@ public enum FailureMeaning: String, Sendable, Codable, CaseIterable {
   case wrongKey
 }
 
-/// What only the host knows about its state when an open has failed. nil means unknown, and does not prevent a move.
+/// What only the host knows about its process when an open has failed. A value that is nil is unknown, and does not
+/// keep the store from being set aside.
 public struct HostState: Sendable, Codable, Equatable {
   /// Whether this process is an extension of the app. Extensions never set a store aside.
   public var isExtension: Bool?

@@ -1,14 +1,15 @@
 import StoreFiles
 package import SafeFiles
 
-/// All calls that change the file system or make a change durable, so that tests can observe each call, make it fail or
-/// interrupt it. A call that changes something fails when a folder in the path is a symbolic link.
+/// The calls that change the file system or make a change durable. Each call is a closure, so that a test can observe
+/// the call, make it fail or interrupt it. A call that changes something fails when a folder in the path is a symbolic
+/// link.
 package struct FileSystem: Sendable {
   /// Gives a file a second name: `link(from, to)`. Fails when `to` exists.
   package var link: @Sendable (String, String) throws -> Void
   /// Renames a file: `rename(from, to)`. Fails when `to` exists.
   package var rename: @Sendable (String, String) throws -> Void
-  /// Renames a record of Lifeboat's, replacing an older record: `replace(from, to)`.
+  /// Renames one of Lifeboat's records, and replaces an older record with that name: `replace(from, to)`.
   package var replace: @Sendable (String, String) throws -> Void
   /// Removes one name of a file: `unlink(path, file)`. Fails when the name now belongs to a file other than `file`. A
   /// nil `file` skips this check, for a name that only Lifeboat uses.
@@ -18,7 +19,7 @@ package struct FileSystem: Sendable {
   /// Makes a folder with the given permissions. Fails when the name is taken.
   package var makeFolder: @Sendable (String, UInt32) throws -> Void
   /// Makes an empty folder with the permissions and extended attributes of another folder: `copyFolder(from, to)`. If
-  /// this process is root, the new folder also gets the owner of the other. Fails when `to` exists.
+  /// this process is root, the new folder also gets the other folder's owner. Fails when `to` exists.
   package var copyFolder: @Sendable (String, String) throws -> Void
   /// Removes an empty folder.
   package var removeFolder: @Sendable (String) throws -> Void
@@ -31,7 +32,8 @@ package struct FileSystem: Sendable {
   /// Locks one of Lifeboat's files without waiting, and creates the file when it is missing. Returns a descriptor,
   /// which holds the lock until the descriptor is closed or the process ends; nil while another process holds the lock.
   package var lock: @Sendable (String) throws -> Int32?
-  /// Sets the modification time of an empty file of Lifeboat's, in nanoseconds since 1970. It need not be durable.
+  /// Sets the modification time of an empty file of Lifeboat's, in nanoseconds since 1970. The change need not be
+  /// durable.
   package var setModified: @Sendable (String, Int64) throws -> Void
   /// Gives one of Lifeboat's files the given owner, group and permissions. When this user may not set the group, the
   /// permissions are those of ``FileTraits/modeInAnotherGroup`` instead.

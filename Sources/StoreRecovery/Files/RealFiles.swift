@@ -32,7 +32,7 @@ package struct FileTraits: Sendable, Equatable {
 /// Each call works in an open folder that was reached without following a link, and sets owners and permissions by
 /// descriptor. If another process replaces a name with a link between two calls, the second call fails.
 struct RealFiles: Sendable {
-  /// For tests: called between the system calls of one step, so that a test can change the files at that moment.
+  /// For tests: called between the system calls of one operation, so that a test can change the files at that moment.
   var between: (@Sendable (_ step: String, _ path: String) -> Void)?
 
   // MARK: Names

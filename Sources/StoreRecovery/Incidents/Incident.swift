@@ -32,7 +32,7 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
     public var differing: [String]
   }
 
-  /// The text that tells the user what became of the data, in its parts.
+  /// The parts of the text that tells the user what became of the data.
   public struct Notice: Sendable, Codable, Equatable {
     /// The headline, one line.
     public var title: String

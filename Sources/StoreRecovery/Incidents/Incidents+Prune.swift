@@ -156,7 +156,7 @@ extension Incidents {
     let sizes = Dictionary(
       files.kept.map { (FileName($0.name), $0.status) }, uniquingKeysWith: { first, _ in first })
     for sealed in seal.files {
-      // The role decides whether a member counts as content, so it must match the name.
+      // The role decides whether a member counts as content, so the role must match the member's name.
       guard StoreSet.role(ofMember: sealed.name, mainName: incident.storeName) == sealed.role
       else {
         return .stays(.recordUnread, "its record gives \(sealed.name) the wrong role")
@@ -171,8 +171,8 @@ extension Incidents {
     return .whole(fingerprint: incident.storeName + " " + fingerprint)
   }
 
-  /// Checks the incidents that, according to their seals, have the same content as another incident, by reading all
-  /// their files. An incident whose files differ from its seal does not count as a copy, and stays.
+  /// Reads all files of each incident that has the same content as another incident according to their seals. If the
+  /// files differ from the seal, the incident does not count as a copy, and stays.
   private func readDuplicates(_ candidates: inout [Candidate], _ plan: RetentionPlan) {
     let keepers = plan.keepers(candidates.map(\.item))
     let duplicates = Set(keepers.keys).union(keepers.values.map { FileName($0) })

@@ -14,7 +14,7 @@ public struct RestorableStore: Sendable, Equatable, Identifiable {
     /// The store records the hashes of these known model versions, given by their sorted names. The store opens if the
     /// app can migrate from one of these versions.
     case version([String])
-    /// The host could open a copy of the store.
+    /// The closure `canOpen` could open a copy of the store.
     case opens
     /// The store is damaged. Do not open it; recover its rows from a copy. A damaged store has this value even if it
     /// fits a model.
@@ -32,10 +32,11 @@ public struct RestorableStore: Sendable, Equatable, Identifiable {
   public let kind: Incident.Kind
   /// How the store fits the app.
   public let fit: Fit
-  /// The entities whose hashes could not be compared with certainty, sorted by name. The app may still refuse the store
-  /// because of them.
+  /// The names of the entities whose hashes could not be compared with certainty, sorted. Because of these entities,
+  /// the store may not fit after all.
   public let undecided: [String]
-  /// Whether the kept files match their seal; nil when not checked. A restoration checks them before it moves anything.
+  /// Whether the kept files match their seal; nil when not checked. A restoration checks the files before it moves
+  /// anything.
   public let isIntact: Bool?
 }
 

@@ -22,7 +22,8 @@ extension Incidents {
     public let restored: [String]
     /// The incident of the store that was in use before the restoration; nil when no store was in use.
     public let replaced: Incident?
-    /// How the files differed from their seal, or why that is not known; empty unless the restoration was forced.
+    /// How the files differed from their seal, or why they could not be compared with the seal; empty unless the
+    /// restoration was forced.
     package let differences: [StoreSeal.Difference]
     /// What the host should do next.
     public let nextStep: NextStep
@@ -31,14 +32,14 @@ extension Incidents {
   }
 
   /// Moves a kept store back to its original place. A store that is now in that place is first set aside, in its own
-  /// quarantine. Nothing is overwritten. No program may have either store open. Other processes are checked for this,
-  /// but this process is not, so call this before you open the store.
+  /// quarantine. Nothing is overwritten. No program may have either store open. This is checked for other processes,
+  /// but not for this process, so call `restore` before this process opens the store.
   ///
   /// - Parameters:
   ///   - id: The incident's id.
-  ///   - force: Whether to restore the store even if its bytes differ from its seal or cannot be read, its main file is
-  ///     not an SQLite database, or its support folder is a symbolic link or holds pipes or sockets. Any other link, and
-  ///     a folder in the place of a file, is never restored.
+  ///   - force: Whether to restore the store in spite of these problems: its bytes differ from its seal or cannot be
+  ///     read; its main file is not an SQLite database; its support folder is a symbolic link or contains pipes or
+  ///     sockets. A store with any other link, or with a folder in place of a file, is never restored.
   ///   - app: The app that used the current store; nil for the incident's app.
   ///   - texts: The words for the notice in the record of the current store.
   /// - Returns: What was restored and replaced, and what to do next.
@@ -271,7 +272,7 @@ extension Incidents {
   ) throws {
     let volumes = try [folder.home, folder.storeFolder].map { try fileSystem.status($0)?.device }
     let isCopied = volumes[0] != volumes[1]
-    // A file that cannot be read cannot be copied, and the move back would end in its middle.
+    // A file that cannot be read cannot be copied, and the move back would stop halfway.
     for file in kept.members where isCopied && file.kind == .file {
       let code = FileEvidence.firstBytes(of: file.path, count: 1).errno
       guard code != 0 else { continue }

@@ -9,7 +9,7 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
   public struct Finding: RawRepresentable, Sendable, Hashable, Codable {
     /// The finding for programs, for example `intact`.
     public let rawValue: String
-    /// Creates a finding from its text.
+    /// Creates a finding from its raw value.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// Every file matches its seal.
     public static let intact = Finding(rawValue: "intact")
@@ -21,7 +21,8 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
     public static let unread = Finding(rawValue: "unread")
     /// A move into or out of the folder is not finished; the next open or restoration finishes or undoes it.
     public static let unfinished = Finding(rawValue: "unfinished")
-    /// The files are not fully sealed yet, because one launch could not read them all; the next opens continue.
+    /// The files are not fully sealed yet, because one launch could not read them all; the next opens continue the
+    /// seal.
     public static let unsealed = Finding(rawValue: "unsealed")
     /// The record cannot be read, or holds no seal, so there is nothing to compare with.
     public static let noRecord = Finding(rawValue: "noRecord")
@@ -46,8 +47,8 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
     public let name: String
     /// The file's state.
     public let state: State
-    /// The difference in words; nil for an equal file. A file with the state `ok` has a text if it was rewritten with
-    /// the same bytes.
+    /// The difference in words; nil for a file without a difference. A file with the state `ok` has a text only if the
+    /// file was rewritten with the same bytes.
     public let text: String?
   }
 

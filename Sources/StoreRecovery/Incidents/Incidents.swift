@@ -15,15 +15,15 @@ public struct Incidents: Sendable {
     public let incident: Incident?
     /// Why the record cannot be read; nil when it can.
     public let problem: String?
-    /// The error number when the folder or the record could not be read at all, so that nothing is known about either;
-    /// nil when the record was read, is missing or is damaged.
+    /// The system's error number if the incident's folder or record could not be read at all; nil if the record was
+    /// read, is missing or is damaged.
     package let problemErrno: Int32?
-    /// What became of the kept store later; nil while the store is still there.
+    /// What became of the kept store later; nil while the store is still in the quarantine.
     public let outcome: IncidentOutcome?
     /// Whether a move into or out of the folder is not finished.
     public let isUnfinished: Bool
-    /// Whether the kept files are not sealed yet, because one launch could not read them all; the next opens of the
-    /// store continue the seal.
+    /// Whether the seal of the kept files is still incomplete, because one launch could not read all files. The next
+    /// opens of the store continue the seal.
     public let isSealPending: Bool
   }
 

@@ -24,7 +24,8 @@ struct RecordFile {
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
     encoder.dateEncodingStrategy = .iso8601
     let bytes = [UInt8](try encoder.encode(value))
-    // If a larger record were written, a move could begin, and no later run could read its record.
+    // With a larger record, a move could begin that no later run could finish, because no later run could read the
+    // record.
     guard bytes.count <= Self.limit else {
       throw StoreRecoveryError(
         .unmovable,

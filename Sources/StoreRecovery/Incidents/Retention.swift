@@ -47,7 +47,7 @@ public struct PruneReport: Sendable, Codable, Equatable {
     public let why: Why
     /// The id of the other incident that keeps the same content; nil unless ``why`` is `duplicate`.
     public let sameAs: String?
-    /// The bytes that the removal frees.
+    /// The number of bytes that the removal frees.
     public let freedBytes: Int64
   }
 
@@ -57,7 +57,7 @@ public struct PruneReport: Sendable, Codable, Equatable {
     public struct Why: RawRepresentable, Sendable, Hashable, Codable {
       /// The reason for programs, for example `onlyCopy`.
       public let rawValue: String
-      /// Creates a reason from its text.
+      /// Creates a reason from its raw value.
       public init(rawValue: String) { self.rawValue = rawValue }
       /// No limit requires the removal.
       public static let withinLimits = Why(rawValue: "withinLimits")
@@ -92,11 +92,11 @@ public struct PruneReport: Sendable, Codable, Equatable {
 
   /// Whether nothing was changed, so that ``removed`` lists what would be removed.
   public let isDryRun: Bool
-  /// What was removed or would be, in the order of removal.
+  /// The incidents that were removed or would be, in the order of removal.
   public internal(set) var removed: [Removed] = []
-  /// What stays, oldest first.
+  /// The incidents that stay, oldest first.
   public internal(set) var kept: [Kept] = []
-  /// The size of all that stays, in bytes; a file with several hard links counts once.
+  /// The total size of the incidents that stay, in bytes; a file with several hard links counts once.
   public internal(set) var keptBytes: Int64 = 0
 }
 
@@ -112,9 +112,10 @@ struct RetentionPlan {
   }
 
   enum Fate: Equatable {
-    /// Only the record is left.
+    /// Only the incident's record is left.
     case recordOnly
-    /// The incident holds a complete set. According to the seal, the fingerprint identifies the set's content.
+    /// The incident contains a complete store set. `fingerprint` identifies the content of the set according to the
+    /// seal.
     case whole(fingerprint: String)
     case stays(PruneReport.Kept.Why, String)
   }
@@ -142,9 +143,9 @@ struct RetentionPlan {
     return items.contains { isExpired($0) }
   }
 
-  /// For each duplicate, the id of the incident that keeps its content. Among incidents with equal content, the one
-  /// with the newest name stays, because the user was told about its verdict last. A wrong clock does no harm, because
-  /// the content is equal.
+  /// Returns, for the id of each duplicate, the id of the incident that keeps the same content. Of several incidents
+  /// with equal content, the newest stays, because the user was told about that incident's verdict last. A wrong clock
+  /// does no harm, because the content is equal.
   func keepers(_ items: [Item]) -> [FileName: String] {
     var newest: [FileName: String] = [:]
     for item in items {

@@ -53,8 +53,9 @@ extension Recovery {
     try set.members.map { try fileSystem.status($0.path) }
   }
 
-  /// Whether the incident in `folder` holds a copy of the log with the same size and modification time. The incident's
-  /// record does not show this: the copy may have been restored or removed since.
+  /// Whether `folder`, an incident's folder, contains a copy of the log of `set` with the same size and modification
+  /// time. The file is examined, because the incident's record does not show whether the copy was restored or removed
+  /// later.
   private func isKept(_ set: StoreSet, in folder: String) throws -> Bool {
     let store = folder + "/" + QuarantineFolder.storeFolderName + "/"
     guard let log = set.first(.wal), let now = try fileSystem.status(log.path),

@@ -17,20 +17,20 @@ struct PendingMoves: Sendable {
 
   struct Ended {
     let folder: QuarantineFolder
-    /// The incident of a finished move into a quarantine; nil when the store set was moved back.
+    /// The incident, when a move into a quarantine was finished; nil when the store set was moved back.
     let incident: Incident?
   }
 
-  /// Finishes or undoes each unfinished move, oldest first. A finished move that made room for a fresh store keeps its
-  /// intent, so that it is reported again until the fresh store has opened. The lease is taken only when a move is
-  /// unfinished.
+  /// Finishes or undoes each unfinished move, oldest first. The intent (``MoveRecord``) of a finished move that made
+  /// room for a fresh store is not removed, so that each run reports the move again until the fresh store has opened.
+  /// The lease is taken only when a move is unfinished.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `quarantine.unfinished` when a move can be neither finished nor
   ///   undone. The store must not be opened then, because its files may be in two places. The code is `store.inUse`
   ///   when another process uses or moves the store.
   func end(now: Date) throws -> [Ended] {
     guard try isAnythingPending() else {
-      // With this note, the next launch need not check.
+      // With this note, the next launch skips the search.
       SettledMoves.note(
         in: QuarantineFolder.parent(in: home), now: now, mover.fileSystem
       ) { try isAnythingPending() || !unsealed().isEmpty }
@@ -91,7 +91,7 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Whether anything may be unfinished or under way, judged only by the names of files.
+  /// Whether a move, a trial or a removal may be unfinished or in progress. Only the names of files are examined.
   private func isAnythingPending() throws -> Bool {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
@@ -103,7 +103,7 @@ struct PendingMoves: Sendable {
         QuarantineFolder.backName, QuarantineFolder.intentName,
         QuarantineFolder.backName + RecordFile.partSuffix,
       ]
-      // Without the record of an incident, the run may have ended before it wrote its intent.
+      // If the folder has no incident's record either, the run may have ended before it wrote its intent.
       return try records.contains { try mover.fileSystem.status(path + $0) != nil }
         || mover.fileSystem.status(path + QuarantineFolder.incidentName) == nil
     }
@@ -117,8 +117,9 @@ struct PendingMoves: Sendable {
 
   // MARK: Seals
 
-  /// Continues the seals that earlier launches could not finish. All incidents together get the share of one launch. If
-  /// another process holds the lease, the seals are left to that process or a later launch.
+  /// Continues the seals that earlier launches could not finish. All incidents share the budget
+  /// ``SealPace/bytesPerLaunch``. If another process holds the lease, this function does nothing; that process or a
+  /// later launch continues the seals.
   func continueSeals() {
     let lease = QuarantineFolder.parent(in: home) + "/" + QuarantineFolder.leaseName
     guard let waiting = try? unsealed(), !waiting.isEmpty,
@@ -152,8 +153,8 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Whether the quarantine `id`, whose record cannot be used, holds a part of the store set. If it does not, the whole
-  /// set is in its original location.
+  /// Whether the quarantine `id`, whose record cannot be used, contains a part of the store set. If not, the whole set
+  /// is in its original location.
   private func holdsPartOfSet(_ id: String) throws -> Bool {
     guard let storeName else { return true }
     let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
@@ -198,14 +199,14 @@ struct PendingMoves: Sendable {
     return try ended(folder, incident, now: now)
   }
 
-  /// The result of a finished move. The move of a store that could not be opened stays pending until a fresh store has
-  /// opened. The move of a store that made room for an earlier one is over once the store set is in its quarantine,
-  /// whatever files have the set's names by now.
+  /// The result of a finished move. If the store was moved because it could not be opened, the move stays pending until
+  /// a fresh store has opened. If the store was moved to make room for a restored store, the move is over once the
+  /// store set is in its quarantine, whatever files have the set's original names by now.
   private func ended(_ folder: QuarantineFolder, _ incident: Incident, now: Date) throws -> Ended {
     if incident.kind == .replaced, StoreSet(at: folder.mainPath).members.isEmpty,
       try !isSetGoingBack()
     {
-      // The earlier run ended before it began to restore the other set, so this one goes back.
+      // The earlier run ended before it began to restore the other set, so the replaced set is moved back.
       try mover.advanceBack(folder, mover.beginBack(folder, reason: .freshFailed), now: now)
       return Ended(folder: folder, incident: nil)
     }
@@ -258,9 +259,9 @@ struct PendingMoves: Sendable {
     _ = try mover.advance(folder, record, isResumed: true)
   }
 
-  /// Whether the store may be opened although the intent in a quarantine is damaged and its incident cannot be read. It
-  /// may if no part of the store set exists only in the quarantine. The files alone show how far the move got, because
-  /// a damaged intent shows nothing.
+  /// Whether the store may be opened although the intent in the quarantine `id` is damaged and the incident in that
+  /// quarantine cannot be read. The store may be opened if no part of the store set exists only in the quarantine.
+  /// Because the intent is damaged, only the files show how far the move got.
   private func isWhole(_ id: String) throws -> Bool {
     guard let storeName else { return false }
     let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
@@ -273,7 +274,8 @@ struct PendingMoves: Sendable {
     }
     // The move is committed. A later run that can read the records would remove names that are then in use.
     guard try mover.fileSystem.status(folder.incident) == nil else { return false }
-    // A file that cannot be linked is renamed, and the log is moved before the main file.
+    // The main file alone does not show that the set is whole: a file that cannot be linked is renamed, and the log is
+    // moved before the main file.
     let kept = StoreSet(at: folder.keptMainPath)
     return try kept.isComplete
       && kept.members.allSatisfy { member in
@@ -282,8 +284,8 @@ struct PendingMoves: Sendable {
       }
   }
 
-  /// Removes what a run left that ended before it wrote its intent: a partial record, and the quarantine's folder if it
-  /// holds nothing else.
+  /// Removes the partial record of a run that ended before it wrote its intent, and the quarantine's folder if the
+  /// folder contains nothing else.
   private func sweep(_ id: String, _ path: String) throws {
     try mover.remove(path + "/" + QuarantineFolder.backName + RecordFile.partSuffix)
     let part = QuarantineFolder.intentName + RecordFile.partSuffix

@@ -16,8 +16,8 @@ struct QuarantineFolder: Sendable {
   /// The name of the file with the seal's progress, which exists until the incident's record contains the seal.
   static let sealingName = ".seal.json"
   static let storeFolderName = "store"
-  /// The name of a file in the folder of all quarantines that is locked while a set moves. The file is never removed,
-  /// and always empty. ``SettledMoves`` uses the file's modification time.
+  /// The name of the lease, a file in the `Incompatible` folder that is locked while a store set is moved. The lease is
+  /// always empty and is never removed. ``SettledMoves`` uses the lease's modification time.
   static let leaseName = ".lease"
 
   /// The folder that the store is in.
@@ -35,7 +35,7 @@ struct QuarantineFolder: Sendable {
   var incident: String { path + "/" + Self.incidentName }
   var text: String { path + "/" + Self.textName }
   var outcome: String { path + "/" + Self.outcomeName }
-  /// The temporary path of a file while it is copied back, because only a complete file may have a name of the set.
+  /// The temporary path of a file while the file is copied back. Only a complete file may get its original name.
   var copyInProgress: String { home + "/.lifeboat-" + id + ".part" }
   var mainPath: String { home + "/" + storeName }
   var keptMainPath: String { storeFolder + "/" + storeName }

@@ -90,7 +90,7 @@ struct Removal: Sendable {
     }
   }
 
-  /// What ``endPending(_:)`` would do with the folder `name`; nil when that folder holds no incident any more.
+  /// Returns what ``endPending(_:)`` would do with the folder `name`; nil when no incident is left in that folder.
   func expectedEnd(of name: String) -> End? {
     do {
       let folder = incompatible + "/" + name

@@ -17,7 +17,7 @@ struct SealProgress: Codable, Sendable {
   let schema: String
   let version: Int
   var files: [StoreSeal.File]
-  /// The file that is being read; nil when the next file is not begun.
+  /// The file that is partly read; nil when no file is partly read.
   var current: Current?
 
   static let schemaName = "lifeboat.sealProgress"
@@ -28,7 +28,7 @@ struct SealProgress: Codable, Sendable {
     files = []
   }
 
-  /// Whether the format is known, and hashing can continue from the state.
+  /// Whether the format is known, and the saved hash state of ``current`` is valid for the size of that file.
   var isValid: Bool {
     schema == Self.schemaName && version == 1 && current?.state.isValid != false
       && (current.map { $0.state.byteCount <= max(0, $0.status.sizeBytes) } ?? true)
@@ -51,10 +51,11 @@ package struct SealPace: Sendable {
 
 extension SetMover {
   /// Seals the store set `kept`, continuing where an earlier run ended. `budget` is the maximum number of bytes to
-  /// read, and loses what is read; nil for no limit. At least one file, or one step of a large file, is always read.
+  /// read, and is reduced by the number of bytes read; nil for no limit. At least one file, or one step of a large
+  /// file, is always read.
   ///
-  /// - Returns: The seal; nil when more bytes must be read. The progress is saved then.
-  /// - Throws: ``StoreRecoveryError`` or ``StoreSealError`` when a file cannot be read or changes, or when the seal is
+  /// - Returns: The seal; nil when more bytes must be read, in which case the progress is saved.
+  /// - Throws: ``StoreRecoveryError`` or ``StoreSealError`` when a file cannot be read or changes, or when sealing is
   ///   cancelled.
   func seal(
     _ folder: QuarantineFolder, _ kept: StoreSet, budget: inout Int64?
@@ -181,8 +182,8 @@ private struct Sealing {
     return file
   }
 
-  /// Seals a large file by reading it from the saved position to its end, or until the budget is used up; nil in the
-  /// latter case. Saves the progress after each step.
+  /// Seals a large file by reading it from the saved position to its end. Saves the progress after each step. Returns
+  /// nil when the budget is used up before the end of the file.
   private mutating func sealLarge(
     _ member: StoreSet.Member, _ budget: Int64
   ) throws -> StoreSeal.File? {

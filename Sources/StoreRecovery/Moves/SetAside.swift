@@ -9,7 +9,7 @@ extension Error {
   }
 }
 
-/// A store that was moved into its quarantine, while no fresh store has opened yet.
+/// A store that was moved into its quarantine, and in whose place no fresh store has opened yet.
 struct SetAside: Sendable {
   let recovery: Recovery
   let judgement: Judgement
@@ -22,9 +22,9 @@ struct SetAside: Sendable {
     return Opened(handle: handle, incident: incident)
   }
 
-  /// Moves the store back into place. If this fails after the intent to move it back was written, the next launch
-  /// continues. If this fails earlier, for example because another process already uses a fresh store, the old store
-  /// stays aside and the next launch makes a fresh store.
+  /// Moves the store back into place. If this fails after the record of the move back was written, the next launch
+  /// continues the move back. If this fails earlier, for example because another process already uses a fresh store,
+  /// the old store stays aside and the next launch makes a fresh store.
   ///
   /// - Returns: The error that prevented the move back; nil when the store is back.
   @discardableResult

@@ -9,7 +9,8 @@ extension SetMover {
 
   /// Undoes a move whose incident has no record yet.
   ///
-  /// - Returns: Whether the move was undone. If another file has the main file's name, the move can only be finished.
+  /// - Returns: Whether the move was undone. false if another file has the main file's original name; the move can then
+  ///   only be finished.
   func undo(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     try checkFolders(folder, record)
     try remove(folder.copyInProgress)
@@ -38,8 +39,8 @@ extension SetMover {
     return true
   }
 
-  /// Removes a member from the quarantine if a file has its original name. If that is another file, the member is kept
-  /// in a subfolder instead.
+  /// Removes a member from the quarantine if a file exists at the member's original path. If that file is another file,
+  /// the member is moved to a subfolder of the quarantine instead, unless the member is the wal-index.
   private func removeKept(_ member: MoveRecord.Member, _ folder: QuarantineFolder) throws {
     let kept = folder.kept(member.name)
     guard let here = try fileSystem.status(kept),

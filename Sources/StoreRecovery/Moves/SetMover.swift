@@ -59,8 +59,8 @@ struct SetMover: Sendable {
   /// Performs the move, or continues where an earlier run stopped. The steps: bring the members into the quarantine,
   /// seal them, write the incident's record, which commits the move, and remove the original names.
   ///
-  /// A resumed move skips members that other processes have removed or replaced since. If sealing would read more bytes
-  /// than `budget`, the move is committed without a seal.
+  /// A resumed move skips members that other processes have removed or replaced since the move began. If sealing would
+  /// read more bytes than `budget`, the move is committed without a seal.
   func advance(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool = false, budget: Int64? = nil
   ) throws -> Incident {
@@ -233,7 +233,7 @@ struct SetMover: Sendable {
   }
 
   /// Whether an earlier run brought the whole store set into the quarantine but did not commit the move, and the set
-  /// has not changed since. Such a set need not be moved back.
+  /// has not changed since. Such a move can be continued, so that the set need not be moved back.
   func isAllKept(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     guard record.incident != nil, !record.members.isEmpty else { return false }
     var places: Set<Bool> = []
@@ -272,9 +272,10 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Removes the set's original names. The main file is locked meanwhile, so that no other process has it open. Its
-  /// name is removed early: without that name, no process can open the set and write into files that the quarantine
-  /// shares. Only the wal-index loses its name before, because a fresh store would use that wal-index.
+  /// Removes the set's original names. The main file is locked meanwhile, so that no other process has it open. The
+  /// main file's name is removed early: without that name, no process can open the set and write into files that the
+  /// quarantine shares. Only the name of the wal-index is removed before, because a fresh store would use that
+  /// wal-index.
   private func removeOriginals(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool
   ) throws {
@@ -397,8 +398,8 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Syncs the members of the set, and the folder that holds the set. With `skipsUnreadable`, a file that this user may
-  /// not read is skipped: it was linked or renamed, so no byte of it is new.
+  /// Syncs the members of the set, and the folder that holds the set. If `skipsUnreadable` is true, a file that this
+  /// user may not read is skipped. Such a file was linked or renamed, so it has no new bytes to sync.
   func sync(_ set: StoreSet, skipsUnreadable: Bool = false) throws {
     for member in set.members where member.kind == .file {
       do { try fileSystem.syncFile(member.path) } catch let error as SystemCallError

@@ -3,11 +3,12 @@ import StoreFiles
 import SafeFiles
 import Foundation
 
-/// Saves a launch the search for unfinished moves in all incidents. When a search finds none, the lease file gets the
-/// modification time of the folder `Incompatible`. While both times are equal, no move has begun since that search.
+/// A note that lets a launch skip the search for unfinished moves in all incidents. When a search finds no unfinished
+/// move, the lease file gets the modification time of the folder `Incompatible`. As long as both times are equal, no
+/// move has begun since that search.
 ///
-/// Everything that may be left unfinished begins by changing a name in `Incompatible`, which changes the folder's time.
-/// The only exception is a move out of a quarantine, which calls ``forget(_:_:)`` first.
+/// Each move, trial or removal begins by changing a name in `Incompatible`, which changes the folder's modification
+/// time. The only exception is a move out of a quarantine, which calls ``forget(_:_:)`` first.
 enum SettledMoves {
   /// The coarsest resolution of file times, two seconds (FAT), in nanoseconds. Two changes of a folder within this time
   /// may give the folder the same time.
@@ -38,7 +39,7 @@ enum SettledMoves {
       let lease = (try? fileSystem.lock(path)) ?? nil
     else { return }
     defer { close(lease) }
-    // The time is read before the check: a move that begins in between changes it.
+    // The folder's time is read before the check, because a move that begins in between changes that time.
     guard let time = time(), (try? isAnyLeft()) == false else { return }
     try? fileSystem.setModified(path, time)
   }

@@ -59,7 +59,7 @@ extension SetMover {
 /// file format, section 1.2, "The Lock-Byte Page"). A connection in WAL mode holds one of these locks while it is open.
 enum DatabaseLock {
   case taken(Int32)
-  /// No other process holds a lock, or this volume cannot tell.
+  /// No other process holds a lock, or this volume does not report locks.
   case free
   case usedElsewhere
 

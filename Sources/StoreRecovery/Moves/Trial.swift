@@ -22,7 +22,7 @@ extension StoreEvidence {
     package var makesFreshStore: Bool?
     /// The system's error number or SQLite's code that prevented the throw-away store; nil when none is known.
     package var freshCode: Int32?
-    /// The result of opening a private copy; nil when the host set no check, or set the copy limit to 0 bytes.
+    /// The result of opening a private copy; nil when ``Policy/check`` is nil, or ``Policy/maximumCopyBytes`` is 0.
     package var copy: Copy?
   }
 }
@@ -163,7 +163,8 @@ extension TrialFolder {
     throw QuarantineFolder.noneFree(in: home)
   }
 
-  /// Makes a throw-away store, as a test for a fresh one: with `check`, or, if `check` is nil, by writing two pages.
+  /// Tests whether a fresh store can be made, by making a throw-away store. `check` makes that store; if `check` is
+  /// nil, two pages are written.
   func makeFresh(_ storeName: String, check: (@Sendable (URL) throws -> Void)?) throws {
     let folder = path + "/fresh"
     try fileSystem.makeFolder(folder, 0o700)
@@ -198,8 +199,8 @@ extension TrialFolder {
 }
 
 extension Recovery {
-  /// The judgement after the last checks: the free space, whether a fresh store can be made, whether a private copy
-  /// opens, and whether the host allows a repetition.
+  /// Returns the judgement after the last checks: the free space, whether a fresh store can be made, whether a private
+  /// copy opens, and whether the host allows a repetition.
   func confirmed(_ judgement: Judgement) throws -> Judgement {
     let path = try realPath()
     var evidence = judgement.evidence
@@ -222,7 +223,7 @@ extension Recovery {
     return confirmed
   }
 
-  /// The judgement on a store that nobody tried to open, after the trials.
+  /// Returns the judgement on a store that nobody tried to open, after the trials.
   package func confirmedAtRest(_ judgement: Judgement) throws -> Judgement {
     let path = try realPath()
     var evidence = judgement.evidence

@@ -16,7 +16,7 @@ public struct IncidentTexts: Sendable {
   /// The user's languages, most preferred first, as BCP 47 tags. A language without words is skipped; if none has
   /// words, English is used.
   public var preferredLanguages: [String]
-  /// The time zone for dates; nil for UTC, which the text then states.
+  /// The time zone for dates; nil for UTC, in which case the text names UTC.
   public var timeZone: TimeZone?
 
   private var ownNotice: (@Sendable (Incident) -> Incident.Notice)?
@@ -86,7 +86,8 @@ public struct IncidentTexts: Sendable {
     return notice
   }
 
-  /// A copy of these texts that prefers `language`, the language of an existing note; nil for the same texts.
+  /// Returns a copy of these texts that prefers `language`, the language of an existing note. If `language` is nil,
+  /// returns these texts unchanged.
   func preferring(_ language: String?) -> IncidentTexts {
     guard let language else { return self }
     var texts = self

@@ -2,12 +2,12 @@
 package struct LanguageTag {
   /// The language code in lower case. All codes of Norwegian become `nb`, all of Chinese `zh`.
   let language: String
-  /// The script in lower case, for example `hans`; nil when the tag neither names nor implies one.
+  /// The script in lower case, for example `hans`; nil when the tag neither names nor implies a script.
   let script: String?
-  /// The region in upper case, for example `US`; nil when the tag names none.
+  /// The region in upper case, for example `US`; nil when the tag names no region.
   let region: String?
 
-  /// Parses a tag such as `de`, `de-AT` or `zh-Hans-CN`, and the system's form `de_AT.UTF-8`; nil for any other text.
+  /// Parses a tag such as `de`, `de-AT` or `zh-Hans-CN`, and the system's form `de_AT.UTF-8`; nil for any other string.
   init?(_ text: String) {
     let plain = text.prefix { $0 != "." && $0 != "@" }
     let parts = plain.split(

@@ -2,9 +2,9 @@ import Foundation
 
 /// The words of the notices in one language. A host edits them, or adds a language, through ``IncidentTexts/words``.
 ///
-/// In all texts `{app}` stands for the app's name, and `{App}` for the name at the start of a sentence. In ``kept`` and
-/// ``besideNote``, `{date}` stands for the time of the incident and `{reference}` for its id. In ``inFolder``,
-/// `{folder}` stands for the path of the kept files.
+/// In all texts, `{app}` stands for the app's name within a sentence, and `{App}` for the app's name at the start of a
+/// sentence. In ``kept`` and ``besideNote``, `{date}` stands for the time of the incident and `{reference}` for its id.
+/// In ``inFolder``, `{folder}` stands for the path of the kept files.
 public struct NoticeWords: Sendable {
   /// A date and a time of day, in the time zone of the texts.
   public struct Time: Sendable {

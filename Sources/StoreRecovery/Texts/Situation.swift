@@ -1,6 +1,6 @@
 import CLibrary
 
-/// The subject of a notice: a kind of failure to open a store, or what became of a store. More cases may be added.
+/// The subject of a notice: why a store did not open, or what became of a store. More cases may be added.
 public enum Situation: String, Sendable, Codable, CaseIterable {
   /// Another version of the app saved the data, and this version cannot read it.
   case otherVersion
@@ -46,7 +46,7 @@ extension Situation {
   /// The situation after a failed open that moved nothing; nil when the verdict says that nothing is wrong.
   ///
   /// - Parameters:
-  ///   - verdict: What was decided.
+  ///   - verdict: The verdict on the failed open.
   ///   - evidence: The evidence for the verdict. It distinguishes an encrypted file from another app's file, and a
   ///     locked device from missing permissions, where the verdict alone does not.
   public init?(_ verdict: Verdict, evidence: StoreEvidence? = nil) {
@@ -134,8 +134,8 @@ extension Situation {
     }
   }
 
-  /// The situation of kept data that is not the app's store. Another app's store is never moved, so ``unreadable`` is
-  /// used instead of ``otherApp``.
+  /// The situation of data in a quarantine that is not the app's store. Another app's store is never moved, so
+  /// ``unreadable`` is used instead of ``otherApp``.
   private static func keptForeign(_ verdict: Verdict, _ evidence: StoreEvidence) -> Situation {
     let situation = foreign(verdict, evidence)
     return situation == .otherApp ? .unreadable : situation

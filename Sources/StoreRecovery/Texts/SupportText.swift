@@ -6,7 +6,8 @@ import SafeText
 
 extension Incident {
   /// What support needs to know about this incident, in English: verdict, summary of the evidence, codes, and sizes and
-  /// hashes of store and model. Names files and entities, but holds no rows, no path and no text of an error.
+  /// hashes of store and model. The text names files and entities, but contains no rows, no paths and no error
+  /// messages.
   public var supportText: String {
     var text = SupportText()
     switch kind {

@@ -129,7 +129,7 @@ struct Classifier {
         .storeMainEmpty)
     }
     switch evidence.wal?.loss?.kind {
-    // If the log holds no lost content, opening the store cannot destroy any.
+    // If the log contains no lost pages, opening the store cannot destroy any content.
     case .headerDamaged where evidence.wal?.loss?.keptPages != 0:
       let pages = evidence.wal?.loss?.keptPages.map { " of \(counted($0, "page"))" } ?? ""
       return refusal(
@@ -153,8 +153,8 @@ struct Classifier {
     let id: Verdict.Rule
   }
 
-  /// The rule for the code that decides: SQLite's code; without it, a Cocoa code that never leads to a quarantine; then
-  /// the POSIX code; then the outermost Cocoa code that does not only wrap other errors.
+  /// The rule for the code that decides. In this order: SQLite's code; a Cocoa code that never leads to a quarantine;
+  /// the POSIX code; the outermost Cocoa code that does more than wrap other errors.
   private func rule(for failure: StoreEvidence.Failure) -> Match? {
     if let code = failure.sqliteCode, let rule = SQLiteRules.rule(for: code) {
       return Match(rule: rule, id: .sqlite(code))
@@ -289,7 +289,8 @@ struct Classifier {
   // MARK: The file
 
   /// The verdict on a store that shares no entity with any known version of the app's model; nil for any other store.
-  /// Such a store is another app's, because all apps without a sandbox find the same `default.store`.
+  /// Such a store belongs to another app. It can be found at this app's path, because all apps without a sandbox share
+  /// the same `default.store`.
   private func otherApp() -> Verdict? {
     guard evidence.sharesEntities == false else { return nil }
     // A newer build may have renamed all entities.
@@ -315,7 +316,8 @@ struct Classifier {
       .modelNewerRules)
   }
 
-  /// The verdict when the recorded hashes differ from the expected ones; nil when they are equal or cannot be compared.
+  /// The verdict when the recorded hashes differ from the expected ones; nil when the hashes are equal or cannot be
+  /// compared.
   private func mismatch() -> Verdict? {
     if let later = laterRules() { return later }
     guard let comparison = evidence.comparison, !comparison.isEqual else { return nil }
@@ -347,8 +349,8 @@ struct Classifier {
       return refusal(
         .hostError, "\(rule.reason), but the hashes recorded in the store do not confirm it", id)
     }
-    // No hashes were compared, or only Core Data can compare the entities. Core Data's error decides if the store has
-    // hashes.
+    // No hashes were compared, or some entities can be compared only by Core Data. If the store records hashes, Core
+    // Data's error therefore decides.
     guard evidence.recordedHashes?.isEmpty == false else {
       return refusal(.hostError, "\(rule.reason), but the file could not confirm it", id)
     }
@@ -426,7 +428,8 @@ struct Classifier {
 
   // MARK: Conditions
 
-  /// Replaces a quarantine with a milder action when a condition for it is not met. Other verdicts stay as they are.
+  /// Replaces the action `quarantine` with a milder action when a condition for a quarantine is not met. Verdicts with
+  /// another action are returned unchanged.
   private func guarded(_ verdict: Verdict) -> Verdict {
     guard verdict.action == .quarantine else { return verdict }
     func held(_ action: Action, _ reason: String, _ rule: Verdict.Rule) -> Verdict {

@@ -22,7 +22,7 @@ package struct CodeRule: Sendable, Equatable {
     case mapping
     /// The model does not fit if the hashes say so. Otherwise the host's call was wrong.
     case configuration
-    /// The code only wraps other errors; alone it says nothing.
+    /// The error with this code only wraps other errors; without them, the code says nothing.
     case wrapper
     /// A required file is missing.
     case noSuchFile

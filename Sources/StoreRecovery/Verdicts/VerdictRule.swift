@@ -10,7 +10,7 @@ extension Verdict {
     /// Any other rule, for example `hold.shared`.
     case named(String)
 
-    /// Creates a rule from its text.
+    /// Creates a rule from its raw value.
     public init(rawValue: String) {
       let parts = rawValue.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)
         .map(Substring.init)
@@ -25,7 +25,7 @@ extension Verdict {
       if let code, code.rawValue == rawValue { self = code } else { self = .named(rawValue) }
     }
 
-    /// The text, for programs: the same in JSON, logs and reports.
+    /// The rule as a string for programs. JSON, logs and reports contain the same string.
     public var rawValue: String {
       switch self {
       case .sqlite(let code): "sqlite.\(code)"
@@ -35,7 +35,7 @@ extension Verdict {
       }
     }
 
-    /// The same text as ``rawValue``.
+    /// The same string as ``rawValue``.
     public var description: String { rawValue }
   }
 }
@@ -95,7 +95,7 @@ extension Verdict.Rule {
   package static let hostOtherVersion = Self.named("host.otherVersion")
   package static let hostWrongKey = Self.named("host.wrongKey")
   package static let errorCancelled = Self.named("error.cancelled")
-  /// The error has no code that any rule knows.
+  /// No rule covers a code of the error.
   package static let errorUnknown = Self.named("error.unknown")
   /// A store was set aside, and no fresh store could be opened, so the earlier one is moved back.
   package static let freshFailed = Self.named("fresh.failed")
@@ -115,7 +115,7 @@ extension Verdict.Rule {
   package static let holdShared = Self.named("hold.shared")
   package static let holdSymbolicLink = Self.named("hold.symbolicLink")
   package static let holdNotAFile = Self.named("hold.notAFile")
-  /// The file could not be read before the attempt.
+  /// The file could not be read before `opener` ran.
   package static let holdUnreadable = Self.named("hold.unreadable")
   package static let holdNoSpace = Self.named("hold.noSpace")
   /// The record of earlier launches could not be read.

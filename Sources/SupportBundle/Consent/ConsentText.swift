@@ -23,7 +23,7 @@ public struct ConsentText: Sendable, Equatable {
 }
 
 extension BundleRequest {
-  /// What to ask the user before a bundle of this request is sent.
+  /// Returns the text that asks the user for consent before a bundle of this request is sent.
   ///
   /// - Parameters:
   ///   - app: the name of the app; empty for an app without a name.

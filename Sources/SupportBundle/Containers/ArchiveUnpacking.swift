@@ -8,8 +8,9 @@ import StoreFiles
 
 /// Unpacks from one archive, and from archives nested in it, the entries that may hold stores and models.
 ///
-/// A nested archive becomes a folder with the archive's name. The limits apply to the totals over all these archives:
-/// to the stores and models, and, by the same number of bytes, to what is unpacked only in order to look into it.
+/// A nested archive becomes a folder with the archive's name. The limits apply to totals over all these archives. One
+/// total counts the bytes of stores and models. Another total, with the same limit, counts the bytes that are unpacked
+/// only in order to look into them.
 struct ArchiveUnpacking {
   /// Parts that were not unpacked, for example nested archives that cannot be opened. The paths are those in the
   /// outermost archive.
@@ -19,8 +20,8 @@ struct ArchiveUnpacking {
   private var folder: PrivateFolder?
   private let sizeLimit: UInt64
   private var total: UInt64 = 0
-  /// The number of bytes of inner archives, and of the contents of gzip and encrypted files, that may still be unpacked.
-  /// They are in files without names, which are removed when they have been looked into.
+  /// The number of bytes that may still be unpacked only in order to look into them: inner archives, and the contents
+  /// of gzip files and encrypted files. These bytes are written to temporary files without names.
   private var innerLeft: UInt64
   private var fileCount = 0
   /// The number of entries whose first bytes may be read from now on. The number is limited because each such entry
@@ -94,8 +95,8 @@ struct ArchiveUnpacking {
     return true
   }
 
-  /// Unpacks a store that was compressed or encrypted on its own. The unpacked file has the name without `.gz` or
-  /// `.age`. Returns false when the content is not a store.
+  /// Unpacks a store that was compressed or encrypted as a single file, without an archive. The unpacked file has the
+  /// name without `.gz` or `.age`. Returns false when the content is not a store.
   private mutating func unpack(
     single store: InputFile, _ lead: [UInt8], at place: [String]
   ) throws -> Bool {
@@ -174,8 +175,8 @@ struct ArchiveUnpacking {
 
   // MARK: - Archives in archives
 
-  /// Unpacks a nested archive or encrypted file. If it cannot be unpacked, it is passed over with a reason. Throws an
-  /// error instead if the only store that is wanted is in it, or if some of its files were made already.
+  /// Unpacks a nested archive or encrypted file. If `entry` cannot be unpacked, adds it to ``passedOver`` with the
+  /// reason. Throws the error instead if `store` is in `entry`, or if some files of `entry` were created already.
   private mutating func unpack<Reader: ArchiveReader>(
     _ entry: Reader.Entry, _ isEncrypted: Bool, in reader: Reader, only store: String?,
     at place: [String], depth: Int
@@ -255,8 +256,8 @@ struct ArchiveUnpacking {
     fileCount += files
   }
 
-  /// Subtracts the announced size of an inner archive from what may still be unpacked. Throws if it is larger. Called
-  /// before the archive is unpacked.
+  /// Subtracts `size`, the size of an inner archive, from ``innerLeft``. Throws if `size` is larger than ``innerLeft``.
+  /// Called before the archive is unpacked.
   private mutating func takeInner(
     _ size: UInt64, of path: String, _ entry: String
   ) throws(BundleError) {

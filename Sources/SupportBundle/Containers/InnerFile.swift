@@ -24,8 +24,9 @@ extension BundleFile {
     return found
   }
 
-  /// The name of a file in this zip archive that is named like a bundle. Nil for a bundle, for an archive without such
-  /// a file, for an archive that is refused, and for any other file.
+  /// The name of the first file in this zip archive that ends with `.zip` or `.age`, because the file may be a bundle.
+  /// Nil when this archive has no such file or is a bundle itself, and when this file cannot be opened as a zip
+  /// archive.
   package var innerBundleName: String? {
     guard let reader = try? ZipReader(file), reader.entry(named: BundleManifest.entryName) == nil
     else { return nil }
@@ -34,8 +35,8 @@ extension BundleFile {
     }?.name
   }
 
-  /// Opens the file `name` in this archive, or in an archive in it. Returns nil when the archive has no such file.
-  /// `left` is the number of bytes that may still be unpacked.
+  /// Opens the file `name` in this archive, or in an archive that is nested in this archive. Returns nil when the
+  /// archive has no such file. `left` is the number of bytes that may still be unpacked.
   private func inner(_ name: String, left: inout UInt64) throws -> BundleFile? {
     var input = file
     var lead = try UnpackedArchive.lead(of: input)
@@ -51,7 +52,7 @@ extension BundleFile {
   private func inner<Reader: ArchiveReader>(
     _ name: String, of reader: Reader, left: inout UInt64
   ) throws -> BundleFile? {
-    // The entry is the file itself, or an archive that holds it.
+    // The entry is either the file itself, or a nested archive that contains the file.
     let entry = reader.entries.first { entry in
       !entry.isFolder && !entry.isLink
         && (PathText.isSame(entry.name, name) || PathText.starts(name, with: entry.name + "/"))
@@ -68,7 +69,7 @@ extension BundleFile {
     try reader.unpack(entry) { try output.append($0) }
     let opened = try BundleFile(output.input(named: place), secrets)
     guard let rest = PathText.dropping(prefix: entry.name + "/", from: name) else { return opened }
-    // The rest of the name is shorter, so the depth is limited by what the user has named.
+    // The name gets shorter with each nested archive, so the path that the user has given limits the depth.
     return try opened.inner(rest, left: &left)
   }
 }

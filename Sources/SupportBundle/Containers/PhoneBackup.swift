@@ -27,7 +27,7 @@ package struct PhoneBackup {
     let lost: [String]
   }
 
-  /// What a file in the backup's list turned out to be.
+  /// The result of examining a file in the backup's list.
   private enum Judgement {
     case store(Store)
     case passedOver(StoreFinder.PassedOver)
@@ -37,7 +37,8 @@ package struct PhoneBackup {
   package let path: String
   /// The id of each file. The key is the file's domain and path.
   private let files: [ExactText: String]
-  /// The names of files with external data. The key is the support folder that contains their `_EXTERNAL_DATA` folder.
+  /// The names of the external data files. The key is the support folder whose `_EXTERNAL_DATA` folder contains these
+  /// files.
   private let external: [ExactText: [String]]
   /// Problems of the list, `Manifest.db`.
   private let listProblems: [StoreFinder.PassedOver]

@@ -45,7 +45,7 @@ struct TarReader: ArchiveReader {
     var names = ZipNames()
     names.isByBytes = true
     var folders: Set<String> = []
-    // What an extended header says of the entry after it.
+    // The name and size that an extended header gives for the next entry.
     var longName: [UInt8]?
     var longSize: UInt64?
     var count = 0
@@ -158,13 +158,13 @@ private struct TarHeader {
   let kind: UInt8
 
   /// Whether the entry is a folder. Incremental archives of GNU have `D` for folders, and list the files of each folder
-  /// after its header. Before POSIX, only the slash at the end of the name told a folder.
+  /// after its header. In archives from before POSIX, only a slash at the end of the name marks a folder.
   var isFolder: Bool {
     kind == UInt8(ascii: "5") || kind == UInt8(ascii: "D")
       || (kind == 0 || kind == UInt8(ascii: "0")) && name.last == UInt8(ascii: "/")
   }
-  /// Whether the entry is a hard link, a symbolic link, or a sparse file or part of a file of GNU. The bytes of such an
-  /// entry are not the content of a file.
+  /// Whether the entry is a hard link, a symbolic link, or in GNU archives a sparse file (`S`) or a part of a file
+  /// (`M`). The bytes of such an entry are not the content of a file.
   var isLink: Bool {
     [UInt8(ascii: "1"), UInt8(ascii: "2"), UInt8(ascii: "S"), UInt8(ascii: "M")].contains(kind)
   }
@@ -178,8 +178,8 @@ private struct TarHeader {
   /// field says.
   var hasBytes: Bool { !(UInt8(ascii: "1")...UInt8(ascii: "6")).contains(kind) }
 
-  /// Reads a header. Nil when the block has another magic number, or does not match its checksum. Archives of before
-  /// POSIX have no magic number, and neither has the label of GNU.
+  /// Reads a header. Nil when the block has an unknown magic number, or does not match its checksum. Headers from
+  /// before POSIX have no magic number, and the header of GNU's label has none either.
   init?(_ block: ArraySlice<UInt8>) {
     func field(_ start: Int, _ length: Int) -> ArraySlice<UInt8> {
       block[(block.startIndex + start)..<(block.startIndex + start + length)]
@@ -190,7 +190,7 @@ private struct TarHeader {
         || field(257, 6).allSatisfy({ $0 == 0 }),
       let sum = Self.number(field(148, 8)), let size = Self.number(field(124, 12))
     else { return nil }
-    // The checksum counts its own field as spaces.
+    // The checksum is computed as if the checksum field had only spaces.
     let counted =
       block.reduce(UInt64(0)) { $0 + UInt64($1) } - field(148, 8).reduce(0) { $0 + UInt64($1) }
       + 8 * 0x20
@@ -218,7 +218,7 @@ private struct TarHeader {
   }
 }
 
-/// What an extended header of pax says of the entry after it. The header has lines of the form `length key=value`.
+/// The values in a pax extended header that apply to the next entry. A line of the header is `length key=value`.
 private struct PaxRecords {
   private(set) var path: [UInt8]?
   private(set) var size: UInt64?
@@ -227,7 +227,7 @@ private struct PaxRecords {
     var rest = bytes
     while let first = rest.first, first != 0 {
       let digits = rest.prefix { (0x30...0x39).contains($0) }
-      // The length counts the whole line, with its digits and its line end.
+      // `length` is the length of the whole line, including the digits of `length` and the line feed.
       guard let length = Int(String(decoding: digits, as: UTF8.self)), digits.count < 9,
         length > digits.count + 1, length <= rest.count,
         rest[rest.startIndex + length - 1] == 0x0a,

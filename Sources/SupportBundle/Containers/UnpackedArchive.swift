@@ -5,8 +5,8 @@ import SafeText
 package import StoreExtraction
 import StoreFiles
 
-/// The parts of an archive that hold stores and models, unpacked into a private folder. The folder is removed when this
-/// object is deallocated.
+/// The stores and models in an archive, unpacked into a private folder. The folder is removed when this object is
+/// deallocated.
 ///
 /// The archive is zip or tar: a support bundle, a zipped app (`.ipa`), the packed container of an app, or a packed
 /// folder of models. A gzip file holds a tar archive or one store. An encrypted file holds an archive or one store.
@@ -134,7 +134,7 @@ package final class UnpackedArchive {
   /// The number of bytes that may be unpacked from any archive, whatever its size.
   static let freeBytes: UInt64 = 1 << 20
 
-  /// The number of bytes that may be unpacked from an archive, by its size.
+  /// Returns the number of bytes that may be unpacked from an archive. The number depends on the size of the archive.
   static func sizeLimit(of archive: InputFile) -> UInt64 {
     let (grown, overflow) = archive.size.multipliedReportingOverflow(by: growthLimit)
     return min(byteLimit, overflow ? .max : max(grown, freeBytes))
@@ -154,7 +154,7 @@ package final class UnpackedArchive {
 
   // MARK: - Parts
 
-  /// The name of the entry of a bundle in which the version hashes are.
+  /// The name of a bundle's entry with the version hashes.
   package static let hashesName = "hashes.json"
 
   /// Whether an entry, judged by its name, is a store, a part of a store, a model or version hashes. Everything in

@@ -1,7 +1,7 @@
 package import AgeFiles
 import Crypto
 
-/// The people for whom a bundle is encrypted, and the form of the encrypted file.
+/// The recipients of an encrypted bundle, and whether the encrypted file is armored (text) or binary.
 package struct BundleEncryption: Sendable {
   let recipients: AgeRecipients
   let isArmored: Bool

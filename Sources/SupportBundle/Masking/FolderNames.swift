@@ -7,7 +7,8 @@ struct FolderNames {
   /// without a trailing slash, the longest path first.
   private var shown: [[UInt8]] = []
   /// The shown folders, the home folder, and all parents of these folders. If a path begins with one of these folders
-  /// and is not below a shown folder, the whole path is hidden, even if the folder's name has spaces.
+  /// and is not below a shown folder, the whole path is hidden, even if the folder's name has spaces. Any other path
+  /// ends at its first space.
   private var hidden: [[UInt8]] = []
 
   init() { hide(NSHomeDirectory()) }
@@ -75,8 +76,8 @@ struct FolderNames {
     }
   }
 
-  /// Whether the name that stands before `end` continues at `end`. A dot before a space or at the end of the text ends
-  /// a sentence and is not part of a name.
+  /// Whether the byte at `end` belongs to the same name as the byte before it. A dot before a space or at the end of
+  /// the text ends a sentence and is not part of a name.
   private static func continuesName(_ bytes: [UInt8], _ end: Int) -> Bool {
     let byte = bytes[end]
     if byte == UInt8(ascii: ".") {
@@ -89,7 +90,7 @@ struct FolderNames {
     guard index + 1 < bytes.count, !Self.endsPath(bytes[index + 1]) else { return false }
     guard index > 0 else { return true }
     let before = bytes[index - 1]
-    // The slashes of a web address, which the host's own text may contain, do not begin a path.
+    // The text of the host app may contain a web address. The slashes of a web address do not begin a path.
     let lead = bytes[..<index]
     if lead.suffix(5).elementsEqual("http:".utf8) || lead.suffix(6).elementsEqual("https:".utf8) {
       return false

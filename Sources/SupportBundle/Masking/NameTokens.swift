@@ -17,16 +17,17 @@ struct NameTokens {
     case other = "other texts"
   }
 
-  /// The number in the token of each name. The keys are bytes, because Swift takes some strings with different bytes
-  /// for equal. File names with different bytes may belong to different files.
+  /// The number in the token of each name. The keys are UTF-8 bytes, because file names with different bytes may belong
+  /// to different files even if Swift considers the strings equal.
   private var numbers: [[UInt8]: Int] = [:]
   private var kinds: [Kind] = []
   /// The distinct lengths of all names, in bytes, in descending order.
   private(set) var lengths: [Int] = []
-  /// The numbers of the names that are in the store itself. All other names are only in the record of an incident.
+  /// The token numbers of the names that are in the store itself. All other names are only in the record of an
+  /// incident.
   private var numbersOfStore: Set<Int> = []
-  /// Whether the names that are passed to ``token(for:_:)`` now are in the store itself, and not in an incident's
-  /// record.
+  /// Whether ``token(for:_:)`` is currently called with names from the store itself. False while it is called with
+  /// names from an incident's record.
   var isOfStore = false
   /// The largest number in a token that was in use before this object was made. New tokens have larger numbers.
   private let highest: Int
@@ -120,7 +121,8 @@ struct NameTokens {
   }
 }
 
-/// Tests for the usual forms of names and numbers that frameworks write.
+/// Tests whether a string has a usual form of a name, UUID or digest, so that a user has probably not chosen the
+/// string.
 enum NameForm {
   /// Whether the text is ASCII letters, digits, `_` and `$`, without a leading digit, and not too long
   /// (``isSober(_:)``).
@@ -159,7 +161,7 @@ enum NameForm {
       && words.allSatisfy { isKey(String(decoding: $0, as: UTF8.self)) }
   }
 
-  /// Whether the text may be the name of the rule behind a verdict. Such a name is `open`, or lower-case letters, a
+  /// Whether the text may be the name of a rule that led to a verdict. Such a name is `open`, or lower-case letters, a
   /// dot, and then letters, digits and dots; it has at most 48 bytes.
   static func isRule(_ text: String) -> Bool {
     let bytes = Array(text.utf8)

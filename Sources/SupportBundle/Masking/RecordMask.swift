@@ -5,23 +5,23 @@ import SQLiteFile
 import SQLiteForensics
 import SafeText
 
-/// Decides which texts in a record may be passed on. This is done before the record is written as JSON.
+/// Masks the strings in a record before the record is written as JSON, so that the record may be passed on.
 ///
-/// If no rule allows a text, a token replaces the text. So a text that a new version adds to a record stays hidden
-/// until someone adds a rule for it.
+/// If no rule allows a string, a token replaces the string. So a string that a new version of Lifeboat adds to records
+/// stays hidden until someone adds a rule for its key.
 struct RecordMask {
   private enum Rule {
     /// A word that Lifeboat defines, or a value of a type with only a few values.
     case word
     /// A sentence by Lifeboat or the host app. It may contain names and paths.
     case sentence
-    /// A text that is shown if it has a usual form. Otherwise it becomes a token of this kind.
+    /// A string that is shown if the closure returns true. Otherwise a token of this kind replaces the string.
     case form(NameTokens.Kind, @Sendable (String) -> Bool)
     /// The path or name of the store's main file.
     case store
     /// The name of a file of the store set.
     case member
-    /// A folder of the store.
+    /// The path of a folder of the store. It is written as `.`.
     case folder
     /// The reason why a part of the store cannot be read. It may quote the content of that part.
     case quoting
@@ -86,7 +86,8 @@ struct RecordMask {
   }
 
   private mutating func masked(_ text: String, _ rule: Rule?) -> String {
-    // An empty text tells nothing, and a token would make it look like a name. Core Data writes an empty version.
+    // An empty string reveals nothing, but a token would make the string look like a name. Core Data writes an empty
+    // version.
     if text.utf8.isEmpty { return text }
     return switch rule {
     case .word, .sentence: text
@@ -159,7 +160,7 @@ struct RecordMask {
   static let leftOut = "left out: the text may quote the store"
 
   /// Returns `text` without the paths of folders, and with tokens in place of names that have a token. A name is
-  /// replaced only where it stands as a whole word.
+  /// replaced only where the name is a whole word.
   func sentence(_ text: String) -> String {
     var bytes = Array(folders.without(text).utf8)
     if hidesRowIDs { bytes = Self.withoutRowIDs(bytes) }

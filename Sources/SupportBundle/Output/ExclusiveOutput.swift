@@ -23,15 +23,15 @@ final class ExclusiveOutput {
   /// The number of bytes appended so far, which is the offset of the next `append`.
   private(set) var size: UInt64 = 0
   private let isUnnamed: Bool
-  /// Whether nothing remains to be done about the temporary name, because the file has its final name, was discarded,
-  /// or has no name at all.
+  /// Whether ``discard()`` need not remove the temporary name, because the file has its final name, was discarded
+  /// already, or has no name at all.
   private var isNamed = false
   /// The status of the temporary file when it was created. Before the temporary name is removed, the status shows
   /// whether the name still belongs to this file.
   private var identity: FileStatus?
 
   /// Creates the temporary file. `making` is called with the file's path and a closure that creates the file and
-  /// returns whether it exists afterwards. If the caller records the path, it can remove the file after the process was
+  /// returns whether it exists afterwards. A caller that records the path can remove the file later if the process is
   /// killed.
   ///
   /// If `isUnnamed` is true, the name of the temporary file is removed at once. Then only this object can use the file,
@@ -169,7 +169,7 @@ final class ExclusiveOutput {
   // MARK: - End
 
   /// Makes the bytes durable and gives the file its final name. Returns the temporary path if the temporary name could
-  /// not be removed, otherwise nil. A remaining temporary name does no harm: it is a second name of the same file.
+  /// not be removed, otherwise nil. A remaining temporary name does no harm: it is a second hard link to the same file.
   func commit() throws(BundleError) -> String? {
     guard descriptor >= 0, !isUnnamed else {
       throw BundleError(.misuse, "the output was closed before it was complete", path: path)

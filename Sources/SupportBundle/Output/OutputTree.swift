@@ -5,8 +5,8 @@ import SafeText
 /// Creates files and folders within one open folder, and can remove them later.
 ///
 /// Each file or folder is created exclusively and relative to an open descriptor of its parent. So a link that replaces
-/// a parent folder is never followed. A file or folder is removed only if this object has created it and its name still
-/// belongs to it.
+/// a parent folder is never followed. A file or folder is removed only if this object has created it and the name still
+/// belongs to the same file or folder.
 package final class OutputTree {
   /// A function that is called with the path of each file or folder to create, and a closure that creates it. The
   /// closure returns whether the file or folder exists afterwards.
@@ -64,12 +64,12 @@ package final class OutputTree {
     try note(opened, parts)
   }
 
-  /// Makes a folder with a random name that only this user can open, after removing those that killed runs have left.
-  /// Other runs leave the folder alone until this tree has forgotten it. Returns its name. `isForWorkers`: whether the
-  /// folder holds the files of worker processes.
+  /// Makes and locks a folder with a random name that only this user can open, and returns the name. Before that,
+  /// removes the folders that killed runs have left (``RunFolders``). The lock lasts until this tree is discarded or
+  /// deallocated. `isForWorkers` says whether the folder is for the files of worker processes.
   package func makeRunFolder(isForWorkers: Bool = false) throws(BundleError) -> String {
     RunFolders.removeLeft(in: path)
-    // Another run may take a new folder for one that was left.
+    // Before the new folder is locked, another run may mistake it for the folder of a killed run, and remove it.
     for _ in 1...16 {
       let name = RunFolders.newName(isForWorkers: isForWorkers)
       do { try makeFolder([name], mode: 0o700) } catch {
@@ -139,8 +139,8 @@ package final class OutputTree {
 
   // MARK: - Paths
 
-  /// Opens the folder that contains the file or folder `parts`. Returns the descriptor of this folder, and the last
-  /// element of `parts`. This tree must have made each folder that the other elements name.
+  /// Opens the parent folder of the file or folder `parts`. Returns the descriptor of the parent folder, and the last
+  /// element of `parts`. Every other element of `parts` must name a folder that this tree has made.
   private func parent(of parts: [String]) throws(BundleError) -> (Int32, String) {
     guard let last = parts.last, parts.allSatisfy({ PathText.isPlainName($0) }) else {
       throw BundleError(

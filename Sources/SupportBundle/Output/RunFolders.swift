@@ -5,21 +5,22 @@ import SafeText
 /// The folders in which runs keep private files, such as unpacked archives and decrypted stores. A run that is killed
 /// cannot remove its folder, so a later run does.
 ///
-/// A run locks its folder, and the kernel unlocks the folder when the process ends in any way. A folder of this user
-/// that nobody has locked is left by a killed run, or is so new that its run has not locked it yet. In the second case
-/// the run notices that its folder is locked or gone, and makes another.
+/// A run locks its folder, and the kernel unlocks the folder when the process ends in any way. An unlocked folder of
+/// this user either was left by a killed run, or is so new that its run has not locked it yet. If another run locks or
+/// removes a new folder, the run that made the folder notices this and makes another folder.
 enum RunFolders {
   private static let prefix = "lifeboat-"
   private static let workersPrefix = "lifeboat.triage-"
-  /// Earlier versions made folders without this suffix, which they did not lock.
+  /// The end of the name of each folder that its run locks. Earlier versions did not lock their folders, and named them
+  /// without this suffix.
   private static let suffix = "-run"
   /// The maximum depth to which a folder is emptied.
   private static let depthLimit = 256
   /// The maximum number of names that are read from one folder at a time.
   private static let nameLimit = 1_000_000
 
-  /// A random name for a folder in which a run keeps private files. `isForWorkers`: whether the folder holds those of
-  /// worker processes.
+  /// Returns a random name for a folder in which a run keeps private files. `isForWorkers` says whether the folder is
+  /// for the files of worker processes.
   static func newName(isForWorkers: Bool = false) -> String {
     let halves = (0..<2).map { _ in String(UInt64.random(in: 1 << 60 ... .max), radix: 16) }
     return (isForWorkers ? workersPrefix : prefix) + halves.joined() + suffix
@@ -33,10 +34,11 @@ enum RunFolders {
     return token.utf8.count == 32 && token.unicodeScalars.allSatisfy(\.properties.isASCIIHexDigit)
   }
 
-  /// Locks the new folder `name` in the open folder `parent`, until `descriptor`, which is open on the new folder, and
-  /// all copies of it are closed. On a volume without locks nothing is locked, and no other run can lock the folder.
+  /// Locks the new folder `name` in the open folder `parent`. `descriptor` is open on the new folder. The lock lasts
+  /// until `descriptor` and all its duplicates are closed. On a volume without locks, the folder is not locked. No
+  /// other run removes it there, because a run removes only folders that it can lock.
   ///
-  /// - Returns: Whether the folder is there and no other run removes it.
+  /// - Returns: false if another run has locked the folder, or if the folder is gone or replaced.
   static func claim(_ descriptor: Int32, _ name: String, in parent: Int32) -> Bool {
     if SystemCalls.retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) != 0, errno == EWOULDBLOCK {
       return false

@@ -13,15 +13,15 @@ package enum Redaction: Sendable, Equatable {
   case none
 }
 
-/// Writes rows as JSON lines, with tokens in place of values that are not allowed. Entities, primary keys and
-/// relationships of a Core Data store are written unchanged, because Core Data assigns the keys itself. In any other
-/// file, keys are redacted like other values.
+/// Writes rows as JSON lines, with tokens in place of values that are not allowed. Primary keys and relationships of a
+/// Core Data store are written unchanged, because Core Data itself assigns the keys. In any other database, keys are
+/// redacted like other values.
 struct RedactedRows {
   private let allowed: AllowList
   private let numbers: NumberForm
   private let descriptor: Int32
   private let names: WrittenNames
-  /// The number of columns whose numbers got no ranks, because the column has too many different numbers.
+  /// The number of columns that have too many different numbers. The numbers in these columns get no ranks.
   private(set) var overfullCount = 0
 
   /// Decides how names are written. A name that a user may have chosen becomes a token.
@@ -34,7 +34,7 @@ struct RedactedRows {
     func other(_ name: String) -> String { mask.schemaName(name, isName: true) }
   }
 
-  /// Prepares to write rows to `descriptor`, which is open for writing. It is not closed.
+  /// Prepares to write rows to `descriptor`. The descriptor must be open for writing, and the caller closes it.
   init(
     allowing allowed: AllowList, _ numbers: NumberForm, _ mask: RecordMask, to descriptor: Int32
   ) {
@@ -93,12 +93,13 @@ struct RedactedRows {
   private struct Column {
     /// The bytes before each value: the column's name as a JSON key.
     let lead: [UInt8]
-    /// The column for which the tokens of the values are made; nil when the values are allowed and need no tokens.
+    /// The column for which the tokens of the values are computed; nil when the values are allowed, so that no tokens
+    /// are needed.
     let hidden: HiddenColumn?
   }
 
   /// Returns a function that gives the column at a position. A row may have more values than the table has column
-  /// names; columns without a name are called `cN`.
+  /// names; a column without a name is called `cN`, where N is its position.
   private func columns(of table: Table, isAllowed: Bool) -> (Int) -> Column {
     var known: [Column] = []
     return { place in

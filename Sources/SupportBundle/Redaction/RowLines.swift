@@ -9,7 +9,7 @@ import SafeText
 /// Copies the rows of a bundle as JSON lines, with tokens in place of values that are not allowed. Existing tokens are
 /// kept.
 ///
-/// The type of a value is derived from its JSON. A text in the form of a date or a UUID counts as a date or a UUID.
+/// The type of a value is derived from its JSON. A string in the form of a date or a UUID counts as a date or a UUID.
 package struct RowLines {
   static let unreadable = BundleError(
     .badRecord, "the rows of the bundle are not in the form that this version reads",
@@ -24,17 +24,17 @@ package struct RowLines {
   private let allowed: AllowList
   private let entities: Set<ExactText>?
   private let lineage: (String) -> [String]
-  /// The names of all entities that the model has, and of all entities that rows had so far. In the file, the rows of
-  /// entities come before the rows of other tables, so the names are complete when the first such table is read.
+  /// The names of all entities in the model and in the rows read so far. In the file, the rows of all entities come
+  /// before the rows of other tables, so the set is complete when the first row of such a table is read.
   private var entityNames: Set<ExactText>
 
   /// The number of values that were replaced by tokens.
   private(set) var tokenCount = 0
-  /// The number of rows that were dropped because their entity or table is not wanted.
+  /// The number of rows that were dropped because the request does not name their entity or table.
   private(set) var droppedRowCount = 0
   /// Whether some values in the original bundle were tokens already.
   private(set) var hasOlderTokens = false
-  /// The names of the attributes or columns in the rows, keyed by entity or table.
+  /// The names of the attributes or columns in the rows, keyed by the name of the entity or table.
   private(set) var names: [ExactText: Set<ExactText>] = [:]
   private(set) var nameTokens: NameTokens
 
@@ -82,7 +82,7 @@ package struct RowLines {
   // MARK: - Rows
 
   private struct Row {
-    /// What the row belongs to: `entity` or `table`.
+    /// The JSON key that names the row's entity or table: `entity` or `table`.
     let kind: String
     /// The name of the entity or table; nil for a row of an unknown entity.
     let name: String?
@@ -105,14 +105,15 @@ package struct RowLines {
       switch members["values"] {
       case .object(let values)?:
         self.values = values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-      // A row of a table may be a list of values without the names of columns.
+      // In a row of a table, the values may be an array without column names.
       case .array(let values)?: self.values = values.enumerated().map { ("c\($0)", $1) }
       default: throw RowLines.unreadable
       }
     }
   }
 
-  /// Reads a row from a line, and writes it with tokens. A row of an entity or table that is not wanted is dropped.
+  /// Writes the row in `line` to `output`, with tokens in place of values that are not allowed. Drops a row whose
+  /// entity or table the request does not name.
   mutating func append(_ line: ArraySlice<UInt8>, to output: inout OutputBuffer) throws {
     guard !line.isEmpty else { return }
     let row = try Row(line)
@@ -216,7 +217,8 @@ package struct RowLines {
     return result[...]
   }
 
-  /// The infinite number that ``read(_:_:)`` has replaced with this value; nil for any other value.
+  /// Returns the infinite number that ``read(_:_:)`` replaced with `{"infinite":1}` or `{"infinite":-1}`. Returns nil
+  /// for any other value.
   private static func infinity(_ value: JSONValue) -> Double? {
     guard case .object(let members) = value, members.count == 1,
       case .integer(let sign)? = members["infinite"]
@@ -322,7 +324,7 @@ package struct RowLines {
 }
 
 extension PropertyValue {
-  /// Makes a value from a text in JSON: a date or a UUID if the text has exactly such a form, otherwise a string.
+  /// Makes a value from a JSON string: a date or a UUID if the JSON string has exactly such a form, otherwise a string.
   fileprivate init(_ text: String) {
     let bytes = Array(text.utf8)
     if bytes.count == 36, let uuid = UUID(uuidString: text), text == uuid.uuidString {

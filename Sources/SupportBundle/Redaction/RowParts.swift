@@ -9,7 +9,7 @@ enum RowParts {
     var byteCount = 0
   }
 
-  /// Counts the rows and bytes of each entity or table. The parts are in no order.
+  /// Counts the rows and bytes of each entity or table. The parts are in no particular order.
   static func count(in rows: InputFile) throws -> [Part] {
     var parts: [[UInt8]: Part] = [:]
     try RowLines.forEach(in: rows) { line in
@@ -42,7 +42,7 @@ enum RowParts {
     return (try made.input(), dropped)
   }
 
-  /// The maximum number of rows of each part for which all parts together have at most `byteCount` bytes. The
+  /// Returns the largest number N for which the first N rows of every part together have at most `byteCount` bytes. The
   /// computation assumes that all rows of a part have the same length.
   static func rowsPerPart(_ parts: [Part], within byteCount: Double) -> Int {
     func size(_ limit: Int) -> Double {
@@ -58,8 +58,9 @@ enum RowParts {
     return fits
   }
 
-  /// The start of a line up to the name of the entity or table, for example `{"entity":"Note"`. This start identifies
-  /// the part to which the row belongs. Empty for a line of another form; all such lines count as one part.
+  /// Returns the start of a line up to and including the name of the entity or table, for example `{"entity":"Note"`.
+  /// This start identifies the part to which the row belongs. Returns an empty array for a line of another form; all
+  /// such lines count as one part.
   private static func name(of line: ArraySlice<UInt8>) -> [UInt8] {
     var quotes = 0
     var isEscaped = false

@@ -1,8 +1,8 @@
 import ObjectModel
 
-/// The texts of a model that are not names: default values, user info, and the constants of its predicates and
-/// expressions. All of them are searched for, whatever part of the model they are in: a text that is left out of a
-/// bundle's model must not be in any other entry of the bundle either.
+/// The strings in a model that are not names: default values, user info, and the constants of predicates and
+/// expressions. The bundle is searched for all these strings, because a string that is left out of the bundle's model
+/// must not be in any other entry of the bundle either.
 enum ModelTexts {
   static func all(of model: ManagedObjectModel) -> [String] {
     model.entities.values.flatMap { texts(of: $0) }

@@ -4,11 +4,11 @@ import SafeText
 import StoreFiles
 import StoreRecovery
 
-/// Finds the names that a user may have chosen. Names that look like names in a program do not count. Records of a
-/// bundle must not contain the names that are found.
+/// Finds the names in a store and in an incident that a user may have chosen: names that do not look like identifiers
+/// in a program. The records of a bundle must not contain these names.
 enum NamedTexts {
-  /// Calls `body` with each such name in a store and in an incident, until `body` returns false. Returns false if
-  /// `body` has returned false.
+  /// Calls `body` with each name that a user may have chosen, until `body` returns false. Returns false if `body` has
+  /// returned false, otherwise true.
   static func forEach(
     of store: CoreDataStore?, _ incident: Incident?, _ body: (String) -> Bool
   ) -> Bool {

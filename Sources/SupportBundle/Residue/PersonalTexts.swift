@@ -4,7 +4,7 @@ import Foundation
 /// Finds personal texts by their form: e-mail addresses, telephone numbers and keys. It also finds the name of this
 /// machine, the name of its user, and the path of the home folder.
 struct PersonalTexts {
-  /// What a personal text is. The raw value is for messages.
+  /// The kind of a personal text. The raw value is used in messages.
   enum Kind: String, Sendable, CaseIterable {
     case home = "the home folder"
     case user = "the name of the user"
@@ -14,8 +14,8 @@ struct PersonalTexts {
     case key = "a key or token"
   }
 
-  /// The name of this machine, the name of its user, and the path of the home folder. A text among these is missing if
-  /// it is too short, or if it consists of public words.
+  /// The name of this machine, the name of its user, and the path of the home folder. A text that is too short or
+  /// consists of public words is left out.
   private var own: [(kind: Kind, text: [UInt8])] = []
 
   init(_ words: PublicWords) {

@@ -7,8 +7,8 @@ import StoreFiles
 import StoreRecovery
 
 /// The words that may be in a bundle even if they are also in a row: the words of Lifeboat's own sentences, and the
-/// names in the app's code. If a short text consists of these words only, nobody can tell whether it comes from
-/// Lifeboat, the app or a row.
+/// names in the app's code. If a short text consists of these words only, it is impossible to know whether the text
+/// comes from Lifeboat, the app or a row.
 struct PublicWords {
   private var words: Set<String>
   /// Whole texts that a bundle has by design: digests, the UUID of the store, the statements of the store's schema,
@@ -49,7 +49,8 @@ struct PublicWords {
     [incident.model?.writtenBy, incident.model?.expected].forEach { add(version: $0) }
   }
 
-  /// Adds the names in a model, and the names that occur in rows: of entities or tables, and of attributes or columns.
+  /// Adds the names in `model`, and the names that occur in rows. The keys of `names` are entities or tables; the
+  /// values are their attributes or columns.
   mutating func add(_ model: ManagedObjectModel?, _ names: [ExactText: Set<ExactText>]) {
     for (name, attributes) in names {
       add(name: name.text)
@@ -95,7 +96,8 @@ struct PublicWords {
     for word in Self.words(of: Array(name.utf8)) { words.insert(word) }
   }
 
-  /// The maximum number of words in a public text. A longer text is assumed not to consist of public words by chance.
+  /// The maximum number of words in a text that is public because all its words are public. In a longer text, this is
+  /// unlikely to be a coincidence.
   private static let maxCount = 4
 
   /// Whether a text is public: it is one of ``texts``, or it has at most four words and every word is public. A number

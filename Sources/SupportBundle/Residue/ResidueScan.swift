@@ -7,13 +7,13 @@ import StoreExtraction
 import StoreFiles
 import StoreRecovery
 
-/// Searches a finished bundle for what must not be in it: texts of the store, and personal texts. The search does not
-/// rely on the code that kept these texts out.
+/// Searches a finished bundle for strings that must not be in the bundle: strings of the store, and personal texts. The
+/// search does not rely on the code that kept these strings out.
 ///
-/// Every entry is decompressed and searched for these texts in every form of ``TextForm``. Two kinds of entries are not
-/// searched, because the values in them were requested: the store's own files, and rows without redaction. Redacted
-/// rows must consist of tokens (``TokenRows``). Two kinds of texts of the store cannot be found: texts of at most six
-/// bytes, and texts of at most four words that are all ``PublicWords``.
+/// Every entry is decompressed and searched for these strings in every form of ``TextForm``. Two kinds of entries are
+/// not searched, because their values were requested: the store's own files, and rows without redaction. Redacted rows
+/// must consist of tokens (``TokenRows``). Two kinds of strings of the store cannot be found: strings of at most six
+/// bytes, and strings of at most four words, all of which are ``PublicWords``.
 package struct ResidueScan {
   private let store: CoreDataStore?
   private let incident: Incident?
@@ -21,17 +21,18 @@ package struct ResidueScan {
   private let redaction: Redaction
   private let nameTokens: NameTokens
   private var words = PublicWords()
-  /// Calls `body` with each row of the original bundle, when the searched bundle is a copy with less content; nil for
-  /// any other bundle.
+  /// Calls `body` with each row of the original bundle. Nil when the searched bundle is not a reduced copy of another
+  /// bundle.
   private var lines: ((_ body: (ArraySlice<UInt8>) throws -> Void) throws -> Void)?
 
-  /// The number of bytes that are searched at a time. The last `overlapBytes` of them are searched a second time,
-  /// together with the bytes after them.
+  /// The number of bytes of an entry that are searched at a time. The last `overlapBytes` of a piece are searched again
+  /// at the start of the next piece, so that a string across the border is found.
   private static let pieceBytes = 1 << 20
   private static let overlapBytes = 1 << 10
 
-  /// Prepares to search a bundle about `store`, which is nil when it could not be read. `nameTokens` are the tokens
-  /// that replaced names in rows. They are needed to match the names in the allow-list with the names in the rows.
+  /// Prepares to search a bundle about `store`. If the store could not be read, `store` is nil. `nameTokens` are the
+  /// tokens that replaced names in rows. They are needed to match the names in the allow-list with the names in the
+  /// rows.
   init(
     _ store: CoreDataStore?, _ contents: BundleManifest.Contents, _ redaction: Redaction,
     incident: Incident? = nil, nameTokens: NameTokens = NameTokens()
@@ -44,9 +45,9 @@ package struct ResidueScan {
     if let store { words.add(store) }
   }
 
-  /// Prepares to search a copy of a bundle that contains less than the original. The copy is searched for the texts of
-  /// the original's rows, which `lines` passes to its closure, and for the names that `nameTokens` replace. `names` has
-  /// the attributes or columns in the rows of each entity or table.
+  /// Prepares to search a reduced copy of a bundle. The copy is searched for the strings in the rows of the original
+  /// bundle, and for the names that `nameTokens` replaces. `lines` calls its closure with each row of the original
+  /// bundle. `names` has the attributes or columns that occur in these rows, keyed by entity or table.
   init(
     copying contents: BundleManifest.Contents, _ redaction: Redaction, _ model: ManagedObjectModel?,
     _ names: [ExactText: Set<ExactText>], nameTokens: NameTokens? = nil,
@@ -100,8 +101,8 @@ package struct ResidueScan {
     try judge(texts)
   }
 
-  /// For the manifest of a bundle with the store's files, returns the manifest without its entries for these files,
-  /// because the bundle may contain their names. Returns nil for any other entry.
+  /// Returns the manifest without the entries for the store's files, if `entry` is the manifest of a bundle that
+  /// contains these files. The names of these files may be in the bundle. Returns nil for any other entry.
   private func withoutFileNames(
     _ entry: ZipReader.Entry, of reader: ZipReader
   ) throws -> [UInt8]? {
@@ -124,8 +125,8 @@ package struct ResidueScan {
     }
   }
 
-  /// Compares the places where the bundle may contain a text of the store with the texts themselves. Throws if one of
-  /// these texts is in the bundle.
+  /// Compares the candidates of `texts` with the strings of the store. Throws if the bundle contains one of these
+  /// strings and the string is not public, or if there are too many candidates to compare.
   private func judge(_ texts: SecretTexts) throws {
     guard !texts.isFull else {
       throw BundleError(
@@ -200,7 +201,7 @@ package struct ResidueScan {
     private var rows: TokenRows
     private let dates: [String: String]
     private var compared = 0
-    /// Whether every line so far was a row of tokens, in which no compared date was a date of the store.
+    /// Whether every line so far was a row of tokens, and no compared date was equal to an unshifted date of the store.
     private(set) var isClean = true
 
     init(_ rows: TokenRows, dates: [String: String]) {
@@ -229,8 +230,8 @@ package struct ResidueScan {
   /// dates in a bundle are shifted by the same time.
   private static let datedRows = 200
 
-  /// The unshifted dates in the first rows of the store, as ISO 8601. The key of each has the entity, the primary key
-  /// and the attribute, with spaces between them.
+  /// The unshifted dates in the first rows of the store, as ISO 8601. Each dictionary key consists of the entity, the
+  /// primary key and the attribute, with spaces between them.
   private func unshiftedDates() throws -> [String: String] {
     guard let store, store.kind != .sqlite else { return [:] }
     var dates: [String: String] = [:]
@@ -276,7 +277,7 @@ package struct ResidueScan {
 
   // MARK: - Texts of the store
 
-  /// Where a text of the store comes from, in words for messages.
+  /// The part of the store that a string comes from. The raw value is used in messages.
   private enum Source: String {
     case row = "a text of a row"
     case schema = "a literal or comment of the schema"

@@ -1,28 +1,30 @@
 import SQLiteFile
 
-/// Finds known texts in the bytes of a bundle. There may be millions of known texts, so only one bit is kept for the
-/// start of each text: its first seven bytes. A place where the bundle's bytes may be the start of a known text becomes
-/// a candidate. Later, the known texts are read a second time and compared with the candidates.
+/// Finds known strings in the bytes of a bundle. There may be millions of known strings, so the search has two passes.
+/// The first pass hashes the start of each known string (its first seven bytes) and sets one bit. Each position in the
+/// bundle at which the next seven bytes hash to a set bit becomes a candidate. In the second pass, the known strings
+/// are read again and compared with the candidates.
 final class SecretTexts {
-  /// A place where the bytes begin like a known text.
+  /// A position in the bundle at which a known string may begin.
   struct Candidate: Hashable {
     let entry: String
     let form: TextForm
-    /// The bytes that start at the place: at most ``SecretTexts/comparedBytes``, and one more.
+    /// The bytes from the position on: at most ``SecretTexts/comparedBytes``, plus one byte that shows whether a word
+    /// ends.
     let bytes: [UInt8]
-    /// The byte before the place; nil at the start of the searched bytes.
+    /// The byte before the position; nil at the start of the searched bytes.
     let before: UInt8?
   }
 
-  /// The length in bytes of the shortest text that is looked for.
+  /// The minimum length, in bytes, of a known string that is searched for.
   static let leastBytes = 7
-  /// The maximum number of bytes of a known text that are compared with the bytes of a bundle.
+  /// The maximum number of bytes of a known string that are compared with the bytes of a bundle.
   static let comparedBytes = 48
   /// The maximum number of candidates. If there are more, something is wrong with the bundle.
   private static let maxCandidates = 200_000
 
-  /// 2^26 bits (8 MiB), one for each possible hash of a start. A few places where no known text begins become
-  /// candidates by chance: 15 of 1,000 such places if there are a million known texts.
+  /// One bit for each possible hash of a start: 2^26 bits (8 MiB). Some positions become candidates by chance, although
+  /// no known string begins there: 15 of 1,000 if there are a million known strings.
   private var bits = ContiguousArray<UInt64>(repeating: 0, count: 1 << 20)
   /// The candidates. The key is the start of a candidate's bytes as a number (``start(of:)``).
   private(set) var candidates: [UInt64: Set<Candidate>] = [:]
@@ -40,13 +42,13 @@ final class SecretTexts {
     return (Int(mixed >> 6), 1 << (mixed & 63))
   }
 
-  /// Records that a known text has this start.
+  /// Sets the bit for the start of a known string.
   func note(_ start: UInt64) {
     let (word, mask) = Self.bit(start)
     bits[word] |= mask
   }
 
-  /// Adds a candidate for each place in `bytes` at which a known text may begin.
+  /// Adds a candidate for each position in `bytes` at which a known string may begin.
   func search(_ bytes: [UInt8], _ form: TextForm, in entry: String) {
     guard bytes.count >= Self.leastBytes else { return }
     var start: UInt64 = 0
@@ -68,7 +70,7 @@ final class SecretTexts {
     }
   }
 
-  /// The candidates at which the bundle contains this text.
+  /// Returns the candidates at which the bundle contains `text`.
   func places(of text: [UInt8]) -> [Candidate] {
     guard text.count >= Self.leastBytes, let found = candidates[Self.start(of: text)] else {
       return []
@@ -79,8 +81,8 @@ final class SecretTexts {
 }
 
 extension SecretTexts.Candidate {
-  /// Whether the bundle contains the text at this candidate. In plain and escaped form, the text must begin and end at
-  /// the border of a word. `isWhole` says whether `text` is the whole known text, or only its first bytes.
+  /// Whether the bundle contains `text` at this candidate. In plain and escaped form, `text` must begin and end at the
+  /// border of a word. `isWhole` says whether `text` is a whole known string, or only its first bytes.
   fileprivate func isThere(_ text: [UInt8], isWhole: Bool) -> Bool {
     guard bytes.starts(with: text) else { return false }
     guard form == .plain || form == .escaped else { return true }
@@ -90,8 +92,8 @@ extension SecretTexts.Candidate {
     {
       return false
     }
-    // A text that consists of digits counts only after a quotation mark, because a number in JSON may have the same
-    // digits.
+    // A string of digits counts only after a quotation mark, because a number in JSON may have the same digits by
+    // chance.
     return !text.allSatisfy { (0x30...0x39).contains($0) } || before.map { $0 == 0x22 } ?? true
   }
 }

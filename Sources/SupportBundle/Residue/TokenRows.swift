@@ -1,13 +1,14 @@
 /// Checks that all values in redacted rows are tokens. Every line is parsed by a strict grammar. A line that does not
-/// match the grammar counts as a text that must not be in the bundle. To be independent, the check shares only one
-/// thing with the code that writes the rows: the rule for names.
+/// match the grammar is treated like a value that was not redacted. The check is independent of the code that writes
+/// the rows: the two share only the rule for names.
 struct TokenRows {
-  /// Whether the values of attributes with this name, in any entity, need not be tokens.
+  /// Returns whether the values of an attribute with this name may be written without tokens. The entity does not
+  /// matter.
   let mayShow: (_ attribute: String) -> Bool
 
   private var line: ArraySlice<UInt8> = []
   private var place = 0
-  /// Names that were checked and may be in a row. They are cached because all rows of an entity have the same names.
+  /// A cache of the names that `isName` has accepted, because all rows of an entity have the same names.
   private var rightNames: Set<ArraySlice<UInt8>> = []
   private static let maxRightNames = 4096
 
@@ -122,7 +123,7 @@ struct TokenRows {
     if rightNames.contains(text) { return true }
     guard NameForm.isIdentifier(String(decoding: text, as: UTF8.self)) || Self.isMaskedName(text)
     else { return false }
-    // The name is copied, because a slice would keep all lines around the name in memory.
+    // The name is copied, because a slice would keep the whole array of lines in memory.
     if rightNames.count < Self.maxRightNames { rightNames.insert(Array(text)[...]) }
     return true
   }

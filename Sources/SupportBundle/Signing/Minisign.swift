@@ -96,7 +96,7 @@ package struct MinisignSignature: Sendable, Equatable {
   let number: [UInt8]
   private let isHashed: Bool
   private let signature: [UInt8]
-  /// The trusted comment: a text that the signer has written and signed.
+  /// The trusted comment: a comment by the signer that the second part of the signature covers.
   package let comment: String
   private let commentSignature: [UInt8]
 

@@ -1,7 +1,8 @@
 internal import Dispatch
 internal import Foundation
 
-/// Deflates some blocks of an entry in parallel. The results, joined in order, are one stream (RFC 1951).
+/// Deflates several blocks of an entry in parallel. The compressed blocks, joined in order, form one deflate stream
+/// (RFC 1951).
 ///
 /// Each block is compressed separately, with the 32 KiB before it as its dictionary. Every block except the last ends
 /// with an empty stored block at a byte boundary (section 3.2.4), so the blocks can be joined into one stream. Every
@@ -11,7 +12,8 @@ final class DeflateRound: @unchecked Sendable {
   private final class Block {
     let stream: ZlibStream
     var bytes: [UInt8] = []
-    /// The bytes before the block. Matches in the block may refer to them.
+    /// The bytes before this block, at most 32 KiB. They are the dictionary: matches in this block may refer to these
+    /// bytes.
     var before: ArraySlice<UInt8> = []
     var packed: [UInt8] = []
     var failure: BundleError?
@@ -59,7 +61,7 @@ final class DeflateRound: @unchecked Sendable {
   /// Whether no further block can be added before the next call of ``pack(isEnd:)``.
   var isFull: Bool { count == blocks.count }
 
-  /// Adds a block with a copy of these bytes.
+  /// Adds a block that contains a copy of `bytes`.
   func add(_ bytes: ArraySlice<UInt8>) {
     let block = blocks[count]
     block.before = last
@@ -69,8 +71,8 @@ final class DeflateRound: @unchecked Sendable {
     count += 1
   }
 
-  /// Deflates the blocks and returns them in order. At the same time, another thread hashes their bytes. `isEnd` says
-  /// whether these are the last blocks of the entry.
+  /// Deflates the added blocks and returns the compressed blocks in order. At the same time, another thread hashes the
+  /// uncompressed bytes. `isEnd` says whether the last added block is the last block of the entry.
   func pack(isEnd: Bool) throws(BundleError) -> [[UInt8]] {
     let count = count
     self.count = 0
@@ -81,7 +83,7 @@ final class DeflateRound: @unchecked Sendable {
         blocks[index - 1].pack(isEnd: isEnd && index == count)
       }
     }
-    // The bytes are copied, because the next round overwrites the block that they are in.
+    // The dictionary is copied, because the next round reuses the buffer of the block that contains it.
     last = ArraySlice(Array(last))
     for block in blocks[..<count] {
       block.before = []

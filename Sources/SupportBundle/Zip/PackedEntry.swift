@@ -9,12 +9,13 @@ final class PackedEntry {
   private let spool: () throws(BundleError) -> ExclusiveOutput
   private let level: CompressionLevel
   private let blockCount: Int
-  /// The file and the blocks of an entry that is larger than a window; nil for a smaller entry.
+  /// The unnamed file and the blocks for an entry of more than one window; nil as long as the entry fits into one
+  /// window.
   private var long: (output: ExclusiveOutput, round: DeflateRound)?
   private(set) var size: UInt64 = 0
 
-  /// Makes an entry without bytes. `blockCount` blocks are deflated at a time. Each takes 0.8 MiB of memory. `spool`
-  /// makes a file without a name.
+  /// Makes an empty entry. `blockCount` is the number of blocks that are deflated at the same time; each block takes
+  /// 0.8 MiB of memory. `spool` creates the unnamed file for a large entry.
   init(
     name: String, level: CompressionLevel, blockCount: Int,
     spool: @escaping () throws(BundleError) -> ExclusiveOutput
@@ -29,7 +30,8 @@ final class PackedEntry {
     size += UInt64(bytes.byteCount)
     var offset = 0
     while offset < bytes.byteCount {
-      // A full window is deflated only when more bytes follow, because the last block of a stream is marked.
+      // A full window is deflated only when more bytes follow, because the last block must be marked as the end of the
+      // stream.
       if waiting.count == ZipFormat.window { try pack() }
       let count = min(bytes.byteCount - offset, ZipFormat.window - waiting.count)
       unsafe bytes.extracting(offset..<offset + count).withUnsafeBytes {

@@ -8,8 +8,8 @@ struct ZipCentralHeader {
   let compressedSize: UInt64
   let size: UInt64
   let headerOffset: UInt64
-  /// Whether the entry is a symbolic link of Unix or macOS (APPNOTE 4.4.2: host 3 or 19; 4.4.15: the upper half has the
-  /// mode).
+  /// Whether the entry is a symbolic link. In such an entry, the host system is Unix or macOS (3 or 19, APPNOTE 4.4.2),
+  /// and the upper half of the external attributes (APPNOTE 4.4.15) is the mode of a link.
   let isLink: Bool
   let name: [UInt8]
   /// The length of the header in bytes, including name, extra field and comment.
@@ -48,13 +48,13 @@ struct ZipCentralHeader {
 
     var zip64 = try ZipExtra(
       parsing: fields, at: start + ZipFormat.centralSize + nameSize, size: extraSize)
-    // APPNOTE 4.5.3: the fields are in this order. A field is present only if its 32-bit form is saturated.
+    // APPNOTE 4.5.3: the Zip64 values have this order. A Zip64 value is present only if the 32-bit field is saturated.
     size = try zip64.value(for: shortSize)
     compressedSize = try zip64.value(for: shortCompressed)
     headerOffset = try zip64.value(for: shortOffset)
   }
 
-  /// Checks the values in this header. The local header is not read.
+  /// Checks the flags, the compression method and the sizes in this header. Does not read the local header.
   func check(isFolder: Bool, limits: ZipLimits) throws(BundleError) {
     try Self.checkFlags(flags)
     guard method == ZipFormat.methodStored || method == ZipFormat.methodDeflated else {
@@ -116,7 +116,8 @@ struct ZipCentralHeader {
     let localSize = try zip64.value(for: try local.u32(22))
     let localCompressed = try zip64.value(for: try local.u32(18))
     let localCRC = try local.u32(14)
-    // APPNOTE 4.4.4, bit 3: checksum and sizes are zero in the local header, and follow the data in a descriptor.
+    // APPNOTE 4.4.4: if bit 3 is set, the CRC-32 and the sizes in the local header are zero. The true values are in a
+    // data descriptor after the data.
     let isDeferred =
       flags & ZipFormat.flagDataDescriptor != 0 && localCRC == 0 && localCompressed == 0
       && localSize == 0
@@ -154,7 +155,8 @@ struct ZipCentralHeader {
   }
 }
 
-/// The values of the Zip64 extra field in a header (APPNOTE 4.5.3). They are read one after the other.
+/// The values of the Zip64 extra field in a header (APPNOTE 4.5.3). ``value(for:)`` takes the values one after the
+/// other.
 private struct ZipExtra {
   private let fields: ZipFields
   private let start: Int
@@ -166,8 +168,8 @@ private struct ZipExtra {
     var found: [UInt64]?
     var position = start
     let end = start + size
-    // Each field has an identifier and a size of two bytes each (APPNOTE 4.5.1). Up to three bytes at the end are
-    // padding by some tools.
+    // Each extra field begins with an identifier and a size, of two bytes each (APPNOTE 4.5.1). Some tools add up to
+    // three bytes of padding at the end.
     while end - position >= 4 {
       let id = try fields.u16(position)
       let length = Int(try fields.u16(position + 2))
@@ -192,7 +194,7 @@ private struct ZipExtra {
     values = (found ?? [])[...]
   }
 
-  /// The value of a field with the 32-bit form `short`: the next Zip64 value if `short` is saturated, otherwise
+  /// Returns the true value of the 32-bit field `short`: the next Zip64 value if `short` is saturated, otherwise
   /// `short`.
   mutating func value(for short: UInt32) throws(BundleError) -> UInt64 {
     guard short == ZipFormat.saturated32 else { return UInt64(short) }

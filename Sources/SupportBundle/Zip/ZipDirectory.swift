@@ -1,4 +1,5 @@
-/// The end of an archive: where the central directory is, and what the end record says.
+/// The values of the end of central directory record: the location of the central directory, the entry count and the
+/// archive comment.
 struct ZipDirectory: Sendable {
   let entryCount: Int
   /// The offset of the central directory, in bytes from the start of the archive.
@@ -73,7 +74,7 @@ struct ZipDirectory: Sendable {
         "the central directory has \(found.directorySize) bytes, and the limit is \(limits.directoryBytes)",
         offset: endRecordOffset)
     }
-    // The sizes are compared by a division, which cannot overflow as a product could.
+    // The size is divided, because a multiplication of the count could overflow.
     guard count <= size / ZipFormat.centralSize else {
       throw BundleError(
         .badDirectory, "\(count) entries do not fit into the central directory",
@@ -84,8 +85,8 @@ struct ZipDirectory: Sendable {
     offset = found.directoryOffset
   }
 
-  /// Finds the end record, whose comment ends at the end of the file. Throws when there are two such records, because
-  /// two readers could then see two different archives.
+  /// Returns the position of the end record. The comment of the end record must end at the end of the file. Throws when
+  /// two records match, because two readers could then use different records.
   private static func findEnd(in tail: ZipFields) throws(BundleError) -> Int {
     var found: Int?
     var position = tail.bytes.count - ZipFormat.endSize
@@ -109,7 +110,8 @@ struct ZipDirectory: Sendable {
     return found
   }
 
-  /// The Zip64 end record (APPNOTE 4.3.14) and its offset; nil when no Zip64 locator is before the end record.
+  /// Returns the Zip64 end record (APPNOTE 4.3.14) and its offset; nil when no Zip64 locator is directly before the end
+  /// record.
   private static func findZip64(
     before end: UInt64, in file: InputFile
   ) throws(BundleError) -> (UInt64, ZipFields)? {
@@ -142,8 +144,8 @@ struct ZipDirectory: Sendable {
 // MARK: - Entries
 
 extension ZipDirectory {
-  /// Returns all entries of the central directory. The entries are compared with each other, with the limits and with
-  /// the local headers.
+  /// Returns all entries of the central directory. Checks each entry against `limits`, against its local header and
+  /// against the other entries.
   static func entries(
     parsing directory: ZipDirectory, of file: InputFile, limits: ZipLimits, escapesNames: Bool
   ) throws(BundleError) -> [ZipReader.Entry] {

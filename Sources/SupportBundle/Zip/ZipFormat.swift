@@ -25,7 +25,8 @@ enum ZipFormat {
 
   /// The id of the extra field with Zip64 sizes and offsets (APPNOTE 4.5.3).
   static let zip64ExtraID: UInt16 = 0x0001
-  /// Marks a 16- or 32-bit field whose true value is in the Zip64 field (APPNOTE 4.4.1.4).
+  /// The value of a saturated field: a 16- or 32-bit field whose true value is in a Zip64 record or extra field
+  /// (APPNOTE 4.4.1.4).
   static let saturated16: UInt16 = 0xFFFF
   static let saturated32: UInt32 = 0xFFFF_FFFF
 
@@ -54,8 +55,8 @@ enum ZipFormat {
   /// regular file with mode 0600.
   static let fixedAttributes: UInt32 = 0o100600 << 16
 
-  /// The maximum number of bytes that one deflated byte can encode. A length code and a distance code of one bit each
-  /// encode 258 bytes.
+  /// The maximum number of bytes that one deflated byte can encode: four matches of 258 bytes. Each match needs at
+  /// least two bits, one for the length code and one for the distance code.
   static let maxDeflateRatio: UInt64 = 1032
 
   /// The maximum distance of a match in bytes (RFC 1951, section 2).

@@ -1,4 +1,4 @@
-/// The values from which on the writer uses Zip64 fields: `bytes` for sizes and offsets, `entries` for counts. Tests
+/// The lowest values for which the writer uses Zip64 fields: `bytes` for sizes and offsets, `entries` for counts. Tests
 /// use lower values.
 struct Zip64Threshold: Sendable {
   var bytes = UInt64(ZipFormat.saturated32)
@@ -13,7 +13,7 @@ struct ZipHeader: Equatable {
   var compressedSize: UInt64
   var size: UInt64
   var headerOffset: UInt64
-  /// Whether the local header holds its sizes in a Zip64 field.
+  /// Whether the sizes in the local header are in a Zip64 extra field.
   var hasLocalZip64: Bool
 
   var localBytes: [UInt8] {
@@ -37,7 +37,7 @@ struct ZipHeader: Equatable {
 
   func centralBytes(threshold: Zip64Threshold) -> [UInt8] {
     var extra = ZipBytes()
-    // APPNOTE 4.5.3: the fields with a saturated 32-bit form, in this order.
+    // APPNOTE 4.5.3: the Zip64 values whose 32-bit fields are saturated, in this order.
     let large = (
       size: size >= threshold.bytes, compressed: compressedSize >= threshold.bytes,
       offset: headerOffset >= threshold.bytes

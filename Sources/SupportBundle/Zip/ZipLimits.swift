@@ -1,5 +1,5 @@
-/// The limits on what an archive may announce. An archive that exceeds a limit is refused, so that a small file cannot
-/// fill memory or a disk.
+/// The limits on the counts and sizes that an archive may announce. An archive that exceeds a limit is refused, so that
+/// a small file cannot fill memory or a disk.
 public struct ZipLimits: Sendable, Equatable {
   /// The maximum number of entries, including folders.
   public var entryCount: Int

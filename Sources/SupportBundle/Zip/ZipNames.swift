@@ -2,16 +2,17 @@ import SafeText
 
 /// Checks the names of entries, both when an archive is written and when one is read.
 ///
-/// On every system, a name must denote the same file within the chosen folder. No two names may denote the same file,
-/// because a file system that ignores case or normalises Unicode would otherwise lose an entry silently.
+/// On every system, a name must denote the same file within the target folder, into which the archive is unpacked. No
+/// two names may denote the same file, because a file system that ignores case or normalises Unicode would otherwise
+/// lose an entry silently.
 struct ZipNames {
   /// The maximum length of a name, in bytes of UTF-8.
   static let maxBytes = 1024
   static let maxDepth = 32
 
-  /// A component of a name, and the number of the folder that contains it. Number 0 is the chosen folder. Each
-  /// component is stored once, so a name with many components needs no more memory than its bytes. Case is ignored, and
-  /// `String` compares names in normalised form.
+  /// A component of an entry name, and the number of the folder that contains the component. Number 0 is the target
+  /// folder. Each component is stored once for each folder, so a name with many components needs no more memory than
+  /// its bytes. `name` has its case folded, and `String` compares it in normalised form.
   private struct Place: Hashable {
     let parent: Int
     let name: String
@@ -28,8 +29,8 @@ struct ZipNames {
   private var places: [Place: Int] = [:]
   private var uses: [Use] = [.folder]
 
-  /// Checks a name, remembers it and returns it as text. Throws `bundle.badName` for a name that breaks a rule, and
-  /// `bundle.duplicateName` for a name that may denote the same file as an earlier one.
+  /// Checks a name, remembers the name and returns it as a string. Throws `bundle.badName` for a name that breaks a
+  /// rule, and `bundle.duplicateName` for a name that may denote the same file as an earlier one.
   mutating func add(_ bytes: some Collection<UInt8>) throws(BundleError) -> String {
     let name = try Self.check(bytes)
     let isFolder = Self.isFolder(name)
@@ -61,7 +62,7 @@ struct ZipNames {
     return name
   }
 
-  /// Whether a name is that of a folder: it ends with a slash (APPNOTE 4.3.8).
+  /// Whether `name` is the name of a folder, which ends with a slash (APPNOTE 4.3.8).
   static func isFolder(_ name: String) -> Bool { name.utf8.last == UInt8(ascii: "/") }
 
   /// The components of a checked name. The slash at the end of a folder's name does not add a component.
@@ -90,7 +91,7 @@ struct ZipNames {
     return result
   }
 
-  /// Returns the name in `bytes` as text. Throws `bundle.badName` when the name breaks a rule.
+  /// Returns the name in `bytes` as a string. Throws `bundle.badName` when the name breaks a rule.
   static func check(_ bytes: some Collection<UInt8>) throws(BundleError) -> String {
     guard !bytes.isEmpty, bytes.count <= maxBytes else {
       throw bad(bytes, "is empty or longer than \(maxBytes) bytes")

@@ -20,7 +20,7 @@ package final class ZipReader: Sendable {
     /// The uncompressed size in bytes, as the archive announces it.
     package let size: UInt64
     package let compressedSize: UInt64
-    /// The announced CRC-32 of the decompressed bytes.
+    /// The CRC-32 of the decompressed bytes, as the archive announces it.
     package let crc32: UInt32
     /// The offset of the local header, in bytes from the start of the archive.
     package let headerOffset: UInt64
@@ -141,8 +141,8 @@ package final class ZipReader: Sendable {
     return bytes
   }
 
-  /// Returns the first bytes of an entry without reading the rest: at most `count`. There may be fewer if the entry is
-  /// shorter or deflated.
+  /// Returns the first bytes of an entry, at most `count`, without reading the rest. Returns fewer than `count` bytes
+  /// if the entry is shorter, and sometimes if the entry is deflated.
   func lead(of entry: Entry, count: Int) throws(BundleError) -> [UInt8] {
     let count = Int(clamping: min(entry.size, UInt64(clamping: count)))
     switch entry.method {
@@ -150,8 +150,8 @@ package final class ZipReader: Sendable {
       return try file.bytes(
         at: entry.dataOffset, count: min(count, Int(clamping: entry.compressedSize)))
     case .deflated:
-      // Deflate hardly makes bytes longer, so mostly this much input is enough. If long code tables precede the bytes,
-      // fewer bytes are returned.
+      // Deflated data is hardly ever longer than its content, so this much input is usually enough. It is not enough if
+      // long code tables precede the content.
       let size = Int(clamping: min(entry.compressedSize, UInt64(clamping: 2 * count + 1024)))
       let piece = try file.bytes(at: entry.dataOffset, count: size)
       var output = [UInt8](repeating: 0, count: max(count, 1))

@@ -27,7 +27,7 @@ public final class ZipWriter {
     /// The entries in the order in which they were added.
     public let entries: [Entry]
     /// The temporary path if the temporary name could not be removed; otherwise nil. The temporary name is a second
-    /// name of the archive, and can be deleted.
+    /// hard link to the archive, and can be deleted.
     public let leftoverPath: String?
   }
 
@@ -59,8 +59,8 @@ public final class ZipWriter {
       path: path, threshold: Zip64Threshold(), level: level, calls: OutputCalls(), making: making)
   }
 
-  /// Starts an archive. If `isUnnamed` is true, the archive never gets a name. It can only be read back, and disappears
-  /// when this object is deallocated.
+  /// Starts an archive. If `isUnnamed` is true, the archive never gets a name, and can be read only from the file that
+  /// ``end(comment:)`` returns.
   init(
     path: String, isUnnamed: Bool = false, threshold: Zip64Threshold = Zip64Threshold(),
     level: CompressionLevel = .standard, calls: OutputCalls = OutputCalls(),
@@ -169,7 +169,7 @@ public final class ZipWriter {
     var header = ZipHeader(
       name: nameBytes, method: ZipFormat.methodDeflated, crc32: 0, compressedSize: 0, size: size,
       headerOffset: output.size, hasLocalZip64: overflow || bound >= threshold.bytes)
-    // The header is written twice. The second time, the checksum and the compressed size are known.
+    // The local header is overwritten later, when the checksum and the compressed size are known.
     let headerBytes = header.localBytes
     try output.append(headerBytes[...])
 
@@ -202,8 +202,8 @@ public final class ZipWriter {
   ///   - name: the name within the archive.
   ///   - count: the maximum number of entries that are unfinished at the same time. These entries share a fixed amount
   ///     of memory.
-  ///   - making: called for a file without a name, in the same way as for the archive itself. This file holds the bytes
-  ///     of the entry until the entry is added.
+  ///   - making: called for the temporary file of the entry, in the same way as for the archive itself. The temporary
+  ///     file has no name, and contains the deflated bytes until the entry is added.
   /// - Returns: the entry, to which bytes are appended.
   func begin(
     _ name: String, among count: Int, making: @escaping (String, () -> Bool) -> Void
@@ -244,12 +244,12 @@ public final class ZipWriter {
 
   /// Writes the central directory, makes the archive durable and gives it its name.
   ///
-  /// - Parameter comment: returns the archive's comment, at most 65,535 bytes of UTF-8. Its argument is the SHA-256 of
+  /// - Parameter comment: returns the archive's comment, at most 65,535 bytes of UTF-8. The argument is the SHA-256 of
   ///   all bytes before the end record, as lower-case hexadecimal text.
-  /// - Returns: what was written.
+  /// - Returns: the path, the size and the entries of the archive.
   /// - Throws: `bundle.outputExists` when another file got the name in the meantime; `bundle.writeFailed`. In both
-  ///   cases, no file was replaced, and the temporary file is removed. There is one exception: if only the last step
-  ///   fails, which syncs the folder, the complete archive has its name already. The message says so.
+  ///   cases, no file was replaced, and the temporary file is removed. There is one exception: if only the final sync
+  ///   of the folder fails, the complete archive has its name already. The message says so.
   package func finish(comment: (String) -> String = { _ in "" }) throws(BundleError) -> Receipt {
     _ = try end(comment: comment)
     return try publish()

@@ -34,7 +34,7 @@ package final class ZippedParts: PartArchive {
     }
 
     func append(_ bytes: RawSpan) throws(ExtractionError) {
-      // A closure cannot borrow a span.
+      // `naming` is not used here, because its closure cannot borrow the span.
       do throws(BundleError) { try entry.append(bytes) } catch { throw ZippedParts.error(error) }
     }
 

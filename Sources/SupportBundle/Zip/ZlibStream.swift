@@ -18,7 +18,7 @@ struct ZlibStep {
 
   /// How much of the output must be complete after a step.
   enum Flush {
-    /// Nothing need be complete: zlib may hold output back.
+    /// No output must be complete: zlib may buffer output.
     case none
     /// All input so far is in the output, which ends at a byte boundary.
     case block
@@ -34,7 +34,8 @@ struct ZlibStep {
     }
   }
 
-  /// zlib's own stream. It is allocated on the heap, because zlib's inner state has a pointer to it.
+  /// zlib's `z_stream`. It is allocated on the heap so that its address never changes, because zlib's internal state
+  /// points to the `z_stream`.
   private let stream: UnsafeMutablePointer<z_stream>
   private let direction: Direction
 

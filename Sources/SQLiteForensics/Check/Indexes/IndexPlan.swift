@@ -18,10 +18,10 @@ struct IndexPlan {
 
   /// The indexes that ``apply(to:of:_:_:)`` has not processed yet, by table.
   private var indexes: [SQLName: [Index]] = [:]
-  /// For each index that can be compared with the table's rows, by its position in the schema: the positions of its two
-  /// sums in the list of sums.
+  /// For each index that can be compared with the table's rows, the positions of its two sums in ``RecordCheck/sums``.
+  /// The key is the position of the index in the schema's entries.
   private(set) var sums: [Int: (rows: Int, entries: Int)] = [:]
-  /// The indexes, by position in the schema, whose collation may treat different texts as equal.
+  /// The positions, in the schema's entries, of indexes with a collation that may treat different strings as equal.
   private(set) var folding: Set<Int> = []
   /// The order of the entries of each index, by its position in the schema. Indexes with an application's own collation
   /// are left out.
@@ -92,8 +92,8 @@ struct IndexPlan {
     return KeyOrder(fields: fields, uniqueCount: uniqueCount)
   }
 
-  /// Adds to `rules` which fields of a row go into the sums of the table's indexes, and plans the order of their
-  /// entries.
+  /// Plans how the indexes of a table are checked. Adds to `rules` the fields of a row that go into the sum of each
+  /// index, and adds to ``orders`` the order of each index's entries.
   ///
   /// `sumCount`: the number of sums planned so far; each index that can be compared adds two.
   mutating func apply(
@@ -149,8 +149,8 @@ struct IndexPlan {
     }
   }
 
-  /// The hash of a column's default value, which rows from before the column was added have. Nil if the value would
-  /// have to be computed.
+  /// Returns the hash of a column's default value; nil if the value must be computed. Rows that were stored before the
+  /// column was added lack the field, and have the default value instead.
   private static func hash(
     _ column: TableDefinition.Column, _ encoding: DatabaseHeader.TextEncoding
   ) -> UInt64? {

@@ -1,7 +1,8 @@
 import SQLiteFile
 
 /// Compares the entries of an index with the rows of its table without storing either. One sum adds up the hashes of
-/// all entries, the other those of the entries that the rows require. Equal entries give equal sums in any order.
+/// the index's entries, the other the hashes of the entries that the rows require. If the entries are equal, the sums
+/// are equal, whatever the order of the entries.
 enum IndexSum {
   /// The fields of a row that make up an entry of one index.
   struct Part {
@@ -37,7 +38,7 @@ enum IndexSum {
     return mix(real.bitPattern &+ seed)
   }
 
-  /// The hash of a text or a blob. A text and a blob with the same bytes have different hashes.
+  /// The hash of a string or a blob. A string and a blob with the same bytes have different hashes.
   static func of(_ bytes: RawSpan, isText: Bool) -> UInt64 {
     var hash: UInt64 = isText ? 0x1f83_d9ab_fb41_bd6b : 0x5be0_cd19_137e_2179
     hash ^= UInt64(bytes.byteCount)

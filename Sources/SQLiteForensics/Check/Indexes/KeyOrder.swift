@@ -24,8 +24,8 @@ struct KeyOrder {
 
   /// The leading fields of each record, the most significant first.
   var fields: [Field]
-  /// The number of leading fields that must not all be equal in two entries, unless one of them is NULL. Nil if entries
-  /// may be equal.
+  /// The number of leading fields that make up a unique key: two entries must differ in one of these fields, unless one
+  /// of the fields is NULL. Nil if the keys need not be unique.
   var uniqueCount: Int?
 }
 

@@ -2,8 +2,8 @@ import SQLiteFile
 
 /// A set of row ids, stored as bitmaps of 32,768 keys each.
 ///
-/// Core Data assigns keys from 1 on, so 2.7 million rows take 340 KB. There are at most 2,048 bitmaps (8 MB), whatever
-/// the file holds. Further keys are dropped, and ``isComplete`` becomes false.
+/// Core Data assigns keys from 1 on, so 2.7 million rows take 340 KB. There are at most 2,048 bitmaps (8 MB), even for
+/// a hostile file. Further keys are dropped, and ``isComplete`` becomes false.
 struct KeySet {
   private static let bitmapWords = 512
   private static let maxBitmaps = 2048

@@ -55,7 +55,7 @@ struct FreelistCheck {
         return false
       }
       pageCount += 1
-      // The part of a trunk that the file lacks lists no page.
+      // If the file ends within the trunk, only the page numbers before the end are used.
       let stored = min(reader.storedLength(of: trunk), reader.usableSize)
       var leaves: ContiguousArray<UInt32> = []
       let next: UInt32

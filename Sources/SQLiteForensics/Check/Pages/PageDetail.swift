@@ -58,8 +58,8 @@ extension SQLiteDatabase {
   ///
   /// - Parameters:
   ///   - number: the page number, from 1 on.
-  ///   - progress: called periodically with the number of pages checked so far, while the page that leads to this one
-  ///     is searched for.
+  ///   - progress: called periodically with the number of pages checked so far. All b-trees are walked, to find the
+  ///     page that leads to page `number`.
   /// - Returns: nil if no file of the store has a page with this number.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func detail(ofPage number: UInt32, progress: ((Int) -> Void)? = nil)

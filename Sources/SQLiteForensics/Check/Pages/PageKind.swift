@@ -10,7 +10,8 @@ package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
   case interiorTable
   /// A leaf of an index or of a WITHOUT ROWID table.
   case leafIndex
-  /// An interior page of an index or of a WITHOUT ROWID table. It holds entries besides the numbers of child pages.
+  /// An interior page of an index or of a WITHOUT ROWID table. Each of its cells has an entry and the number of a child
+  /// page.
   case interiorIndex
   case overflow
   case freelistTrunk

@@ -1,10 +1,11 @@
 import SQLiteFile
 
-/// Records for each page what it is used for, which b-tree it belongs to and which page leads to it, in 9 bytes. Memory
-/// is allocated for 1,024 pages at a time, when the first of them is claimed.
+/// Records for each page what it is used for, which b-tree it belongs to and which page leads to it, in 9 bytes. A page
+/// is claimed when its use is recorded. Memory is allocated for 1,024 pages at a time, when the first of them is
+/// claimed.
 ///
-/// Pages past the end of the main file, which only a log or journal has, are stored separately, so that page numbers
-/// that a hostile file invents cost no memory.
+/// Pages past the end of the main file, which only a log or a journal can have, are stored separately. So a high page
+/// number in a hostile file does not allocate memory for all lower page numbers.
 struct PageMap {
   struct Entry: Equatable {
     var kind: PageKind
@@ -70,8 +71,8 @@ struct PageMap {
     pieces[Int(page / Self.pieceLength)]?.kinds[Int(page % Self.pieceLength)] = kind.rawValue
   }
 
-  /// Adds the claims of another map of the same file. If a page is claimed in both, returns false, and this map is no
-  /// longer valid.
+  /// Adds the claims of another map of the same file. If a page is claimed in both maps, returns false, and this map is
+  /// no longer valid.
   mutating func merge(_ other: PageMap) -> Bool {
     for (number, piece) in other.pieces.enumerated() {
       guard let piece else { continue }

@@ -2,12 +2,12 @@ import SQLiteFile
 
 /// Records which bytes of a b-tree page are taken by cells and freeblocks.
 ///
-/// There is a bit for each byte, so that overlaps are found in whatever order the cells come. Bytes that nothing has
-/// taken in the end must be the fragments that the page's header counts.
+/// There is a bit for each byte, so that overlaps are found in whatever order the cells come. The number of bytes that
+/// are not taken at the end must be the number of fragmented bytes that the page's header states.
 struct PageSpace {
   /// A bit for each byte of the page, set if the byte is taken. The lowest bit of a word stands for the first of 64
-  /// bytes. Loops over many ranges move the array out of this value first, so that Swift checks only once whether it is
-  /// shared.
+  /// bytes. Loops over many ranges move the array out of this value first, so that Swift checks only once whether the
+  /// array's storage is shared.
   var bits = ContiguousArray<UInt64>(repeating: 0, count: 1024)
   /// The number of bytes taken. A byte that was taken twice counts twice.
   var taken = 0

@@ -62,8 +62,8 @@ struct UnreachedPages {
 
   // MARK: - B-trees
 
-  /// Walks the b-trees that no schema names: first those with a topmost page that is no other page's child, then those
-  /// in the remaining pages. Damage never throws.
+  /// Walks b-trees without a schema. First walks from each unclaimed page that is no other page's child, then from the
+  /// b-tree pages that are still unclaimed. Damage never throws.
   mutating func walk(_ tree: inout BTreeCheck, _ reader: inout PageReader) throws(SQLiteFileError) {
     var children = PageSet(pageCount: last)
     for pages in unclaimed(tree) {

@@ -13,8 +13,8 @@ package struct MaskedSchema {
   /// The number of entries whose statements are left out.
   package private(set) var refusedCount = 0
 
-  /// Returns what is shown in place of `text`. If `isName` is false, the schema declares no such name, and `text` may
-  /// be anything.
+  /// A function that returns the string to show in place of `text`. `isName` is whether the schema declares `text` as a
+  /// name. If it does not, `text` may be any content.
   package typealias Naming = (_ text: String, _ isName: Bool) -> String
 
   /// The maximum length of a shown statement in bytes; real statements are shorter.
@@ -29,9 +29,9 @@ package struct MaskedSchema {
   /// Masks the statements of `schema`.
   ///
   /// - Parameters:
-  ///   - schema: the schema; its entries may hold anything.
-  ///   - name: returns what is shown for a text: the text itself if it may be shown, otherwise a substitute. Neither
-  ///     has quotes around it.
+  ///   - schema: the schema; its entries are not trusted.
+  ///   - name: returns the string to show in place of a word, without quotes: the word itself if it may be shown,
+  ///     otherwise a substitute.
   package init(_ schema: Schema, name: Naming) {
     var shown: [SchemaEntry] = []
     for entry in schema.entries {
@@ -55,8 +55,8 @@ package struct MaskedSchema {
     }
   }
 
-  /// The names that a statement declares, that of the created object first. Nil if the text is no CREATE statement, or
-  /// contradicts its schema entry.
+  /// Returns the names that a statement declares, the name of the created object first. Returns nil if `sql` is no
+  /// valid CREATE statement, or if it creates another object than `entry` names.
   private static func names(of entry: SchemaEntry, _ sql: String) -> [String]? {
     let bytes = Array(sql.utf8)
     guard bytes.count <= longestStatement, SchemaLexis.defect(in: bytes) == nil else { return nil }

@@ -133,8 +133,8 @@ struct SchemaCheck {
     }
   }
 
-  /// Checks that the schema has the automatic indexes that the constraints of a table need. SQLite creates one for each
-  /// constraint that needs it, and finds it by its name. Equal constraints share one index.
+  /// Checks that the schema has the automatic indexes that the constraints of a table need. SQLite creates an automatic
+  /// index for each constraint that needs one, and looks the index up by its name. Equal constraints share one index.
   private mutating func judgeAutomaticIndexes(of entry: SchemaEntry) throws(SchemaGrammar.Defect) {
     guard let wanted = entry.sql.flatMap({ TableDefinition(sql: $0) })?.automaticIndexes else {
       knowsWantedIndexes = false

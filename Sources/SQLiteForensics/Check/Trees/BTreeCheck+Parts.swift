@@ -12,7 +12,7 @@ extension BTreeCheck {
     var upper: Int64
   }
 
-  /// What a walk of a b-tree, or of a part of one, has counted.
+  /// The counts of a walk of a b-tree, or of a part of a b-tree.
   struct Counts {
     var cells = 0
     /// The number of rows or index entries. In a table, only cells on leaves are rows; in an index, every cell is an
@@ -27,8 +27,8 @@ extension BTreeCheck {
     /// The depth of the first leaf that was reached, in levels below the root page; -1 until a leaf is reached.
     var leafDepth: Int32 = -1
 
-    /// Adds the counts of another part of the same b-tree. Returns false if the leaves of the two are at different
-    /// depths, which only a walk of the whole b-tree can report.
+    /// Adds the counts of another part of the same b-tree. Returns false if the leaves of the two parts are at
+    /// different depths, which only a walk of the whole b-tree can report.
     mutating func add(_ other: Counts) -> Bool {
       cells += other.cells
       entries += other.entries

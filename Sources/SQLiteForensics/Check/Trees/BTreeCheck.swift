@@ -11,7 +11,7 @@ struct BTreeCheck: ~Copyable {
     /// The number of the b-tree in the page map.
     var number: UInt32
     var root: UInt32
-    /// Whether the keys of the b-tree are row ids; nil if only the root page tells.
+    /// Whether the keys of the b-tree are row ids; nil if only the kind of the root page can show this.
     var isTable: Bool?
     var rules: RecordRules
   }
@@ -127,7 +127,7 @@ struct BTreeCheck: ~Copyable {
     }
   }
 
-  /// Counts pages that were handled outside this walk.
+  /// Adds `pages` to ``pagesDone``, for pages that were checked without a walk of a b-tree.
   mutating func count(pages: Int) {
     pagesDone += pages
     if let onPages { onPages(pagesDone) }
@@ -208,8 +208,8 @@ struct BTreeCheck: ~Copyable {
 
   /// Checks the cells of a page, and the use of the page's space (file format, section 1.6).
   ///
-  /// `stored`: the number of bytes of the page before the end of the file. If that is not all, only cells that can be
-  /// read count as rows or entries, as in a reading of the rows.
+  /// `stored`: the number of bytes of the page that the file has. If the file ends within the page, only cells that can
+  /// be read are counted as rows or entries, because only these are found when the table is read.
   @inline(__always)
   private mutating func check(
     _ page: RawSpan, _ header: BTreePage, _ pending: Pending, _ limit: Int, stored: Int,
@@ -256,7 +256,7 @@ struct BTreeCheck: ~Copyable {
         if !isLeaf { counts.isWhole = false }
         continue
       }
-      // A child's page number that is there in part would lead to a page of another b-tree.
+      // If the file has only a part of a child's page number, this number would lead to a wrong page.
       guard isLeaf ? start < stored : start &+ 4 <= stored else {
         trouble.unstored.add(index)
         isAccountable = false
@@ -295,7 +295,7 @@ struct BTreeCheck: ~Copyable {
         offset &+= key.length
         let value = Int64(bitPattern: key.value)
         rowID = value
-        // A row id whose last bytes the file lacks says nothing about others.
+        // A row id is compared with others only if the file has all its bytes.
         if offset <= stored {
           if value <= lower && lower != .min || value > pending.upper {
             trouble.keys.add(index)
@@ -369,7 +369,7 @@ struct BTreeCheck: ~Copyable {
     accountForSpace(page, header, isAccountable, pending.page, at, tree.name)
   }
 
-  /// Whether a record with this fault gives no row.
+  /// Whether a record with this fault cannot be read as a row.
   private static func isUnreadable(_ fault: Finding.ID) -> Bool {
     fault == .recordBadHeader || fault == .recordTruncated
   }

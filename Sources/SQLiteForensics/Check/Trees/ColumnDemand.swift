@@ -3,17 +3,18 @@ package import SQLiteFile
 /// What Core Data's rules require of the values of a column. NULL is always allowed.
 package struct ColumnDemand: Sendable {
   package var table: String
-  /// The index in the table's declaration, from 0.
+  /// The index of the column in the table's declaration, from 0.
   package var column: Int
   package var classes: StorageClasses
-  /// The name of the table of which each integer must be a row id; nil if the column refers to no table.
+  /// The name of the table that the column refers to: each integer in the column must be a row id of this table. Nil if
+  /// the column refers to no table.
   package var rowIDsOf: String?
   /// The allowed integers; nil if all integers are allowed.
   package var numbers: Set<Int64>?
   /// The length that every blob must have, in bytes; nil if any length is allowed.
   package var blobLength: Int?
-  /// Whether a reference to an external file is valid. Called with each blob of 38 bytes that starts with the byte 2.
-  /// Nil if such references are not checked.
+  /// A function that returns whether a reference to an external file is valid. It is called with each blob of 38 bytes
+  /// that starts with the byte 2. Nil if such references are not checked.
   package var holds: (@Sendable ([UInt8]) -> Bool)?
 
   package init(table: String, column: Int, classes: StorageClasses) {

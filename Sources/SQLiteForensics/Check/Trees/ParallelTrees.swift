@@ -22,7 +22,7 @@ struct ParallelTrees {
     let part: BTreeCheck.Part
   }
 
-  /// The state that the threads share. It is accessed only within ``gate``.
+  /// The data that both threads access. Each access is a block on the serial queue ``gate``.
   private final class Queue: @unchecked Sendable {
     let gate = DispatchQueue(label: "check")
     let jobs: [TreeJob]

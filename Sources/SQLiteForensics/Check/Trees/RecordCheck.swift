@@ -17,20 +17,22 @@ struct RecordCheck: ~Copyable {
 
   struct Subject: Hashable {
     var problem: UInt8
-    /// The index of the column or, for a demand that is not met, of the demand; -1 for an unknown column.
+    /// The index of the column; for a demand that is not met, the index of the demand in ``RecordCheck/demands``. -1
+    /// for an unknown column.
     var column: Int32
   }
 
-  /// The row ids of each table that other tables refer to, by number of the key set.
+  /// The key sets: the row ids of each table that other tables refer to. The number of a key set is its index in this
+  /// array.
   var keys: ContiguousArray<KeySet> = []
-  /// The keys that values refer to, by number of the key set that must contain them.
+  /// For each key set in ``keys``, the row ids that values of other tables refer to. The key set must contain them.
   var references: ContiguousArray<KeySet> = []
   var demands: ContiguousArray<ColumnDemand> = [] {
     didSet { smallNumbers = ContiguousArray(demands.map(Self.smallNumbers)) }
   }
   /// The sums of hashes of rows and of index entries, by number; see ``IndexSum``.
   var sums: ContiguousArray<UInt64> = []
-  /// The numbers of the sums that lack a value, because it is damaged or too long to be read whole.
+  /// The indexes, in ``sums``, of sums that are incomplete because a value is damaged or too long to be read whole.
   var incompleteSums: Set<Int> = []
   private let encoding: DatabaseHeader.TextEncoding
   private var tallies: [Subject: Tally] = [:]
@@ -264,8 +266,8 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// Checks a field that its storage class alone does not make acceptable, and notes its hash if it is indexed. Returns
-  /// false if the value breaks a rule.
+  /// Checks a field that is indexed, or that has a rule for the storage class of its value. If the field is indexed,
+  /// also stores its hash in ``hashes``. Returns false if the value breaks a rule.
   @inline(never)
   private mutating func attend(
     _ number: Int, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
@@ -336,8 +338,8 @@ struct RecordCheck: ~Copyable {
     note(problem, field.column, place)
   }
 
-  /// Compares a value with the demand on its column, and notes in which way it fails. If the value is an integer that
-  /// refers to a row of another table, also notes this row id.
+  /// Compares a value with the demand on its column, and counts the value if it does not meet the demand. An integer
+  /// that refers to a row of another table is also added to ``references``.
   @inline(never)
   private mutating func look(
     _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int, _ kind: UInt8,
@@ -366,8 +368,8 @@ struct RecordCheck: ~Copyable {
     }
   }
 
-  /// Whether a value that its storage class alone does not make acceptable meets the rules of its field. If it is an
-  /// integer that refers to a row of another table, also notes this row id.
+  /// Whether a value meets the rules of its field. An integer that refers to a row of another table is also added to
+  /// ``references``.
   @inline(__always)
   private mutating func meets(
     _ field: RecordRules.Field, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,

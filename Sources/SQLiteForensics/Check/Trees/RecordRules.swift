@@ -6,7 +6,7 @@ struct RecordRules {
   struct Field: BitwiseCopyable {
     /// The storage classes that SQLite never stores in this field, as bits of `StorageClasses`.
     var refused: UInt8 = 0
-    /// The storage classes whose values must be compared with the demand, as bits of `StorageClasses`.
+    /// The storage classes whose values must be compared with the ``ColumnDemand``, as bits of `StorageClasses`.
     var watched: UInt8 = 0
     /// The index of the column in the table's declaration; -1 if there is no column.
     var column: Int32 = -1

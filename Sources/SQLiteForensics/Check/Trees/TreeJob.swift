@@ -12,7 +12,7 @@ struct TreeJob {
 
   let subject: Subject
   let owner: StructureCheck.Owner
-  /// Whether the keys of the b-tree are row ids; nil if only the root page tells.
+  /// Whether the keys of the b-tree are row ids; nil if only the kind of the root page can show this.
   let isTable: Bool?
   let rules: RecordRules
 
@@ -25,7 +25,8 @@ struct TreeJob {
     self.rules = rules
   }
 
-  /// The b-tree of this job as a walk needs it. `number`: the number of the b-tree in the page map.
+  /// Returns the b-tree of this job, with its rules, for a walk by ``BTreeCheck``. `number`: the number of the b-tree
+  /// in the page map.
   func tree(_ number: Int) -> BTreeCheck.Tree {
     BTreeCheck.Tree(
       name: owner.name, number: UInt32(truncatingIfNeeded: number), root: owner.root,
