@@ -123,7 +123,8 @@ import Testing
     #expect(treeState(of: demo.folder) == before)
   }
 
-  /// SQLite deletes or changes what has the name of a log or journal of a database, also of one that nobody reads here.
+  /// SQLite may delete or change a file that is named like the log or journal of a database. That holds for every database
+  /// in the folder, not only for the one that the command reads.
   @Test(arguments: ["-wal", "-journal", "-shm"])
   func noOutputBecomesAPartOfAnotherDatabase(_ suffix: String) throws {
     let demo = try Demonstration()

@@ -223,7 +223,8 @@ extension Recovery {
     return confirmed
   }
 
-  /// Returns the judgement on a store that nobody tried to open, after the trials.
+  /// Tries whether the set could be moved, and judges the store again with the result. For a store whose opener was not
+  /// called.
   package func confirmedAtRest(_ judgement: Judgement) throws -> Judgement {
     let path = try realPath()
     var evidence = judgement.evidence
