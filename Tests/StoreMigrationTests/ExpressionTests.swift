@@ -163,15 +163,8 @@ import Testing
   @Test(arguments: [false, true]) func byHand(_ isDamaged: Bool) throws {
     let folder = try TemporaryFolder()
     let url = try Self.store(in: folder.url)
-    let output = folder.url.appendingPathComponent("New.sqlite")
-    let step = MigrationStep(
-      from: Self.old, named: "old", to: Self.new, named: "new", mapping: try Self.mapping(),
-      isInferred: true)
-    let report = try Migration().run(
-      isDamaged
-        ? .damaged(try .init(path: url.path), deleted: false)
-        : .sound(try CoreDataStore(path: url.path)), [step], to: output.path)
-    let database = try SQLiteConnection(output)
+    let (report, database) = try MappedReferenceTests.migrate(
+      url, from: Self.old, to: Self.new, Self.mapping(), isDamaged: isDamaged, in: folder)
     defer { database.close() }
     let towns = try database.rows(
       "SELECT Z_PK, Z_OPT, ZNAME, ZCONTINENTCODE, ZCONTINENT, ZFEET, ZKIND, ZPAIRS, ZRANK FROM ZTOWN ORDER BY 1"
@@ -208,22 +201,16 @@ import Testing
   @Test(arguments: [false, true]) func valuesAtTheEndOfAPath(_ isDamaged: Bool) throws {
     let folder = try TemporaryFolder()
     let url = try Self.store(in: folder.url)
-    var database = try SQLiteConnection(url)
-    try database.exec("UPDATE ZCONTINENT SET ZCODE = 100000 WHERE Z_PK = 5")
-    database.close()
+    let before = try SQLiteConnection(url)
+    try before.exec("UPDATE ZCONTINENT SET ZCODE = 100000 WHERE Z_PK = 5")
+    before.close()
     var old = Self.old
     old.entities["Continent"]?.attributes[0].type = .integer64
     var mapping = try Self.mapping()
     mapping.entityMappings[1].attributeMappings[5].valueExpression = try Self.expression(
       "$source.country.continent.code")
-    let step = MigrationStep(
-      from: old, named: "old", to: Self.new, named: "new", mapping: mapping, isInferred: true)
-    let output = folder.url.appendingPathComponent("New.sqlite")
-    let report = try Migration().run(
-      isDamaged
-        ? .damaged(try .init(path: url.path), deleted: false)
-        : .sound(try CoreDataStore(path: url.path)), [step], to: output.path)
-    database = try SQLiteConnection(output)
+    let (report, database) = try MappedReferenceTests.migrate(
+      url, from: old, to: Self.new, mapping, isDamaged: isDamaged, in: folder)
     defer { database.close() }
     #expect(
       try database.text("SELECT Z_PK, ZCONTINENTCODE, ZRANK FROM ZTOWN ORDER BY 1")
@@ -238,18 +225,11 @@ import Testing
   @Test(arguments: [false, true]) func aWrongValueAtTheEndOfAPath(_ isDamaged: Bool) throws {
     let folder = try TemporaryFolder()
     let url = try Self.store(in: folder.url)
-    var database = try SQLiteConnection(url)
-    try database.exec("UPDATE ZCONTINENT SET ZCODE = 'x' WHERE Z_PK = 5")
-    database.close()
-    let step = MigrationStep(
-      from: Self.old, named: "old", to: Self.new, named: "new", mapping: try Self.mapping(),
-      isInferred: true)
-    let output = folder.url.appendingPathComponent("New.sqlite")
-    let report = try Migration().run(
-      isDamaged
-        ? .damaged(try .init(path: url.path), deleted: false)
-        : .sound(try CoreDataStore(path: url.path)), [step], to: output.path)
-    database = try SQLiteConnection(output)
+    let before = try SQLiteConnection(url)
+    try before.exec("UPDATE ZCONTINENT SET ZCODE = 'x' WHERE Z_PK = 5")
+    before.close()
+    let (report, database) = try MappedReferenceTests.migrate(
+      url, from: Self.old, to: Self.new, Self.mapping(), isDamaged: isDamaged, in: folder)
     defer { database.close() }
     #expect(try database.text("SELECT ZCONTINENTCODE FROM ZTOWN ORDER BY Z_PK") == "-, -, -")
     #expect(report.steps[0].leftOut.contains { $0.hasPrefix("1 value of ZCONTINENT is left out") })
@@ -280,14 +260,8 @@ import Testing
           )
         })
     ])
-    let step = MigrationStep(
-      from: before, named: "old", to: after, named: "new", mapping: all, isInferred: true)
-    let output = folder.url.appendingPathComponent("New.sqlite")
-    let report = try Migration().run(
-      isDamaged
-        ? .damaged(try .init(path: url.path), deleted: false)
-        : .sound(try CoreDataStore(path: url.path)), [step], to: output.path)
-    return (report, try SQLiteConnection(output))
+    return try MappedReferenceTests.migrate(
+      url, from: before, to: after, all, isDamaged: isDamaged, in: folder)
   }
 
   /// A row that a mapping takes is rejected when the new type cannot hold a required value of it; a row that the mapping

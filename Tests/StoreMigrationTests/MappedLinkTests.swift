@@ -7,16 +7,22 @@ import Testing
 
 /// Links between the objects that several mappings make, each against what SQL finds in the new store.
 @Suite struct MappedLinkTests {
-  private static let tagged = ManagedObjectModel(
-    entities: [
-      Entity(
-        name: "Contact",
-        relationships: [relationship("tags", to: "Tag", "contacts", isToMany: true)]),
-      Entity(
-        name: "Tag",
-        relationships: [relationship("contacts", to: "Contact", "tags", isToMany: true)]
-      ),
-    ], versionIdentifiers: ["1"])
+  private static let tagged = pair("Contact", "tags", "Tag", "contacts", version: "1")
+
+  /// A model of two entities whose relationships are inverse to each other.
+  private static func pair(
+    _ entity: String, _ name: String, isToMany: Bool = true, _ other: String, _ inverse: String,
+    version: String
+  ) -> ManagedObjectModel {
+    ManagedObjectModel(
+      entities: [
+        Entity(
+          name: entity,
+          relationships: [relationship(name, to: other, inverse, isToMany: isToMany)]),
+        Entity(
+          name: other, relationships: [relationship(inverse, to: entity, name, isToMany: true)]),
+      ], versionIdentifiers: [version])
+  }
 
   private static let taggedRows = """
     INSERT INTO ZCONTACT (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1);
@@ -50,26 +56,6 @@ import Testing
   /// other end is one object or two. An object that neither takes has no link that could be cut.
   @Test(arguments: [false, true], [false, true])
   func eachMappingLinksTheObjectsThatItTakes(_ isDamaged: Bool, _ areOwnersTwo: Bool) throws {
-    let old = ManagedObjectModel(
-      entities: [
-        Entity(
-          name: "Item", attributes: [attribute("kind", .integer16)],
-          relationships: [relationship("owner", to: "Owner", "items")]),
-        Entity(
-          name: "Owner",
-          relationships: [relationship("items", to: "Item", "owner", isToMany: true)]),
-      ], versionIdentifiers: ["1"])
-    let new = ManagedObjectModel(
-      entities: [
-        Entity(
-          name: "Item",
-          relationships: [relationship("owners", to: "Owner", "items", isToMany: true)]
-        ),
-        Entity(
-          name: "Owner",
-          relationships: [relationship("items", to: "Item", "owners", isToMany: true)]
-        ),
-      ], versionIdentifiers: ["2"])
     let all = try ModelExpression(
       parsing:
         #"FUNCTION($manager, "destinationInstancesForSourceRelationshipNamed:sourceInstances:", "owner", $source.owner)"#
@@ -85,7 +71,8 @@ import Testing
     }
     let folder = try TemporaryFolder()
     let (report, database) = try MappedReferenceTests.migrate(
-      old, new, mappings,
+      MappedReferenceTests.ownedItems, Self.pair("Item", "owners", "Owner", "items", version: "2"),
+      mappings,
       """
       INSERT INTO ZOWNER (Z_PK, Z_ENT, Z_OPT) VALUES (5, 2, 1);
       INSERT INTO ZITEM (Z_PK, Z_ENT, Z_OPT, ZKIND, ZOWNER) VALUES
@@ -231,15 +218,7 @@ import Testing
     let old = ManagedObjectModel(
       entities: [Entity(name: "Recipe", attributes: [attribute("kind", .integer16)])],
       versionIdentifiers: ["1"])
-    let new = ManagedObjectModel(
-      entities: [
-        Entity(
-          name: "Cuisine",
-          relationships: [relationship("recipes", to: "Recipe", "cuisines", isToMany: true)]),
-        Entity(
-          name: "Recipe",
-          relationships: [relationship("cuisines", to: "Cuisine", "recipes", isToMany: true)]),
-      ], versionIdentifiers: ["2"])
+    let new = Self.pair("Cuisine", "recipes", "Recipe", "cuisines", version: "2")
     let folder = try TemporaryFolder()
     let (report, database) = try MappedReferenceTests.migrate(
       old, new,
@@ -267,14 +246,8 @@ import Testing
     let old = ManagedObjectModel(
       entities: [Entity(name: "Note", attributes: [attribute("kind", .integer16)])],
       versionIdentifiers: ["1"])
-    let new = ManagedObjectModel(
-      entities: [
-        Entity(
-          name: "Attachment", relationships: [relationship("note", to: "Note", "attachments")]),
-        Entity(
-          name: "Note",
-          relationships: [relationship("attachments", to: "Attachment", "note", isToMany: true)]),
-      ], versionIdentifiers: ["2"])
+    let new = Self.pair(
+      "Attachment", "note", isToMany: false, "Note", "attachments", version: "2")
     let folder = try TemporaryFolder()
     let (report, database) = try MappedReferenceTests.migrate(
       old, new,

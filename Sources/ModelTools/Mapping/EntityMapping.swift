@@ -96,3 +96,8 @@ package struct EntityMapping: Sendable, Hashable {
     self.others = others
   }
 }
+
+extension EntityMapping {
+  /// Whether the mapping copies attributes as they are: it is a copy, and has no mapping of any attribute.
+  package var copiesAttributes: Bool { kind == .copy && attributeMappings.isEmpty }
+}

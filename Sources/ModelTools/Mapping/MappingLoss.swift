@@ -24,7 +24,7 @@ extension MappingModel {
       }
       let isOpen = taking.contains { mapping in
         mapping.migrationPolicyClassName != nil
-          || (mapping.kind == .copy && mapping.attributeMappings.isEmpty)
+          || mapping.copiesAttributes
       }
       if isOpen { continue }
       var used: Set<String> = []
@@ -47,17 +47,8 @@ extension MappingModel {
 extension ModelExpression {
   /// Adds the first key of every key path of the source object to `keys`.
   fileprivate func collectSourceKeys(_ keys: inout Set<String>) {
-    var path: String?
-    switch self {
-    case .keyPath(let found, of: .variable("source")), .keyPath(let found, of: .evaluatedObject):
-      path = found
-    case .function(target: .variable("source")?, selector: "valueForKey:", let arguments),
-      .function(target: .variable("source")?, selector: "valueForKeyPath:", let arguments):
-      if case .constant(.string(let found))? = arguments.first, arguments.count == 1 {
-        path = found
-      }
-    default: break
-    }
+    var path = pathFromSource
+    if case .keyPath(let found, of: .evaluatedObject) = self { path = found }
     if let path { keys.insert(String(Substring(path.utf8.prefix { $0 != UInt8(ascii: ".") }))) }
     for part in children.expressions { part.collectSourceKeys(&keys) }
   }

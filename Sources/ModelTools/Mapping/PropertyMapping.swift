@@ -35,3 +35,20 @@ package struct PropertyMapping: Sendable, Hashable {
     self.others = others
   }
 }
+
+extension ModelExpression {
+  /// The key path that starts at the source object, `$source`; nil when the expression is no such key path. The key
+  /// path can also be written as a function: `FUNCTION($source, "valueForKeyPath:", "a.b")`.
+  package var pathFromSource: String? {
+    switch self {
+    case .keyPath(let path, of: .variable("source")): return path
+    case .function(target: .variable("source")?, selector: "valueForKey:", let arguments),
+      .function(target: .variable("source")?, selector: "valueForKeyPath:", let arguments):
+      guard case .constant(.string(let path))? = arguments.first, arguments.count == 1 else {
+        return nil
+      }
+      return path
+    default: return nil
+    }
+  }
+}

@@ -15,6 +15,11 @@ struct KeyPath {
   let attribute: Attribute?
   let relationship: Relationship?
 
+  /// The keys of a key path, in order.
+  static func keys(of path: String) -> [String] {
+    path.utf8.split(separator: UInt8(ascii: ".")).map { String(decoding: $0, as: UTF8.self) }
+  }
+
   func sql(_ row: inout RowSQL) -> String {
     var key = row.parameter(first)
     for hop in hops { key = "(SELECT \(hop.column) FROM \(hop.table) WHERE pk = \(key))" }
@@ -27,9 +32,7 @@ extension CopyCompiler {
   /// Resolves a key path that starts at an old entity. Returns nil in three cases: the path does not have two to nine
   /// keys, a key before the last one is not a to-one relationship, or the old store has no column for one of the keys.
   mutating func keyPath(_ path: String, of entity: String) -> KeyPath? {
-    let keys = path.utf8.split(separator: UInt8(ascii: ".")).map {
-      String(decoding: $0, as: UTF8.self)
-    }
+    let keys = KeyPath.keys(of: path)
     guard keys.count > 1, keys.count < 10 else { return nil }
     var holder = entity
     var first: Int?
@@ -164,9 +167,7 @@ extension CopyCompiler {
   /// with an attribute.
   private func attribute(atEndOf path: String, of entity: String) -> Attribute? {
     if let attribute = sourceAttribute(path, of: entity) { return attribute }
-    let keys = path.utf8.split(separator: UInt8(ascii: ".")).map {
-      String(decoding: $0, as: UTF8.self)
-    }
+    let keys = KeyPath.keys(of: path)
     var holder = entity
     for key in keys.dropLast() {
       guard let relationship = source.relationship(key, of: holder) else { return nil }

@@ -148,7 +148,7 @@ extension CopyCompiler {
         else { continue }
         for (number, copies) in table.entities {
           guard let entity = source.entityNames[number],
-            column.entityName == entity || isDescendant(entity, of: column.entityName)
+            isSame(entity, orDescendantOf: column.entityName)
           else { continue }
           isFound = true
           // The index of the column with the position of a row among all rows that have the same owner.

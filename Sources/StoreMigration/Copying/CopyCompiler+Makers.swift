@@ -89,16 +89,20 @@ extension CopyCompiler {
     mapping.sourceEntityName.flatMap { source.layout.table(of: $0)?.name }
   }
 
+  /// The name of the new table in which an entity mapping makes rows.
+  private func newTable(of mapping: EntityMapping) -> String? {
+    mapping.destinationEntityName.flatMap { layout.table(of: $0)?.name }
+  }
+
   /// The mappings that make new rows from the old objects that have `relationship`. Only mappings that make rows in the
   /// table of the new entity `root` are included.
   func nearMakers(_ relationship: Relationship, of entity: String, in root: String)
     -> [EntityMapping]
   {
     let declaring = declaringEntity(of: relationship, entity)
+    let table = layout.table(of: root)?.name
     return mappings.filter { mapping in
-      isSame(mapping.sourceEntityName, orDescendantOf: declaring)
-        && mapping.destinationEntityName.flatMap { layout.table(of: $0)?.name }
-          == layout.table(of: root)?.name
+      isSame(mapping.sourceEntityName, orDescendantOf: declaring) && newTable(of: mapping) == table
     }
   }
 
@@ -111,9 +115,7 @@ extension CopyCompiler {
   ) -> [EntityMapping] {
     let root = layout.table(of: destination)?.name
     return mappings.filter { mapping in
-      guard let to = mapping.destinationEntityName, layout.table(of: to)?.name == root else {
-        return false
-      }
+      guard newTable(of: mapping) == root else { return false }
       guard let mappingName else {
         return isSame(mapping.sourceEntityName, orDescendantOf: relationship.destinationEntityName)
       }
@@ -128,8 +130,7 @@ extension CopyCompiler {
   func makers(named name: String, of from: String, in destination: String) -> [EntityMapping] {
     let root = layout.table(of: destination)?.name
     return mappings.filter { mapping in
-      mapping.name == name && mapping.sourceEntityName == from
-        && mapping.destinationEntityName.flatMap { layout.table(of: $0)?.name } == root
+      mapping.name == name && mapping.sourceEntityName == from && newTable(of: mapping) == root
     }
   }
 
@@ -138,7 +139,7 @@ extension CopyCompiler {
     entity == ancestor || isDescendant(entity, of: ancestor)
   }
 
-  func isDescendant(_ entity: String?, of ancestor: String) -> Bool {
+  private func isDescendant(_ entity: String?, of ancestor: String) -> Bool {
     entity.map { source.model.ancestors(of: $0).contains { $0.name == ancestor } } ?? false
   }
 

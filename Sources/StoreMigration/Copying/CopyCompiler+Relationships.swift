@@ -51,7 +51,7 @@ extension CopyCompiler {
   /// relationship. The array is empty when no mapping sets the relationship. Adds a problem for a relationship mapping
   /// that cannot be carried out.
   mutating func leads(
-    by relationship: Relationship, _ mapping: EntityMapping, _ from: String, _ table: TableCopy
+    by relationship: Relationship, _ mapping: EntityMapping, _ from: String
   ) -> [Lead] {
     let destination = relationship.destinationEntityName
     var named: Lead?
@@ -80,7 +80,7 @@ extension CopyCompiler {
     guard let inverse = TableLayout.inverse(of: relationship, in: model) else {
       return named.map { [$0] } ?? []
     }
-    return leads(backBy: inverse, of: destination, mapping, from, table, besides: named)
+    return leads(backBy: inverse, of: destination, mapping, from, besides: named)
   }
 
   /// Checks the mapping of a relationship. Adds a problem if the objects that the relationship leads to cannot be
@@ -187,7 +187,7 @@ extension CopyCompiler {
   /// `relationship` usually describe the same links from the other end. These links do not get a second lead.
   mutating func leads(
     backBy relationship: Relationship, of owner: String, _ maker: EntityMapping, _ from: String,
-    _ table: TableCopy, besides named: Lead? = nil
+    besides named: Lead? = nil
   ) -> [Lead] {
     var leads = [named].compactMap { $0 }.filter { !$0.makers.isEmpty }
     var met = Set(leads.compactMap { $0.link.flatMap { keyOfInverse($0.relationship) } })
@@ -208,8 +208,8 @@ extension CopyCompiler {
         continue
       }
       let link = Link(relationship: setter.old, entity: setter.from, isNear: false)
-      let place = source.layout.tables.first { SQLName.isSame($0.name, table.table) }
-      if let place, let own = ownerColumn(of: setter.old, setter.from, in: place),
+      if let place = source.layout.table(of: from),
+        let own = ownerColumn(of: setter.old, setter.from, in: place),
         let key = source.column(own.name, in: place.name)
       {
         let order = source.layout.companion(of: own, .ownerOrder(setter.old), in: place)
@@ -265,8 +265,7 @@ extension CopyCompiler {
   /// Whether a column of an old table stores a property that `entity` declares or inherits. This check is needed
   /// because another entity in the table may have an equal relationship that is stored in another column.
   func isColumn(_ column: TableLayout.Column, of entity: String) -> Bool {
-    let owner = column.ownerName(in: source.layout)
-    return owner == entity || isDescendant(entity, of: owner)
+    isSame(entity, orDescendantOf: column.ownerName(in: source.layout))
   }
 
   func relationshipSource(_ name: String, _ mapping: EntityMapping) -> PropertySource {

@@ -299,7 +299,7 @@ struct CopyCompiler {
             }
           }, entityNumber: number)
         try set(
-          target, to: leads(by: relationship, mapping, from, table), table, shift, &row, &updates)
+          target, to: leads(by: relationship, mapping, from), table, shift, &row, &updates)
       case .owner(let relationship):
         let owner = column.ownerName(in: layout)
         let target = Place(
@@ -308,8 +308,8 @@ struct CopyCompiler {
           destination: owner, entityName: owner, propertyName: relationship.name,
           entityNumber: number)
         try set(
-          target, to: leads(backBy: relationship, of: owner, mapping, from, table), table, shift,
-          &row, &updates)
+          target, to: leads(backBy: relationship, of: owner, mapping, from), table, shift, &row,
+          &updates)
       case .destinationEntity, .order, .ownerOrder: break
       }
     }

@@ -130,10 +130,11 @@ extension CopyRun {
         name.entity, name.property, keys: "SELECT \(key) \(rows)",
         count: "SELECT count(*) \(rows)")
     else { return }
-    // The column with the entity number of the destination is emptied, too.
-    let entityColumn = reference(place.column, in: place.table)?.entityColumn
-    let changes = try ([place.column] + [entityColumn].compactMap { $0 })
-      .map { "\(try SQLText.quoted($0)) = NULL" }.joined(separator: ", ")
+    // The columns with the entity number of the destination and with the position are emptied, too.
+    let reference = reference(place.column, in: place.table)
+    let columns: [String?] = [place.column, reference?.entityColumn, reference?.orderColumn]
+    let changes = try columns.compactMap { $0 }.map { "\(try SQLText.quoted($0)) = NULL" }
+      .joined(separator: ", ")
     try writer.execute(
       "UPDATE \(SQLText.quoted(place.table)) SET \(changes) WHERE Z_PK IN (SELECT \(key) \(rows))")
   }
@@ -166,16 +167,10 @@ extension CopyRun {
     // This query reads the distinct keys from the column's index, which is much faster than reading all rows.
     let firstLost =
       "SELECT 1 FROM (SELECT DISTINCT \(column) AS pk FROM \(table) WHERE \(column) IS NOT NULL) AS link WHERE \(nowhere("link.pk")) LIMIT 1"
-    if try !writer.rows(firstLost).isEmpty,
-      try note(
-        reference.entityName, reference.propertyName, keys: "SELECT own.Z_PK \(dangling)",
-        count: "SELECT count(*) \(dangling)")
-    {
-      let companions = try [reference.entityColumn, reference.orderColumn].compactMap { $0 }
-        .map { ", \(try SQLText.quoted($0)) = NULL" }.joined()
-      try writer.execute(
-        "UPDATE \(table) SET \(column) = NULL\(companions) WHERE Z_PK IN (SELECT own.Z_PK \(dangling))"
-      )
+    if try !writer.rows(firstLost).isEmpty {
+      try cutReferences(
+        dangling, key: "own.Z_PK", of: (reference.table, reference.column),
+        (reference.entityName, reference.propertyName))
     }
     if let entityColumn = try reference.entityColumn.map({ try SQLText.quoted($0) }) {
       // The prefix `own.` is needed, because the destination's table may have a column with the same name.

@@ -20,21 +20,8 @@ enum PropertySource: Hashable {
     switch mapping.valueExpression {
     case nil: self = .none
     case .constant(let constant)?: self = .constant(constant)
-    case .keyPath(let path, of: .variable("source"))?: self = .sourceValue(keyPath: path)
-    // A key path that starts at `$source` can also be written as a function: `FUNCTION($source, "valueForKeyPath:",
-    // "a.b")`.
-    case .function(
-      target: .variable("source")?, selector: "valueForKey:",
-      arguments: let arguments)?,
-      .function(
-        target: .variable("source")?, selector: "valueForKeyPath:",
-        arguments: let arguments)?:
-      if case .constant(.string(let path))? = arguments.first, arguments.count == 1 {
-        self = .sourceValue(keyPath: path)
-      } else {
-        self = mapping.valueExpression.map { .unsupported($0) } ?? .none
-      }
-    case let other?: self = .unsupported(other)
+    case let other?:
+      self = other.pathFromSource.map { .sourceValue(keyPath: $0) } ?? .unsupported(other)
     }
   }
 
@@ -68,8 +55,6 @@ enum PropertySource: Hashable {
 }
 
 extension EntityMapping {
-  /// Whether the mapping copies attributes as they are: it is a copy, and has no mapping of any attribute.
-  var copiesAttributes: Bool { kind == .copy && attributeMappings.isEmpty }
   /// Whether the mapping copies objects as they are: it is a copy, and has no mapping of any property.
   var copiesAll: Bool { copiesAttributes && relationshipMappings.isEmpty }
 

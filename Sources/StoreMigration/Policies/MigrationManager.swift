@@ -228,9 +228,7 @@ public final class MigrationManager {
       case .type: return nil
       }
     case .keyPath(let path, of: .variable("source")):
-      let keys = path.utf8.split(separator: UInt8(ascii: ".")).map {
-        String(decoding: $0, as: UTF8.self)
-      }
+      let keys = KeyPath.keys(of: path)
       var object: ManagedObject? = source
       for key in keys.dropLast() { object = try object?.object(forKey: key) }
       return try keys.last.flatMap { try object?.value(forKey: $0) } ?? .null
