@@ -25,3 +25,25 @@ public func randomFile(_ url: URL, bytes count: Int, seed: UInt64) throws {
 public func bytes(of url: URL) throws -> [UInt8] {
   try [UInt8](Data(contentsOf: url))
 }
+
+/// Makes a database with pages of 1024 bytes and one table `t(a, b)`, for tests that cut off the end of its last page.
+///
+/// - Parameters:
+///   - url: the URL of the new file.
+///   - definition: the CREATE statement of the table.
+///   - count: the number of rows, less than 256. A value has 40 bytes; the value of an only row has 5000 bytes, so the
+///     last page is the end of an overflow chain.
+/// - Returns: the bytes of the file.
+/// - Throws: `FixtureError`, and when the file cannot be read.
+public func databaseToCut(_ url: URL, _ definition: String, rowCount count: Int) throws -> [UInt8] {
+  let connection = try SQLiteConnection(url)
+  try connection.exec("PRAGMA page_size = 1024; \(definition)")
+  try connection.insert(
+    "INSERT INTO t VALUES (?, ?)",
+    (1...count).map { number -> [FixtureValue] in
+      let length = count == 1 ? 5000 : 40
+      return [.integer(Int64(number)), .blob([UInt8](repeating: UInt8(number), count: length))]
+    })
+  connection.close()
+  return try bytes(of: url)
+}

@@ -31,6 +31,12 @@ package struct FileLayout: Sendable, Equatable {
   package var pageSizeSource: Source
   package var encodingSource: Source
 
+  /// The size of the database in pages according to its header; 0 if the header does not give a valid size. A truncated
+  /// file has fewer pages.
+  package var statedPageCount: UInt32 {
+    header.map { $0.isPageCountValid ? $0.pageCount : 0 } ?? 0
+  }
+
   package init(
     pageSize: Int, reservedBytes: Int, textEncoding: DatabaseHeader.TextEncoding, origin: Int64,
     hasPointerMap: Bool, header: DatabaseHeader? = nil, refusedHeader: DatabaseHeader? = nil,

@@ -345,10 +345,9 @@ extension DamagedDatabase {
     let right = page.uint32(at: 8)
     let floor = 12 + 2 * count
     // The right-most child, which the header names, may be past the end of a truncated file.
-    let counted = layout.header.map { $0.isPageCountValid ? $0.pageCount : 0 } ?? 0
+    let last = max(pageCount, layout.statedPageCount)
     guard page.byte(at: 0) == BTreePage.Kind.interiorTable.rawValue, count > 0,
-      floor + 5 * count <= layout.usableSize, right >= 2, right <= max(pageCount, counted),
-      right != number
+      floor + 5 * count <= layout.usableSize, right >= 2, right <= last, right != number
     else { return false }
     return (0..<count).allSatisfy { index in
       let start = Int(page.uint16(at: 12 + 2 * index))

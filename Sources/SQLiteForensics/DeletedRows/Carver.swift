@@ -311,12 +311,12 @@ struct Carver {
       let isFirstEarly = isFirstKnown || hasShortRowIDs
       let places = isFirstEarly ? Self.firstPlaceEarly : Self.firstPlaceLast
       // A cell that ends exactly where the freeblock ends is the strongest evidence, so such cells are tried first.
-      if let exact {
+      if exact != nil {
         for count in counts {
           for place in places where count <= maxFieldCounts[place] && (place > 0 || isFirstEarly) {
             if let cell = plausibleCell(
               page, Self.headerPlaces[place], space, fieldCount: count, isStale: isStale, own),
-              cell.end == start + exact
+              cell.end == space.exactEnd
             {
               return Find(
                 cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1,
@@ -334,7 +334,7 @@ struct Carver {
           // If the first type is lost, some type can be found for nearly every end of the cell. So a plausible end
           // proves little in this case, and the end of the free space proves nothing.
           let isGuessed = place == 0 && !isFirstKnown
-          let isExact = exact.map { cell.end == start + $0 } ?? false
+          let isExact = cell.end == space.exactEnd
           let find = Find(
             cell: cell, shape: index, isAmbiguous: own == nil && order.count > 1,
             confidence: !isGuessed ? 70 : isExact ? 50 : 30)
@@ -362,21 +362,19 @@ struct Carver {
     _ page: RawSpan, _ header: HeaderPlace, _ space: borrowing Space, fieldCount: Int,
     isStale: Bool, _ own: Int?
   ) -> LeafCell? {
-    let start = space.start
-    let exact = space.exact
     guard
       let cell = cellWithoutStart(
-        page, start + header.offset, space, fieldCount: fieldCount,
+        page, space.start + header.offset, space, fieldCount: fieldCount,
         hasLongFirst: header.hasLongFirst)
     else { return nil }
     // A few bytes often look like a row of small integers. Such a short row counts only if it is at the start of a
     // freeblock of the page's own table.
-    let leastLength = own == nil ? 16 : exact == nil || isStale ? 6 : 0
+    let leastLength = own == nil ? 16 : space.exact == nil || isStale ? 6 : 0
     guard cell.payload - cell.headerLength >= leastLength else { return nil }
     // Zero bytes look like NULLs, so a blank cell proves nothing. If the columns of a table accept anything, any bytes
     // look like its rows, so only a freeblock of exactly this length proves that there was a cell.
-    let isExact = exact.map { cell.end == start + $0 } ?? false
-    if Self.isBlank(page, start + 4..<cell.end) || (space.shape.isUnconstrained && !isExact) {
+    let isExact = cell.end == space.exactEnd
+    if Self.isBlank(page, space.start + 4..<cell.end) || (space.shape.isUnconstrained && !isExact) {
       return nil
     }
     return cell
@@ -416,6 +414,9 @@ struct Carver {
     /// with others.
     let exact: Int?
     let shape: RowShape
+
+    /// The offset at which the freeblock at `start` ends; nil if ``exact`` is nil.
+    var exactEnd: Int? { exact.map { start + $0 } }
   }
 
   /// Whether a cell may end at `end`: another cell or a former freeblock begins there, or the cell's own freeblock or
@@ -426,7 +427,7 @@ struct Carver {
     _ page: RawSpan, _ end: Int, _ space: borrowing Space, mayBeCut: Bool = false
   ) -> Bool {
     if end == space.limit { return true }
-    if let exact = space.exact, end == space.start + exact { return true }
+    if end == space.exactEnd { return true }
     guard end + 4 <= space.limit else { return false }
     if staleBlock(page, end, least: mayBeCut ? 4 : 8) != nil { return true }
     return LeafCell.parse(

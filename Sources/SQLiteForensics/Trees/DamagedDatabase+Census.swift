@@ -48,7 +48,7 @@ extension DamagedDatabase {
     var buffer = ContiguousArray<UInt8>()
     let most = layout.usableSize / 4 - 2
     // In a truncated file, the freelist may list pages past the end of the file.
-    let last = header.isPageCountValid ? max(pageCount, header.pageCount) : pageCount
+    let last = max(pageCount, layout.statedPageCount)
     while trunk >= 2, trunk <= pageCount, !census.free.contains(trunk) {
       guard try reader.copy(trunk, into: &buffer) == layout.pageSize else { return }
       let page = buffer.rawSpan

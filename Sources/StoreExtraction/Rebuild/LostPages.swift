@@ -17,7 +17,7 @@ struct LostPages {
     let (pages, count) = database.unreadablePages(limit: Self.maxPages)
     candidates = Set(pages)
     uncounted = count - pages.count
-    let counted = database.layout.header.map { $0.isPageCountValid ? $0.pageCount : 0 } ?? 0
+    let counted = database.layout.statedPageCount
     // If log frames are not checkpointed yet, the page count in the header may exceed the size of the file. The file is
     // not truncated in that case.
     let isCut = database.findings.kept.contains { $0.id == .fileTruncated }

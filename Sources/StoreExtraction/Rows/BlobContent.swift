@@ -34,9 +34,8 @@ package enum BlobContent: Equatable {
     } else if let form = Inflation.form(of: bytes) {
       let content = depth < 3 ? try? Inflation.bytes(of: bytes, form) : nil
       self = .compressed(form.rawValue, content.map { BlobContent($0, depth: depth + 1) })
-    } else if bytes.starts(with: "bplist0".utf8) || bytes.starts(with: "<?xml".utf8),
-      bytes.count <= Self.maxBytes, let list = try? PropertyList(bytes: bytes),
-      Self.valueBytes(list) <= Self.maxValueBytes
+    } else if Self.isList(bytes), bytes.count <= Self.maxBytes,
+      let list = try? PropertyList(bytes: bytes), Self.valueBytes(list) <= Self.maxValueBytes
     {
       self = Self.archive(list) ?? .propertyList(list)
     } else if bytes.count <= Self.maxBytes, let text = Self.text(bytes) {
@@ -75,6 +74,11 @@ package enum BlobContent: Equatable {
   }
 
   // MARK: - Property lists
+
+  /// Whether a value begins as a property list in the binary or the XML form.
+  static func isList(_ bytes: [UInt8]) -> Bool {
+    bytes.starts(with: "bplist0".utf8) || bytes.starts(with: "<?xml".utf8)
+  }
 
   private static func archive(_ list: PropertyList) -> BlobContent? {
     guard case .dictionary(let top) = list, case .string("NSKeyedArchiver")? = top["$archiver"],

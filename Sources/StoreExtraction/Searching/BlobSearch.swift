@@ -63,7 +63,7 @@ extension SearchPattern {
       }
       if leavesOut(textOf: bytes.count) { reach.isExceeded = true }
     case .unknown:
-      if Self.isList(bytes) || depth >= Self.maxDepth {
+      if BlobContent.isList(bytes) || depth >= Self.maxDepth {
         reach.isExceeded = true
       } else if isExpression, bytes.count > BlobContent.maxBytes, BlobContent.beginsAsText(bytes) {
         if let range = match(inText: span) {
@@ -105,15 +105,11 @@ extension SearchPattern {
     }
   }
 
-  private static func isList(_ bytes: [UInt8]) -> Bool {
-    bytes.starts(with: "bplist0".utf8) || bytes.starts(with: "<?xml".utf8)
-  }
-
   /// Whether a property list with these bytes may contain the searched text although the bytes themselves do not.
   /// Numbers, dates and UUIDs have other forms there, and XML may contain entities and data in Base64.
   private func mayBeWritten(in bytes: [UInt8]) -> Bool {
     let isXML = bytes.starts(with: "<?xml".utf8)
-    guard Self.isList(bytes) else { return false }
+    guard BlobContent.isList(bytes) else { return false }
     return isNumberDateOrUUID
       || isXML
         && (bytes.contains(UInt8(ascii: "&")) || bytes.firstRange(of: "<data>".utf8) != nil)

@@ -125,16 +125,7 @@ import Testing
   func theRowsOfACutPageAreCountedAsTheyAreRead(_ definition: String, _ count: Int) throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("cut.sqlite")
-    let connection = try SQLiteConnection(url)
-    try connection.exec("PRAGMA page_size = 1024; \(definition)")
-    try connection.insert(
-      "INSERT INTO t VALUES (?, ?)",
-      (1...count).map { number -> [FixtureValue] in
-        let length = count == 1 ? 5000 : 40
-        return [.integer(Int64(number)), .blob([UInt8](repeating: UInt8(number), count: length))]
-      })
-    connection.close()
-    let content = try bytes(of: url)
+    let content = try databaseToCut(url, definition, rowCount: count)
     var counts: Set<Int> = []
     for kept in [100, 512, 700, 1000] {
       try Data(content.dropLast(1024 - kept)).write(to: url)

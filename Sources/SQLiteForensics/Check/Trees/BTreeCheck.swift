@@ -238,7 +238,7 @@ struct BTreeCheck: ~Copyable {
     var taken = 0
     // Whether the records of some cells are not checked.
     var isCut = false
-    var unreadable = 0
+    var unreadableRecords = 0
     var trouble = CellTrouble()
     let isLeaf = header.kind.isLeaf
     let stackStart = stack.count
@@ -252,7 +252,6 @@ struct BTreeCheck: ~Copyable {
       guard start >= floor, start &+ 4 <= usableSize else {
         trouble.pointers.add(index)
         isAccountable = false
-        unreadable &+= 1
         if !isLeaf { counts.isWhole = false }
         continue
       }
@@ -260,7 +259,6 @@ struct BTreeCheck: ~Copyable {
       guard isLeaf ? start < stored : start &+ 4 <= stored else {
         trouble.unstored.add(index)
         isAccountable = false
-        unreadable &+= 1
         continue
       }
       var offset = start
@@ -278,7 +276,6 @@ struct BTreeCheck: ~Copyable {
         else {
           trouble.lengths.add(index)
           isAccountable = false
-          unreadable &+= 1
           continue
         }
         offset &+= length.length
@@ -289,7 +286,6 @@ struct BTreeCheck: ~Copyable {
         guard let key = Varint.read(page, at: offset, end: usableSize) else {
           trouble.ends.add(index)
           isAccountable = false
-          unreadable &+= 1
           continue
         }
         offset &+= key.length
@@ -311,7 +307,6 @@ struct BTreeCheck: ~Copyable {
       guard end <= usableSize else {
         trouble.ends.add(index)
         isAccountable = false
-        unreadable &+= 1
         continue
       }
       // The smallest cell takes four bytes.
@@ -343,12 +338,14 @@ struct BTreeCheck: ~Copyable {
         ValuePlace(
           member: at.member, page: pending.page, offset: at.offset + Int64(start), rowID: rowID))
       {
-        if Self.isUnreadable(defect.id) { unreadable &+= 1 }
+        if Self.isUnreadable(defect.id) { unreadableRecords &+= 1 }
         report(
           defect.id, defect.message + ", cell \(index)", pending.page, at, tree.name, start)
       }
     }
-    if stored < usableSize, isLeaf || !isTable { counts.entries &-= unreadable }
+    if stored < usableSize, isLeaf || !isTable {
+      counts.entries &-= trouble.unreadableCount &+ unreadableRecords
+    }
     swap(&bits, &space.bits)
     space.taken = taken
     if isCut { records.incompleteSums.formUnion(tree.rules.sumNumbers) }

@@ -24,6 +24,9 @@ struct CellTrouble {
     pointers.count | unstored.count | lengths.count | ends.count | overlaps.count | keys.count != 0
   }
 
+  /// The number of cells that are not read as rows. A cell that overlaps another or is out of order is read.
+  var unreadableCount: Int { pointers.count &+ unstored.count &+ lengths.count &+ ends.count }
+
   /// One finding for each type of fault that occurred. The caller adds the page and the offset.
   var findings: [(id: Finding.ID, message: String)] {
     var all: [(id: Finding.ID, message: String)] = []
