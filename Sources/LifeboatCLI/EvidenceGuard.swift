@@ -67,7 +67,7 @@ enum EvidenceGuard {
     let target = place(of: output)
     for suffix in ["-wal", "-journal", "-shm"] {
       guard let main = PathText.dropping(suffix: suffix, from: target),
-        ((try? FileStatus.of(main)) ?? nil)?.kind == .file
+        FileStatus.found(main)?.kind == .file
       else { continue }
       let magic = DatabaseHeader.magic
       let lead = (try? ByteFile(main).bytes(at: 0, count: magic.count)) ?? []

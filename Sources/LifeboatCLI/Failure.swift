@@ -216,7 +216,7 @@ struct Failure: Error {
     if exists, isFolder.boolValue {
       return "to see the stores in the folder, run: lifeboat inspect \(ShellText.path(path))"
     }
-    if (try? FileStatus.of(path))??.kind == .symbolicLink, exists {
+    if FileStatus.found(path)?.kind == .symbolicLink, exists {
       return "name the file that this link leads to: \(ShellText.path(ModelFile.resolved(path)))"
     }
     return "name the store's main file, which is an ordinary file"
@@ -370,11 +370,8 @@ struct Failure: Error {
 
   private static func isRefusal(_ code: Int32?) -> Bool { code == EACCES || code == EPERM }
 
-  /// The system's words for an error number.
-  private static func words(_ code: Int32) -> String { unsafe String(cString: strerror(code)) }
-
   private init(_ error: StoreReturnError) {
-    let reason = error.errno.map { ": " + Self.words($0) } ?? ""
+    let reason = error.errno.map { ": " + SystemCallError.words($0) } ?? ""
     let hint: String? =
       switch error.code {
       case .damaged: "ask support to send the file once more"
@@ -400,7 +397,7 @@ struct Failure: Error {
       message += ": \(cause.reason)"
       if !PathText.isSame(cause.path, error.path ?? "") { message += ", \(cause.path)" }
     } else if let code = error.errno, !Self.isRefusal(code), !(error.underlying is StoreSealError) {
-      message += ": " + Self.words(code)
+      message += ": " + SystemCallError.words(code)
     }
     if Self.isRefusal(error.errno ?? cause?.errno) {
       self.init(
@@ -447,7 +444,7 @@ struct Failure: Error {
     guard let all = path.flatMap(IncidentFolder.ofAll) else {
       return "name the folder of the store, or its Incompatible folder"
     }
-    guard ((try? FileStatus.of(all)) ?? nil) != nil else {
+    guard FileStatus.found(all) != nil else {
       return "nothing was set aside in this folder: \(ShellText.path(PathText.folder(of: all)))"
     }
     return "to list the incidents, run: lifeboat incidents list \(ShellText.path(all))"

@@ -63,7 +63,7 @@ final class StoreInput {
 
   /// Whether the path is that of an incident's folder, which contains the file `incident.json`.
   static func isIncident(_ path: String) -> Bool {
-    (try? FileStatus.of(record(in: path)))??.kind == .file
+    FileStatus.found(record(in: path))?.kind == .file
   }
 
   /// Opens the store or bundle at the path `given`. An archive or a phone backup is unpacked, unless `kept` contains

@@ -14,8 +14,12 @@ package struct SystemCallError: Error, Sendable, Equatable {
 
   /// The system's words for the error, with the name of the call and the number: `Permission denied (open, error 13)`.
   package var reason: String {
-    let words = unsafe String(cString: strerror(errno))
-    return "\(words) (\(call), error \(errno))"
+    "\(Self.words(errno)) (\(call), error \(errno))"
+  }
+
+  /// The system's words for an error number.
+  package static func words(_ errno: Int32) -> String {
+    unsafe String(cString: strerror(errno))
   }
 
   /// Throws an error for `call` on `path` unless `errno` is nil.

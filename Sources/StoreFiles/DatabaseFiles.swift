@@ -24,7 +24,7 @@ package struct DatabaseFiles: Sendable, Equatable {
     main = status(mainPath)
     log = status(mainPath + "-wal")
     index = status(mainPath + "-shm")
-    journal = try? FileStatus.of(mainPath + "-journal")
+    journal = FileStatus.found(mainPath + "-journal")
     self.isLogKnown = isLogKnown
   }
 }

@@ -140,7 +140,7 @@ package struct StoreSet: Sendable, Equatable {
   /// Resolves the symbolic links in the path `folder` if its last component is a link, because an app may use a link as
   /// its store's folder. Otherwise returns `folder` unchanged.
   package static func resolvedFolder(_ folder: String) -> String {
-    guard (try? FileStatus.of(folder))??.kind == .symbolicLink else { return folder }
+    guard FileStatus.found(folder)?.kind == .symbolicLink else { return folder }
     return realFolder(folder)
   }
 

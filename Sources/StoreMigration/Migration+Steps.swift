@@ -204,8 +204,8 @@ extension Migration {
   /// deleting an object of one store would delete a file of the other store.
   static func checkApart(_ output: String, _ store: String) throws {
     let support = StoreSet.supportPath(of: output)
-    guard let there = try? FileStatus.of(support),
-      let own = try? FileStatus.of(StoreSet.supportPath(of: store)), there.isSameFile(as: own)
+    guard let there = FileStatus.found(support),
+      let own = FileStatus.found(StoreSet.supportPath(of: store)), there.isSameFile(as: own)
     else { return }
     throw ExtractionError(
       .outputExists,

@@ -175,7 +175,7 @@ enum FileIdentities {
       bytes.append(0)
       var raw = stat()
       // Both the link and its target are hashed, because readers follow symbolic links.
-      guard unsafe stat(path, &raw) == 0, let status = (try? FileStatus.of(path)) ?? nil else {
+      guard unsafe stat(path, &raw) == 0, let status = FileStatus.found(path) else {
         if index == 0 { return nil }
         continue
       }

@@ -298,9 +298,7 @@ extension JSONValue {
   fileprivate func withoutTracesOfFiles(_ hasRounded: inout Bool) -> JSONValue {
     switch self {
     case .array(let list):
-      var result: [JSONValue] = []
-      for element in list { result.append(element.withoutTracesOfFiles(&hasRounded)) }
-      return .array(result)
+      return .array(list.map { $0.withoutTracesOfFiles(&hasRounded) })
     case .object(var members):
       if case .string(let name)? = members["name"], members["sizeBytes"] != nil {
         members["inode"] = nil
@@ -314,8 +312,7 @@ extension JSONValue {
           }
         }
       }
-      for (key, value) in members { members[key] = value.withoutTracesOfFiles(&hasRounded) }
-      return .object(members)
+      return .object(members.mapValues { $0.withoutTracesOfFiles(&hasRounded) })
     default: return self
     }
   }

@@ -50,9 +50,8 @@ struct BundleList: ParsableCommand {
     let bundle = try secrets.open(path)
     let reader = try ZipReader(bundle)
     guard reader.entry(named: BundleManifest.entryName) != nil else {
-      throw Failure(
-        65, "bundle.manifestMissing",
-        "\(path): not a support bundle: the archive has no manifest.json",
+      throw Failure.noManifest(
+        path, "bundle.manifestMissing",
         hint: bundle.innerHint
           ?? "to list the entries of a plain zip archive, run: unzip -l \(ShellText.path(path))")
     }

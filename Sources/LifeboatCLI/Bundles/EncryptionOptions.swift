@@ -155,9 +155,7 @@ struct BundleSecretOptions: ParsableArguments {
   func openBundle(_ path: String) throws -> BundleFile {
     let file = try open(path)
     guard let hint = file.innerHint else { return file }
-    throw Failure(
-      65, BundleError.Code.badManifest.rawValue,
-      "\(path): not a support bundle: the archive has no manifest.json", hint: hint)
+    throw Failure.noManifest(path, BundleError.Code.badManifest.rawValue, hint: hint)
   }
 
   /// Opens the bundle at a path, which may lead into an archive. If `options` is nil, an encrypted bundle is refused.
@@ -178,6 +176,14 @@ struct BundleSecretOptions: ParsableArguments {
       guard error.code.rawValue == AgeError.Code.noKeyFits.rawValue else { throw error }
       throw Failure(65, error.code.rawValue, "\(path): \(error.message)", hint: hint)
     }
+  }
+}
+
+extension Failure {
+  /// The failure for an archive that is not a bundle, because it has no manifest.
+  static func noManifest(_ path: String, _ code: String, hint: String) -> Failure {
+    Failure(
+      65, code, "\(path): not a support bundle: the archive has no manifest.json", hint: hint)
   }
 }
 
@@ -241,7 +247,7 @@ enum KeyFile {
       data = try file.read(upToCount: AgeKeyFile.maxBytes + 1) ?? Data()
       try file.close()
     } catch {
-      let isThere = (try? FileStatus.of(path)) ?? nil != nil
+      let isThere = FileStatus.found(path) != nil
       throw Failure(
         isThere ? 77 : 66, isThere ? "bundle.permissionDenied" : "bundle.inputMissing",
         isThere

@@ -311,7 +311,7 @@ enum IncidentFolder {
       let (folder, id) = (PathText.folder(of: place), PathText.lastComponent(of: place))
       // A folder in `Incompatible` that is not named like an incident may contain stores, so it is not taken for an
       // incident. If nothing exists at the path, the name may be a mistyped incident.
-      if isOfAll(folder), Incidents.isID(id) || ((try? FileStatus.of(place)) ?? nil) == nil {
+      if isOfAll(folder), Incidents.isID(id) || FileStatus.found(place) == nil {
         return (folder, id)
       }
     }
@@ -353,7 +353,7 @@ enum IncidentFolder {
     // The folder of a store can be a symbolic link, but the folder `Incompatible` must not be one.
     let isOfIncidents = isOfAll(named)
     let path = isOfIncidents ? named : StoreSet.resolvedFolder(named)
-    let status = (try? FileStatus.of(path)) ?? nil
+    let status = FileStatus.found(path)
     guard status?.kind == .folder else {
       throw Failure(
         66, "input.noFolder",
@@ -364,7 +364,7 @@ enum IncidentFolder {
           + (status?.kind == .file ? ": \(ShellText.path(PathText.folder(of: named)))" : ""))
     }
     let inner = PathText.joined(path, Incidents.folderName)
-    if !isOfIncidents, ((try? FileStatus.of(inner)) ?? nil) == nil,
+    if !isOfIncidents, FileStatus.found(inner) == nil,
       let (all, id) = enclosing(path)
     {
       let own = PathText.joined(all, id)

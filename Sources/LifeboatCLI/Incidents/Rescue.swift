@@ -93,7 +93,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     guard ByteFile.exists(path) || ByteFile.exists(path + "-wal") else {
       throw SQLiteFileError(.missing, "no such file", path: path)
     }
-    if let status = try? FileStatus.of(path), status.kind != .file {
+    if let status = FileStatus.found(path), status.kind != .file {
       throw SQLiteFileError(.notRegular, "is \(Self.words(status.kind))", path: path)
     }
     var judgement = recovery.judge(try recovery.examine(expecting: expected))

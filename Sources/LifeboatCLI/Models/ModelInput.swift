@@ -216,7 +216,7 @@ struct ModelInput {
   /// The store at a path; nil when the path does not lead to an SQLite database.
   static func store(at path: String) throws -> CoreDataStore? {
     // A symbolic link to a model is followed. A symbolic link to a store is not: the store reader refuses the link.
-    if let status = try? FileStatus.of(path), status.kind == .symbolicLink,
+    if FileStatus.found(path)?.kind == .symbolicLink,
       let target = try? ByteFile(ModelFile.resolved(path)),
       try target.bytes(at: 0, count: 16) == DatabaseHeader.magic
     {
@@ -257,7 +257,7 @@ struct ModelInput {
   /// for any other path.
   private static func storesOrCache(at path: String) throws -> Found? {
     let resolved = ModelFile.resolved(path)
-    if (try? FileStatus.of(resolved))??.kind == .folder {
+    if FileStatus.found(resolved)?.kind == .folder {
       return try stores(in: resolved)
     }
     guard let bytes = try? ByteFile(resolved).bytes(at: 0, count: 64 << 20),

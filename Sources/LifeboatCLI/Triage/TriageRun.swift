@@ -229,7 +229,7 @@ struct TriageRun: ParsableCommand {
   private func guardEvidence(_ output: String) throws {
     try EvidenceGuard.checkIsNoSideFile(output)
     for path in paths where !PathText.isSame(path, "-") {
-      let isFolder = ((try? FileStatus.of(path)) ?? nil)?.kind == .folder
+      let isFolder = FileStatus.found(path)?.kind == .folder
       if isFolder {
         try EvidenceGuard.check(output, outside: path)
       } else {

@@ -121,7 +121,7 @@ package struct AnalyserFacts: Sendable {
       Set(members.filter { $0.kind == .file }.map(\.role.rawValue)).sorted().map { .text($0) })
     func modified(_ role: StoreSet.Role) -> Int64? {
       guard let member = members.first(where: { $0.role == role && $0.kind == .file }),
-        let status = (try? FileStatus.of(member.path)) ?? nil
+        let status = FileStatus.found(member.path)
       else { return nil }
       return status.modified
     }

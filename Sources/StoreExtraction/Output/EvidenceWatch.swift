@@ -38,7 +38,7 @@ package struct EvidenceWatch: Sendable {
   private static func states(of set: StoreSet) -> [FileName: FileStatus?] {
     let files = set.members.filter { $0.kind == .file && $0.role != .sharedMemory }
     return Dictionary(
-      files.map { (FileName($0.name), (try? FileStatus.of($0.path)) ?? nil) },
+      files.map { (FileName($0.name), FileStatus.found($0.path)) },
       uniquingKeysWith: { first, _ in first })
   }
 }

@@ -43,8 +43,9 @@ struct OpenedBy {
     close(descriptor)
     for (other, status) in earlier {
       _ = SafeRemoval.remove(other, in: home) { name in
-        guard let now = try? FileStatus.of(name, in: home, path: path), now.isSameFile(as: status)
-        else { return false }
+        guard let now = FileStatus.found(name, in: home), now.isSameFile(as: status) else {
+          return false
+        }
         if PathText.isSame(name, other) { between?(other) }
         return now.sizeBytes == 0
       }
@@ -69,7 +70,7 @@ struct OpenedBy {
     let names = (try? FolderEntries.read(folder, limit: FileSystem.entryLimit).names) ?? []
     return names.compactMap { name in
       guard PathText.starts(name, with: prefix),
-        let status = try? FileStatus.of(folder + "/" + name), status.kind == .file,
+        let status = FileStatus.found(folder + "/" + name), status.kind == .file,
         status.sizeBytes == 0
       else { return nil }
       return (name, status)

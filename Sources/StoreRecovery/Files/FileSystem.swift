@@ -1,3 +1,4 @@
+import CLibrary
 import StoreFiles
 package import SafeFiles
 
@@ -69,5 +70,15 @@ package struct FileSystem: Sendable {
     status = { try FileStatus.of($0) }
     entries = { try files.entries($0, limit: Self.entryLimit) }
     freeSpace = { try RealFiles.freeBytes(at: $0) }
+  }
+
+  /// Removes the name `path`, if it exists. Throws if the name belongs to a file other than `file`; a nil `file` skips
+  /// this check, for a name that only Lifeboat uses.
+  func remove(_ path: String, _ file: FileStatus? = nil) throws {
+    do {
+      try unlink(path, file)
+    } catch let error as SystemCallError where error.errno == ENOENT {
+      return
+    }
   }
 }

@@ -79,7 +79,7 @@ struct RealFiles: Sendable {
       SystemCallError(call: "unlink", path: path, errno: code)
     }
     let end = SafeRemoval.remove(name, in: folder) { now in
-      let there = (try? FileStatus.of(now, in: folder, path: path)) ?? nil
+      let there = FileStatus.found(now, in: folder)
       if PathText.isSame(now, name) { between?("removing", path) }
       return there?.isSameFile(as: expected) == true
     }
@@ -266,7 +266,7 @@ struct RealFiles: Sendable {
       between?("made", path)
       do { try body(descriptor, folder) } catch {
         // On a full volume the partial file would take the last space.
-        if let made = try? FileStatus.of(descriptor: descriptor, path: path) {
+        if let made = FileStatus.found(descriptor) {
           try? remove(name, in: folder, path, made)
         }
         throw error

@@ -1,4 +1,3 @@
-import CLibrary
 import StoreFiles
 import Foundation
 import SafeFiles
@@ -38,9 +37,7 @@ struct RecordFile {
   func write(bytes: [UInt8], to path: String, replacing: Bool = false) throws {
     let part = path + Self.partSuffix
     // A run that was killed before its record got its name has left this file.
-    do { try fileSystem.unlink(part, nil) } catch let error as SystemCallError
-      where error.errno == ENOENT
-    {}
+    try fileSystem.remove(part)
     try fileSystem.write(part, bytes)
     if replacing {
       // The record is replaced in one step, because a kill between two steps would leave no record.

@@ -432,14 +432,9 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Removes the name `path`, if it exists. Throws if the name belongs to a file other than `file`; a nil `file` skips
-  /// this check, for a name that only Lifeboat uses.
+  /// Removes the name `path` as ``FileSystem/remove(_:_:)`` does.
   func remove(_ path: String, _ file: FileStatus? = nil) throws {
-    do {
-      try fileSystem.unlink(path, file)
-    } catch let error as SystemCallError where error.errno == ENOENT {
-      return
-    }
+    try fileSystem.remove(path, file)
   }
 
   /// Removes a quarantine's folder and Lifeboat's records in it, unless the folder holds anything else.

@@ -51,7 +51,7 @@ package struct PhoneBackup {
   /// property list that backups have, or `Manifest.db` has a table `Files` with a column `fileID`.
   package static func isBackup(_ path: String) -> Bool {
     func isFile(_ name: String) -> Bool {
-      ((try? FileStatus.of(PathText.joined(path, name))) ?? nil)?.kind == .file
+      FileStatus.found(PathText.joined(path, name))?.kind == .file
     }
     guard isFile(manifestName) else { return false }
     if isFile("Manifest.plist") || isFile("Info.plist") { return true }
@@ -65,7 +65,7 @@ package struct PhoneBackup {
   package static func split(_ path: String) -> (backup: String, name: String?)? {
     let whole = PathText.withoutTrailingSlashes(path)
     if isBackup(whole) { return (whole, nil) }
-    guard ((try? FileStatus.of(whole)) ?? nil) == nil else { return nil }
+    guard FileStatus.found(whole) == nil else { return nil }
     var parts = PathText.components(of: whole)
     var rest: [String] = []
     // Paths on a phone have fewer levels than this.

@@ -51,12 +51,12 @@ package final class UnpackedArchive {
   /// path and the name of a store, model or folder in the archive. Returns nil for any other path.
   package static func split(_ path: String) -> (archive: String, name: String)? {
     let whole = PathText.withoutTrailingSlashes(path)
-    guard ((try? FileStatus.of(whole)) ?? nil) == nil else { return nil }
+    guard FileStatus.found(whole) == nil else { return nil }
     var archive = whole
     // A name in an archive has no more levels than this.
     for _ in 0..<32 {
       archive = PathText.folder(of: archive)
-      guard let status = (try? FileStatus.of(archive)) ?? nil else { continue }
+      guard let status = FileStatus.found(archive) else { continue }
       guard status.kind != .folder, mayHoldStore(archive),
         let name = PathText.dropping(prefix: archive + "/", from: whole)
       else { return nil }

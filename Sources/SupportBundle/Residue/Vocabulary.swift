@@ -57,73 +57,73 @@ extension PublicWords {
     constraint constraints contact contacter contactez contacto contain container containerfailed contains contenant \
     contener contenerlos contenido contenir content contentchanged contentless contents contenttype contenu context \
     contiene contient continuar continue continuer continues continué contradict contradicted contradicts contraseña \
-    control conversions converted copia copie copied copies copy copyinprogress copyopens copyunavailable core coredata \
-    coredatafindings coredatashaped corespotlightdisplaynameexpression correcta corrected corrupt cosa cosas could count \
-    counted counter counterpart countonly counts countsrows cours cover crc create created createelement \
-    createrelationships creates cross crosses csv cualquiera cuando cuanto cume current currentcommit currentversion \
-    currentversionname cursor curve custom customclassname customwidth cut cutcount cutshort cuántos cycle cyclic \
-    cyclicinheritance cyrillic código códigos cómo côté d da dabei dahin damage damagecount damaged damagedmanifest \
-    damagedsource damit danach danglinglink danglingreference dans darin dark das dash dasharray dashed dass data \
-    database databasefiles databasepagecount dataene datamodel date datedrows datei daten dateoutofrange dates \
-    datesource datetime datos davon day days dañado dañados db dblval dc dd de deadline debería december decided decides \
-    decimal decision declaration declarations declared declaredtype declares decoded decoder decompress decoration \
-    decrypted decrypts deduced deep deeper deepest deepinheritance deeply default defaultdatetimeinterval \
-    defaultrowheight defaultvalue defaultvalueasstring defaultvaluestring defect deferrable deferred definedname \
-    definednames defines definition deflate defs deg deine dejó del delete deleted deletedcount deleterule deletes \
-    deletion deletionrule dem demands den denied denn denne denotes dense deny depend depth depthlimit depuis der \
-    deretter derfor derivation derivationexpression derivationfilter derivationfilterpredicate derived dernière \
-    dernières des desbloquea desbloquear desc descending describe describes description descriptor desember deshalb \
-    después destination destinationentity destinationentityname destinationentityversionhash destinationmodeldata \
-    destinationmodelpath destinationname destinations det detach detail details detalles detectó determined dette dev \
-    devanagari developer device devicelocked devraient devrait dezember diagonal diagram diciembre dict dictionaries \
-    dictionary did die diese diesem diesen dieser diesmal differ difference differences different differing differs \
-    difficultés dificultades digest digestholds digests digit digitcount digits digraph dim din dine dire direct \
-    directly directory disappeared discard disco disk diskfull displaced display disponga disponible disponía disposait \
-    dispositivo disque disse dist distance distinct disturbs div divide dl do docsize doctype document documentation \
-    documentversion does domain don donc donde done données dont dort dossier dot dots dotted doub double doubt doubtful \
-    doubtfulnames down drawn drive drop dropped drops dt dtd dtds du dumb duplicate duplicatename duplicateproperty \
-    duplicates durch during dès décembre décider décrit déjà démarré déplacez détails déverrouiller déverrouillées e ea \
-    each earlier earliest early eb ecff ed edf edge editor eef effect ein eine einem einen einer eines eingaben \
-    eingegeben einige einträge einträgen either ekstern el element elementid elementos elements eliminados eliminarse \
-    elimines eliminó elle eller elles else em embeddednul empezar empezó emplacement empty emptycount emptynames \
-    emptytoken en encodedstring encoder encoding encodingsource encontró encore encrypt encrypted encryptedbackup \
-    encryption end ended endframe ending endommagé endommagées endres endret endringene ends endswith enero enheten ennå \
-    enough enregistre enregistrées ensuite ent entered enthält entities entitiesonly entity entityadded entitychanged \
-    entityclassname entitycolumn entitycount entitylimit entitymappings entityname entitynames entitynumber entitypolicy \
-    entityremoved entityrenamed entitytables entitytext entonces entries entry entrychanged entrylimit entrymissing \
-    entryname entryunlisted entscheidest entschlüsselt entsperren enviar environment envoyer envoyez envías equal equals \
-    equiv er erneut erreichbar errno error errorcancelled errorunknown ersetzt es escape escaped escapes eso esos espace \
-    espacio espera essayer est esta estaba estaban estar este esto estos está están estén et etter etterpå etwas eu \
-    evaluated evaluatedobject event eventcount events ever every everything evidence exact exactly examined example \
-    examplelimit examples except exclude excluded exclusive exist existent existing exists expands expected \
-    expectedhashes expectedversion expects expectsmodel expired explain explains exponent exported expression \
-    expressions expressiontype extended extension external externalempty externalfilecount externalfilemissing \
-    externalfiles externalmissing externalshared externalstorage externalstray externaltoolarge externalunread \
-    externalzeroed externe externen externo extra extract eyj f fa fact facts fail failed failedcount fails failure \
-    failures faire fall falla fallback falls false falsepredicate falta falten families family far fate fault fb fchmod \
-    fchown fdopendir febrero februar february fehlen fehlende fehlt fermer festgestellt fetch fetchbatchsize fetched \
-    fetchedproperty fetchedpropertyfetchrequest fetches fetchindex fetchindexelement fetchlimit fetchoffset fetchrequest \
-    fetchrequestforsourceentitynamed fetchrequestsarray few fewer ff ffa ffe fff ffffff fichier field fields fil file \
-    filecount filedamaged fileempty fileencrypted fileformat fileid filen filenewer filenotadatabase files filesunread \
-    filesystem fileunread fileunreadable fill fillcolor filled fillid fills filter filterdatabase filtering final find \
-    finden finding findingcount findings finds fingerprint finish finished finishes finne finnes first \
-    firsthistorynumber firstseen fit fits five fix fixed fixes flag flags flere flex flipped floa float flow flush flytt \
-    focus fois fok folder folderexists folders folderwith follow followed following follows font fontcolor fontid \
-    fontname fonts fontsize for forbid forbids forcehelps fordi foreach foreign fork form forma format formatcode \
-    formats forme fort fortsatt fortsatte fortsette fortzufahren found fr fra fractions fragmented frame framecount \
-    framedamaged frames frameslost framework frameworkkeys frameworkversion free freeblock freeblocks freebytes freed \
-    freedbytes freelist freelistleaf freelisttrunk freepage freepagecount freepages frei frem frequent fresh freshcode \
-    freshfailed freshfails frigjør from frozen früheren fstat fstatat fsync fts fue full fullest fullfsync fullstendig \
-    function funnet futimens få får février før für g galt gangen ganger gap gathered gave gb geben gelassen gelesen \
-    gelöscht gelöschtes general generated generates generation generations genug geopoly gerade gerät geräts geschah \
-    geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif github give given \
-    gives givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes goeson gone gonecount good \
-    grandeur graph gray greatest greek green grew grid ground group grouped grouping grouplimit groups grow groß grunn \
-    gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général h haber había hacer had hadde \
-    halo halves han handle handled handledifdataallows hangul hans hant happened happens har harm has haschanges \
-    haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes hashesagree \
-    hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays haspointermap hasproblems \
-    hasproperties hasrounded hasroundedsizes hasrows hassection hassteps hast hasta hat hatte have having \
+    control conversions converted copia copie copied copies copiesattributes copy copyinprogress copyopens \
+    copyunavailable core coredata coredatafindings coredatashaped corespotlightdisplaynameexpression correcta corrected \
+    corrupt cosa cosas could count counted counter counterpart countonly counts countsrows cours cover crc create \
+    created createelement createrelationships creates cross crosses csv cualquiera cuando cuanto cume current \
+    currentcommit currentversion currentversionname cursor curve custom customclassname customwidth cut cutcount \
+    cutshort cuántos cycle cyclic cyclicinheritance cyrillic código códigos cómo côté d da dabei dahin damage \
+    damagecount damaged damagedmanifest damagedsource damit danach danglinglink danglingreference dans darin dark das \
+    dash dasharray dashed dass data database databasefiles databasepagecount dataene datamodel date datedrows datei \
+    daten dateoutofrange dates datesource datetime datos davon day days dañado dañados db dblval dc dd de deadline \
+    debería december decided decides decimal decision declaration declarations declared declaredtype declares decoded \
+    decoder decompress decoration decrypted decrypts deduced deep deeper deepest deepinheritance deeply default \
+    defaultdatetimeinterval defaultrowheight defaultvalue defaultvalueasstring defaultvaluestring defect deferrable \
+    deferred definedname definednames defines definition deflate defs deg deine dejó del delete deleted deletedcount \
+    deleterule deletes deletion deletionrule dem demands den denied denn denne denotes dense deny depend depth \
+    depthlimit depuis der deretter derfor derivation derivationexpression derivationfilter derivationfilterpredicate \
+    derived dernière dernières des desbloquea desbloquear desc descending describe describes description descriptor \
+    desember deshalb después destination destinationentity destinationentityname destinationentityversionhash \
+    destinationmodeldata destinationmodelpath destinationname destinations det detach detail details detalles detectó \
+    determined dette dev devanagari developer device devicelocked devraient devrait dezember diagonal diagram diciembre \
+    dict dictionaries dictionary did die diese diesem diesen dieser diesmal differ difference differences different \
+    differing differs difficultés dificultades digest digestholds digests digit digitcount digits digraph dim din dine \
+    dire direct directly directory disappeared discard disco disk diskfull displaced display disponga disponible \
+    disponía disposait dispositivo disque disse dist distance distinct disturbs div divide dl do docsize doctype \
+    document documentation documentversion does domain don donc donde done données dont dort dossier dot dots dotted \
+    doub double doubt doubtful doubtfulnames down drawn drive drop dropped drops dt dtd dtds du dumb duplicate \
+    duplicatename duplicateproperty duplicates durch during dès décembre décider décrit déjà démarré déplacez détails \
+    déverrouiller déverrouillées e ea each earlier earliest early eb ecff ed edf edge editor eef effect ein eine einem \
+    einen einer eines eingaben eingegeben einige einträge einträgen either ekstern el element elementid elementos \
+    elements eliminados eliminarse elimines eliminó elle eller elles else em embeddednul empezar empezó emplacement \
+    empty emptycount emptynames emptytoken en encodedstring encoder encoding encodingsource encontró encore encrypt \
+    encrypted encryptedbackup encryption end ended endframe ending endommagé endommagées endres endret endringene ends \
+    endswith enero enheten ennå enough enregistre enregistrées ensuite ent entered enthält entities entitiesonly entity \
+    entityadded entitychanged entityclassname entitycolumn entitycount entitylimit entitymappings entityname entitynames \
+    entitynumber entitypolicy entityremoved entityrenamed entitytables entitytext entonces entries entry entrychanged \
+    entrylimit entrymissing entryname entryunlisted entscheidest entschlüsselt entsperren enviar environment envoyer \
+    envoyez envías equal equals equiv er erneut erreichbar errno error errorcancelled errorunknown ersetzt es escape \
+    escaped escapes eso esos espace espacio espera essayer est esta estaba estaban estar este esto estos está están \
+    estén et etter etterpå etwas eu evaluated evaluatedobject event eventcount events ever every everything evidence \
+    exact exactly examined example examplelimit examples except exclude excluded exclusive exist existent existing \
+    exists expands expected expectedhashes expectedversion expects expectsmodel expired explain explains exponent \
+    exported expression expressions expressiontype extended extension external externalempty externalfilecount \
+    externalfilemissing externalfiles externalmissing externalshared externalstorage externalstray externaltoolarge \
+    externalunread externalzeroed externe externen externo extra extract eyj f fa fact facts fail failed failedcount \
+    fails failure failures faire fall falla fallback falls false falsepredicate falta falten families family far fate \
+    fault fb fchmod fchown fdopendir febrero februar february fehlen fehlende fehlt fermer festgestellt fetch \
+    fetchbatchsize fetched fetchedproperty fetchedpropertyfetchrequest fetches fetchindex fetchindexelement fetchlimit \
+    fetchoffset fetchrequest fetchrequestforsourceentitynamed fetchrequestsarray few fewer ff ffa ffe fff ffffff fichier \
+    field fields fil file filecount filedamaged fileempty fileencrypted fileformat fileid filen filenewer \
+    filenotadatabase files filesunread filesystem fileunread fileunreadable fill fillcolor filled fillid fills filter \
+    filterdatabase filtering final find finden finding findingcount findings finds fingerprint finish finished finishes \
+    finne finnes first firsthistorynumber firstseen fit fits five fix fixed fixes flag flags flere flex flipped floa \
+    float flow flush flytt focus fois fok folder folderexists folders folderwith follow followed following follows font \
+    fontcolor fontid fontname fonts fontsize for forbid forbids forcehelps fordi foreach foreign fork form forma format \
+    formatcode formats forme fort fortsatt fortsatte fortsette fortzufahren found fr fra fractions fragmented frame \
+    framecount framedamaged frames frameslost framework frameworkkeys frameworkversion free freeblock freeblocks \
+    freebytes freed freedbytes freelist freelistleaf freelisttrunk freepage freepagecount freepages frei frem frequent \
+    fresh freshcode freshfailed freshfails frigjør from frozen früheren fstat fstatat fsync fts fue full fullest \
+    fullfsync fullstendig function funnet futimens få får février før für g galt gangen ganger gap gathered gave gb \
+    geben gelassen gelesen gelöscht gelöschtes general generated generates generation generations genug geopoly gerade \
+    gerät geräts geschah geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif \
+    github give given gives givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes goeson \
+    gone gonecount good grandeur graph gray greatest greek green grew grid ground group grouped grouping grouplimit \
+    groups grow groß grunn gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général h haber \
+    había hacer had hadde halo halves han handle handled handledifdataallows hangul hans hant happened happens har harm \
+    has haschanges haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes \
+    hashesagree hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays haspointermap \
+    hasproblems hasproperties hasrounded hasroundedsizes hasrows hassection hassteps hast hasta hat hatte have having \
     havingpredicate hay haya haz head headbytes header headerchanged headerchanges headerdamaged headerlost \
     headermismatch headers heading headlost headmissing headmoved heads health healthy hebrew height held helfen heller \
     help helps helvetica hentet her herauszufinden here hex hexadecimal hf hh hidden hide hier high highest highestkey \
@@ -316,32 +316,32 @@ extension PublicWords {
     spotlight spotlightindexingenabled spotlightname spreadsheetml sql sqlcipher sqlite sqlitecode sqlitedb \
     sqliteversion sqliteversiontext sqref square src ss stacked stage staged stages stale stalecount staleframecount \
     staleindex stammen standalone standard standardflags standardvalueclassname stands stanza start starte started \
-    starten startet starting starts stat state statecount statement statements statenotheld states status statuses \
-    statvfs stay stayed stays stedet stellen stem stems step steps still stimmt stockage stopped stops storage \
-    storageclass storagefault store storebytes stored storedata storedcount storedintruthfile storedorder storeendings \
-    storefolder storefoldername storeinuse storemainempty storemainmissing storemissing storename storenotafile \
-    storepath stores storetype storeunreadable storeurl storeuuid storewaldamaged storewalforeign strangefiles strangers \
-    straycount strays stream strftime strict string stringconstant strings stringvalue strip stripped stroke strong \
-    stronger structure stuck style styles stylesheet su subentity subfolder subfolders subject subquery substr substring \
-    subtract such suffit suffix suficiente sum summary super supernumber superseded support supported supportfile \
-    supports supprimez supprimé supprimées supprimés sur sure surveys svg swift swiftdata symbol symbolic symboliclink \
-    symlink sync syncable synced synchronous syntax system systemerror systemet systems systemversion système sz så \
-    séparées t tabindex table tableassumed tablechange tableguess tablemissing tablename tablenotmade tablerenamed \
-    tables tablesimplified tablesnotcompared tabular tag tail take taken takes takesleft takesright taking tal tall \
-    tamaño también tampoco tant tar target tb tbl tbodies tbody td te technical technique technischen tegn teil teknisk \
-    tekster tel telephone tell telles temp template templates temporary ten tens term terminal terms ternary test tests \
-    testsvalue text textcontent texte textencoding textes texthex textname textos texts th thai than that the thead \
-    their theirs them themselves then there therefore these they thing things this those thread threads through throw \
-    tidligere tiene tienes ties til tilbake tilbud tilgang tilgjengelig tilkoblet time timeline timeout times timesketch \
-    timestamp timestampdescription timezone ting tinyint tip tipos title to todavía todo todos together token tokenbytes \
-    tokenize tokens told tolowercase tomany tombstones tomme tone too toobig toocomplex toodeep took tool toolarge \
-    toolong tools toolversion toomanyfields toomuchwork toone tooshort top topleftcell topower total totype touched \
-    toujours tout toute toutes tr trailer trailing trailingbytes trait traits transaction transactionauthorindex \
-    transactionopen transactions transactionstring transactiontimestampindex transform transformable transformer \
-    transient translate treated tree trees trend trenge trenger triage triagegroups trial trials triangle tries \
-    triestwice trigger triggernotbuilt triggers trigram trim trop trouble trouve trouvent trouver trouvé true \
-    truepredicate truncate truncated trunk trust trusted try ts tu tun turned tus tuvo tvdw tw twice two txt type \
-    typename typeof typer types tz técnico tú u uendret ufullstendig uhr ui uid ul um un una unattributed \
+    starten startet starting starts stat state statecount statedpagecount statement statements statenotheld states \
+    status statuses statvfs stay stayed stays stedet stellen stem stems step steps still stimmt stockage stopped stops \
+    storage storageclass storagefault store storebytes stored storedata storedcount storedintruthfile storedorder \
+    storeendings storefolder storefoldername storeinuse storemainempty storemainmissing storemissing storename \
+    storenotafile storepath stores storetype storeunreadable storeurl storeuuid storewaldamaged storewalforeign \
+    strangefiles strangers straycount strays stream strftime strict string stringconstant strings stringvalue strip \
+    stripped stroke strong stronger structure stuck style styles stylesheet su subentity subfolder subfolders subject \
+    subquery substr substring subtract such suffit suffix suficiente sum summary super supernumber superseded support \
+    supported supportfile supports supprimez supprimé supprimées supprimés sur sure surveys svg swift swiftdata symbol \
+    symbolic symboliclink symlink sync syncable synced synchronous syntax system systemerror systemet systems \
+    systemversion système sz så séparées t tabindex table tableassumed tablechange tableguess tablemissing tablename \
+    tablenotmade tablerenamed tables tablesimplified tablesnotcompared tabular tag tail take taken takes takesleft \
+    takesright taking tal tall tamaño también tampoco tant tar target tb tbl tbodies tbody td te technical technique \
+    technischen tegn teil teknisk tekster tel telephone tell telles temp template templates temporary ten tens term \
+    terminal terms ternary test tests testsvalue text textcontent texte textencoding textes texthex textname textos \
+    texts th thai than that the thead their theirs them themselves then there therefore these they thing things this \
+    those thread threads through throw tidligere tiene tienes ties til tilbake tilbud tilgang tilgjengelig tilkoblet \
+    time timeline timeout times timesketch timestamp timestampdescription timezone ting tinyint tip tipos title to \
+    todavía todo todos together token tokenbytes tokenize tokens told tolowercase tomany tombstones tomme tone too \
+    toobig toocomplex toodeep took tool toolarge toolong tools toolversion toomanyfields toomuchwork toone tooshort top \
+    topleftcell topower total totype touched toujours tout toute toutes tr trailer trailing trailingbytes trait traits \
+    transaction transactionauthorindex transactionopen transactions transactionstring transactiontimestampindex \
+    transform transformable transformer transient translate treated tree trees trend trenge trenger triage triagegroups \
+    trial trials triangle tries triestwice trigger triggernotbuilt triggers trigram trim trop trouble trouve trouvent \
+    trouver trouvé true truepredicate truncate truncated trunk trust trusted try ts tu tun turned tus tuvo tvdw tw twice \
+    two txt type typename typeof typer types tz técnico tú u uendret ufullstendig uhr ui uid ul um un una unattributed \
     unattributedcount unavailable unbounded uncertain unchanged unchangedcount uncommitted uncommittedframecount und \
     undated undatedcount undecided undecodable undecodablecount undefined under underline underlying understood undid \
     undone une unevendepth unexpected unfinished unfit unfitname ungefähr unhex unicode unindexed union unique \
