@@ -223,4 +223,19 @@ import Testing
     _ = launch(recovery())
     _ = launch(recovery())
   }
+
+  /// The largest count stays the largest. A negative one would read as no failure at all.
+  @Test(arguments: [(Int.max, Int.max), (Int.min, 1), (-1, 1), (1, 2)])
+  func aCountIsNeverNegative(known: Int, next: Int) {
+    var state = FailureState()
+    func add() {
+      state.add(
+        "Done.sqlite", .init(name: "Done", version: "2.1"), "failure", incident: Workbench.stamp,
+        on: Workbench.now)
+    }
+    add()
+    state.failures[0].count = known
+    add()
+    #expect(state.failures.map(\.count) == [next])
+  }
 }

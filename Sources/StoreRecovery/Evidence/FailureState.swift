@@ -46,7 +46,7 @@ struct FailureState: Codable, Sendable, Equatable {
     }) {
       entry = failures.remove(at: known)
     }
-    entry.count = max(0, entry.count) &+ 1
+    entry.count = max(0, entry.count).addingClamped(1)
     entry.last = date
     entry.incidents = entry.incidents.suffix(Self.incidentLimit - 1) + [incident]
     failures = failures.suffix(Self.entryLimit - 1) + [entry]
