@@ -230,7 +230,7 @@ private struct StoreSearch {
     let isRefused = error.errno == EACCES || error.errno == EPERM
     tell(
       path, isRefused ? "file.permission" : "file.io",
-      "it cannot be read: \(unsafe String(cString: strerror(error.errno)))")
+      "it cannot be read: \(SystemCallError.words(error.errno))")
   }
 
   // MARK: - A file

@@ -152,7 +152,7 @@ final class RejectedRows {
   private func failure(_ what: String, _ code: Int32) -> ExtractionError {
     ExtractionError(
       code == EEXIST ? .outputExists : .writeFailed,
-      "the file of rejected rows \(what): \(unsafe String(cString: strerror(code)))",
+      "the file of rejected rows \(what): \(SystemCallError.words(code))",
       path: path)
   }
 }

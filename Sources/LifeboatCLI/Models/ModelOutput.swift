@@ -1,4 +1,5 @@
 import Foundation
+import SafeFiles
 import SafeText
 import SupportBundle
 
@@ -68,7 +69,7 @@ final class ModelOutput {
           hint: "name an output that does not exist yet")
         : Failure(
           73, "output.cannotCreate",
-          "the output cannot be made: \(error.systemError.map { unsafe String(cString: strerror($0)) } ?? error.message), \(place)",
+          "the output cannot be made: \(error.systemError.map(SystemCallError.words) ?? error.message), \(place)",
           hint: "check the folder that the output goes into")
     }
   }

@@ -61,8 +61,7 @@ package final class ByteFile: Sendable {
     case EACCES, EPERM:
       SQLiteFileError(.permission, "permission denied", path: path, systemError: number)
     default:
-      SQLiteFileError(
-        .io, unsafe String(cString: strerror(number)), path: path, systemError: number)
+      SQLiteFileError(.io, SystemCallError.words(number), path: path, systemError: number)
     }
   }
 
@@ -77,7 +76,7 @@ package final class ByteFile: Sendable {
     let (count, error) = unsafe SystemCalls.read(descriptor, at: offset, into: buffer)
     if let error {
       throw SQLiteFileError(
-        .io, "read failed: \(unsafe String(cString: strerror(error)))", path: path,
+        .io, "read failed: \(SystemCallError.words(error))", path: path,
         offset: offset + Int64(count), systemError: error)
     }
     return count

@@ -49,7 +49,7 @@ final class OutputFolder {
     } catch let error as SystemCallError where error.errno != ENOTDIR && error.errno != ELOOP {
       throw ExtractionError(
         .cannotCreate,
-        "the folder at the path cannot be read: \(unsafe String(cString: strerror(error.errno)))",
+        "the folder at the path cannot be read: \(SystemCallError.words(error.errno))",
         path: path)
     } catch {
       throw ExtractionError(
@@ -69,7 +69,7 @@ final class OutputFolder {
   {
     ExtractionError(
       error.errno == EEXIST ? .outputExists : .cannotCreate,
-      "the \(what) cannot be made: \(unsafe String(cString: strerror(error.errno)))", path: path)
+      "the \(what) cannot be made: \(SystemCallError.words(error.errno))", path: path)
   }
 
   /// Returns a unique file name with the extension `ending`. The file name is made from the first 100 scalars of
@@ -123,7 +123,7 @@ final class OutputFolder {
     if close(descriptor) != 0, error == nil { error = errno }
     if let error {
       throw ExtractionError(
-        .writeFailed, "the output cannot be written: \(unsafe String(cString: strerror(error)))",
+        .writeFailed, "the output cannot be written: \(SystemCallError.words(error))",
         path: path)
     }
   }

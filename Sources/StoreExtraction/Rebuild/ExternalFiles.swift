@@ -458,7 +458,7 @@ private final class ExternalFile {
   private static func writeFailed(_ path: String) -> ExtractionError {
     ExtractionError(
       .writeFailed,
-      "the external file cannot be written: \(unsafe String(cString: strerror(errno)))", path: path)
+      "the external file cannot be written: \(SystemCallError.words(errno))", path: path)
   }
 }
 

@@ -83,7 +83,7 @@ package struct StateManifest: Sendable, Codable {
       let isWrite = error.call == "write"
       throw ExtractionError(
         error.errno == EEXIST ? .outputExists : isWrite ? .writeFailed : .cannotCreate,
-        "the manifest cannot be \(isWrite ? "written" : "made"): \(unsafe String(cString: strerror(error.errno)))",
+        "the manifest cannot be \(isWrite ? "written" : "made"): \(SystemCallError.words(error.errno))",
         path: path)
     }
   }

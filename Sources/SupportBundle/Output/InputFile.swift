@@ -136,8 +136,8 @@ enum SystemPath {
   static func error(
     _ code: BundleError.Code, _ what: String, _ error: Int32, path: String, offset: UInt64? = nil
   ) -> BundleError {
-    let reason = unsafe String(cString: strerror(error))
-    return BundleError(
-      code, "\(what): \(reason)", path: path, offset: offset, systemError: error)
+    BundleError(
+      code, "\(what): \(SystemCallError.words(error))", path: path, offset: offset,
+      systemError: error)
   }
 }
