@@ -29,7 +29,8 @@ extension Incidents {
   ///
   /// If an earlier call has put this returned store into use, the call throws `return.alreadyAccepted`. If an earlier
   /// call has made the incident but could not move the store, for example because the present store was in use, this
-  /// call continues with that incident.
+  /// call continues with that incident. The same is true of calls in several processes at the same time: one makes the
+  /// incident.
   ///
   /// - Parameters:
   ///   - file: the `.lifeboat-return` file from support.
@@ -56,30 +57,27 @@ extension Incidents {
         .otherIncident, "the store was repaired for another incident: \(returned.incidentID)",
         path: file.path)
     }
-    let entries = try list()
-    let earlier = entries.filter { returned.isRecorded(by: $0, for: original) }
-    if let done = earlier.last(where: { Self.isInUse($0, among: entries) }) {
-      throw Self.alreadyAccepted(done, file)
-    }
-    let made: Incident
-    if let begun = try earlier.last(where: { try isToBeContinued($0) }),
-      let incident = begun.incident
-    {
-      if !begun.isUnfinished {
+    func begun() throws -> Incident? {
+      let entries = try list()
+      let earlier = entries.filter { returned.isRecorded(by: $0, for: original) }
+      if let done = earlier.last(where: { Self.isInUse($0, among: entries) }) {
+        throw Self.alreadyAccepted(done, file)
+      }
+      guard let entry = try earlier.last(where: { try isToBeContinued($0) }) else { return nil }
+      if !entry.isUnfinished {
         try expectFit(
-          of: begun.folder + "/store/" + original.storeName, returned, model, file)
+          of: entry.folder + "/store/" + original.storeName, returned, model, file)
       }
-      made = incident
-    } else {
-      made = try takeIn(returned: original, texts: texts) { folder in
-        try returned.unpack(into: folder)
-        try expectFit(of: folder + "/" + original.storeName, returned, model, file)
-      }
+      return entry.incident
+    }
+    let made = try takeIn(returned: original, texts: texts, unlessBegun: begun) { folder in
+      try returned.unpack(into: folder)
+      try expectFit(of: folder + "/" + original.storeName, returned, model, file)
     }
     do {
       return AcceptedReturn(incident: made, restoration: try restore(made.id, texts: texts))
     } catch let error as StoreRecoveryError where error.code == .nothingKept {
-      // `restore` has only finished a move that an earlier call had begun.
+      // `restore` has only finished a move that another call had begun, or another call has restored the incident.
       guard let entry = try? show(made.id), entry.outcome != nil else { throw error }
       throw Self.alreadyAccepted(entry, file)
     }

@@ -182,6 +182,74 @@ import Testing
     #expect(try app.titles().count == 3)
   }
 
+  /// Another call may put the store into use before this one takes the lease for the first or for a later time: to look
+  /// for an earlier incident, to make the private folder, to give the incident its name, or to restore it.
+  @Test(arguments: 1...4) func twoCallsAtOnceMakeOneIncident(_ place: Int) async throws {
+    let app = try await App()
+    let away = try TemporaryFolder()
+    let url = try app.made(in: away.url)
+    let (other, id) = (app.incidents, app.incident.id)
+    let leases = Calls()
+    var system = FileSystem.real
+    let lock = system.lock
+    system.lock = { path in
+      if path.hasSuffix("/.lease"), leases.next() == place {
+        _ = try other.accept(return: url, for: id, fitting: ReturnTests.newer)
+      }
+      return try lock(path)
+    }
+    let incidents = Incidents(in: app.folder.url.path, fileSystem: system)
+    let error = #expect(throws: StoreReturnError.self) {
+      try incidents.accept(return: url, for: id, fitting: Self.newer)
+    }
+    #expect(error?.code == .alreadyAccepted)
+    #expect(leases.count >= place)
+    #expect(try other.list().count { $0.incident?.kind == .returned } == 1)
+    #expect(try other.list().count { $0.incident?.kind == .replaced } == 1)
+    #expect(try app.titles().count == 3)
+    let names = try FileManager.default.contentsOfDirectory(
+      atPath: app.folder.url.appendingPathComponent("Incompatible").path)
+    #expect(!names.contains { $0.hasPrefix(".trial-") })
+  }
+
+  /// The lease is held while the new incident gets its name, so a second call cannot look for the incident then. It
+  /// would wait; this one does not.
+  @Test func aSecondCallIsRefusedWhileTheFirstHoldsTheLease() async throws {
+    struct Held: Error {}
+    let app = try await App()
+    let away = try TemporaryFolder()
+    let url = try app.made(in: away.url)
+    let (place, id) = (app.folder.url.path, app.incident.id)
+    var waitless = FileSystem.real
+    let lock = waitless.lock
+    waitless.lock = { path in
+      guard let descriptor = try lock(path) else { throw Held() }
+      return descriptor
+    }
+    let second = Incidents(in: place, fileSystem: waitless)
+    let refused = Calls()
+    var watched = FileSystem.real
+    let rename = watched.rename
+    watched.rename = { from, to in
+      if from.hasSuffix("/kept") {
+        refused.next()
+        #expect(throws: Held.self) {
+          try second.accept(return: url, for: id, fitting: ReturnTests.newer)
+        }
+      }
+      try rename(from, to)
+    }
+    let first = Incidents(in: place, fileSystem: watched)
+    _ = try first.accept(return: url, for: id, fitting: Self.newer)
+    #expect(refused.count == 1)
+    #expect(try first.list().count { $0.incident?.kind == .returned } == 1)
+    #expect(try app.titles().count == 3)
+    let error = #expect(throws: StoreReturnError.self) {
+      try second.accept(return: url, for: id, fitting: Self.newer)
+    }
+    #expect(error?.code == .alreadyAccepted)
+  }
+
   /// Any archive that other tools make or read.
   @Test func otherToolsReadTheArchive() async throws {
     let app = try await App()
@@ -360,4 +428,20 @@ import Testing
     let error = #expect(throws: StoreReturnError.self) { try StoreReturn(verifying: url.path) }
     #expect(error?.code == .damaged)
   }
+}
+
+/// Counts calls from a closure that may run anywhere.
+private final class Calls: @unchecked Sendable {
+  private let lock = NSLock()
+  private var value = 0
+
+  @discardableResult
+  func next() -> Int {
+    lock.withLock {
+      value += 1
+      return value
+    }
+  }
+
+  var count: Int { lock.withLock { value } }
 }

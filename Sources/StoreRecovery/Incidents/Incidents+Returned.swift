@@ -1,11 +1,24 @@
 import StoreFiles
 
 extension Incidents {
-  /// Makes an incident of a store that support has repaired. `fill` writes the repaired files into a private folder and
-  /// checks them. The repaired store has the original store's name, and can be restored in the original's place.
+  /// Makes an incident of a store that support has repaired, unless another call has made one. The repaired store has
+  /// the original store's name, and can be restored in the original's place.
+  ///
+  /// The store is unpacked without the lease, because unpacking may take long. Another process may take in the same
+  /// store meanwhile, so `begun` is called before and after the unpacking.
+  ///
+  /// - Parameters:
+  ///   - original: The incident for which the store was repaired.
+  ///   - texts: The words for the incident's record.
+  ///   - begun: Returns the incident that another call has made of the same repaired store; nil when there is no such
+  ///     incident. Throws when the repaired store is in use already. This process holds the lease during each call.
+  ///   - fill: Writes the repaired files into a private folder and checks them.
+  /// - Returns: The new incident, or the one that `begun` returned.
   package func takeIn(
-    returned original: Incident, texts: IncidentTexts, fill: (_ folder: String) throws -> Void
+    returned original: Incident, texts: IncidentTexts, unlessBegun begun: () throws -> Incident?,
+    fill: (_ folder: String) throws -> Void
   ) throws -> Incident {
+    if let other = try mover.leased(home, begun) { return other }
     let trial = try TrialFolder(in: home, mover)
     defer { try? trial.remove() }
     try fileSystem.makeFolder(trial.kept, 0o700)
@@ -14,11 +27,14 @@ extension Incidents {
     try fill(folder)
     let set = StoreSet(at: folder + "/" + original.storeName)
     let seal = try StoreSeal(sealing: set, isCancelled: isCancelled)
-    return try trial.publish(home, set, seal, clock(), mover) {
-      Incident(
-        Judgement(evidence: original.evidence, verdict: original.verdict), app: original.app,
-        storeName: set.storeName, id: $0.id, folder: $0.path, created: $1, kind: .returned,
-        texts: texts)
+    return try mover.leased(home) {
+      if let other = try begun() { return other }
+      return try trial.publish(home, set, seal, clock(), mover) {
+        Incident(
+          Judgement(evidence: original.evidence, verdict: original.verdict), app: original.app,
+          storeName: set.storeName, id: $0.id, folder: $0.path, created: $1, kind: .returned,
+          texts: texts)
+      }
     }
   }
 }
