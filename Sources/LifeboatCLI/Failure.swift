@@ -365,7 +365,7 @@ struct Failure: Error {
 
   /// A hint for an incident whose record cannot be read. The hint says in which folder the set-aside files are.
   static func keptHint(_ folder: String) -> String {
-    "the files that were set aside are in \(ShellText.path(folder + "/store")); they were not read"
+    "the files that were set aside are in \(ShellText.path(Incidents.keptFolder(in: folder))); they were not read"
   }
 
   private static func isRefusal(_ code: Int32?) -> Bool { code == EACCES || code == EPERM }

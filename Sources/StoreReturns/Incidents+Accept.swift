@@ -63,12 +63,13 @@ extension Incidents {
       if let done = earlier.last(where: { Self.isInUse($0, among: entries) }) {
         throw Self.alreadyAccepted(done, file)
       }
-      guard let entry = try earlier.last(where: { try isToBeContinued($0) }) else { return nil }
+      guard let entry = try earlier.last(where: { try isToBeContinued($0) }),
+        let incident = entry.incident
+      else { return nil }
       if !entry.isUnfinished {
-        try expectFit(
-          of: entry.folder + "/store/" + original.storeName, returned, model, file)
+        try expectFit(of: incident.keptMainPath(in: entry.folder), returned, model, file)
       }
-      return entry.incident
+      return incident
     }
     let made = try takeIn(returned: original, texts: texts, unlessBegun: begun) { folder in
       try returned.unpack(into: folder)

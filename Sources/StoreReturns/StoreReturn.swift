@@ -51,9 +51,9 @@ package struct StoreReturn: Sendable {
     guard let sealed = incident.seal?.files.first(where: { $0.role == .main })?.sha256 else {
       throw StoreReturnError(
         .otherIncident,
-        "the record of the incident has no checksum of the main file; without the checksum, the "
-          + "app cannot check that a returned store is for this incident",
-        path: incident.folder)
+        "the record of the incident \(incident.id) has no checksum of the main file; without the "
+          + "checksum, the app cannot check that a returned store is for this incident",
+        path: store)
     }
     let set = StoreSet(at: store)
     if let problem = set.unread { throw StoreReturnError(.unreadable, problem, path: store) }

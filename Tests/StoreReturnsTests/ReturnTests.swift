@@ -367,6 +367,25 @@ import Testing
     #expect(try StoreReturn(verifying: url.path).incidentID == app.incident.id)
   }
 
+  /// An incident's record holds the path that its folder once had, so the error does not name this path.
+  @Test func anIncidentWithoutChecksumsIsNamedByItsID() async throws {
+    let app = try await App()
+    let away = try TemporaryFolder()
+    let bytes = try JSONEncoder().encode(app.incident)
+    var record = try #require(try JSONSerialization.jsonObject(with: bytes) as? [String: Any])
+    record["seal"] = nil
+    let incident = try JSONDecoder().decode(
+      Incident.self, from: JSONSerialization.data(withJSONObject: record))
+    let output = away.url.appendingPathComponent("Done.lifeboat-return").path
+    let error = #expect(throws: StoreReturnError.self) {
+      try StoreReturn.make(of: app.store, for: incident, at: output)
+    }
+    #expect(error?.code == .otherIncident)
+    #expect(error?.message.contains(incident.id) == true)
+    #expect(error?.path == app.store)
+    #expect(!FileManager.default.fileExists(atPath: output))
+  }
+
   @Test func anotherIncidentOrAnotherModelIsRefused() async throws {
     let app = try await App()
     let other = try await App()

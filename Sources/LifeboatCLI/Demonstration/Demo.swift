@@ -82,7 +82,7 @@ struct Demo: ParsableCommand {
     guard let incident = opened.incident else {
       throw Failure(70, "demo.opened", "the demo's store opened although it should not have")
     }
-    try show(IncidentText.text(incident, state: "kept", display))
+    try show(IncidentText.text(incident, state: "kept", folder: incident.folder, display))
 
     try place.goOn(interruption)
     try say(
@@ -90,7 +90,7 @@ struct Demo: ParsableCommand {
       "The fresh store is where the old one was. It is made for the new model.")
     try show(try StoreInspection(path: path))
 
-    let kept = incident.folder + "/store/" + incident.storeName
+    let kept = incident.keptMainPath(in: incident.folder)
     try place.goOn(interruption)
     try say(
       "4. Support reads the old store",

@@ -396,13 +396,13 @@ enum IncidentText {
   /// The notice that the app shows to the user, followed by the facts. `folder` is the present path of the incident's
   /// folder, which may have been moved, or copied from another machine, since the incident was recorded.
   static func text(
-    _ incident: Incident, state: String, outcome: IncidentOutcome? = nil, folder: String? = nil,
+    _ incident: Incident, state: String, outcome: IncidentOutcome? = nil, folder: String,
     _ display: DisplayOptions
   ) -> String {
     var notice = KeyValueBlock()
     let told = incident.notice(
       in: IncidentTexts(preferring: ["en"]), outcome: outcome,
-      showingFolder: folder ?? incident.folder)
+      showingFolder: folder)
     let parts = [told.title, told.whatHappened, told.whatWasKept, told.whatToDo]
     let newline = UInt8(ascii: "\n")
     for line in parts.joined(separator: "\n\n").utf8.split(

@@ -85,7 +85,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     let recovery = recovery(for: choice.model)
     // An earlier run may have been stopped after it moved the store and before it made a fresh one.
     if let incident = try recovery.resume(makingFresh: { incident in
-      let old = "\(home)/\(Incidents.folderName)/\(incident.id)/store/\(incident.storeName)"
+      let old = incident.keptMainPath(in: "\(home)/\(Incidents.folderName)/\(incident.id)")
       try makeFresh(recovery, choice.model, .ofFile(at: old))
     }) {
       return try tellFinished(incident)
@@ -269,7 +269,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     var block = KeyValueBlock()
     let name = PathText.lastComponent(of: path)
     switch verdict.action {
-    // If no program has the store open, the examination covers only the store's tables.
+    // The examination does not read indexes, so it finds no damage in them.
     case .open:
       block.add(
         name, "fits \(expected); nothing to do: no damage was found in the store's tables",
@@ -342,14 +342,14 @@ struct Rescue: ParsableCommand, RecordedCommand {
     let folder = (home == "." ? "" : home + "/") + Incidents.folderName + "/" + incident.id
     let name = "\(ShellText.path(home)) \(incident.id)"
     var block = KeyValueBlock()
-    block.add("Set aside in", folder + "/store")
+    block.add("Set aside in", Incidents.keptFolder(in: folder))
     block.add("Fresh store", path)
     block.add(
       "Next",
       [
         .init("lifeboat incidents show \(name)", "what the user is told, and why"),
         .init(
-          "lifeboat extract \(ShellText.path(folder + "/store/" + incident.storeName)) -o DIR",
+          "lifeboat extract \(ShellText.path(incident.keptMainPath(in: folder))) -o DIR",
           "save the rows"),
         .init(
           "lifeboat bundle create \(ShellText.path(folder)) -o support.zip",

@@ -187,8 +187,9 @@ struct RecoveredRows {
     row.partial.first { $0.column == column }.map { value in
       let amount = "\(Quantity.count(value.have)) of \(Quantity.count(value.of, "byte"))"
       guard value.isDoubtful else { return "(\(amount))" }
-      // All bytes are there, but nothing shows which of them belong to the value.
+      // Neither the type nor the length of the value is certain.
       if value.of == 0 { return "(in doubt)" }
+      // When all bytes are there, nothing shows which of them are in doubt.
       return value.have == value.of
         ? "(\(Quantity.count(value.of, "byte")), in doubt)" : "(\(amount), the rest in doubt)"
     }

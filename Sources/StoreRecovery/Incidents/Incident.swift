@@ -80,7 +80,8 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
   public let app: Recovery.App
   /// The main file's name.
   public let storeName: String
-  /// The path of the quarantine's folder at the time when it was made. An app's container may move later.
+  /// The path of the quarantine's folder at the time when it was made. This path is wrong after the folder was moved,
+  /// for example with the app's container, and on another machine. The present path is ``Incidents/Entry/folder``.
   public let folder: String
   /// The store's UUID; nil when it could not be read.
   public let storeUUID: String?
@@ -132,7 +133,19 @@ extension Incident {
   }
 }
 
+extension Incidents {
+  /// Returns the path of the folder with the kept files, in the incident's folder at the path `folder`.
+  package static func keptFolder(in folder: String) -> String {
+    folder + "/" + QuarantineFolder.storeFolderName
+  }
+}
+
 extension Incident {
+  /// Returns the path of the kept main file. `folder` is the present path of the incident's folder.
+  package func keptMainPath(in folder: String) -> String {
+    Incidents.keptFolder(in: folder) + "/" + storeName
+  }
+
   init(
     _ judgement: Judgement, app: Recovery.App, storeName: String, id: String, folder: String,
     created: Date, kind: Kind, texts: IncidentTexts

@@ -79,7 +79,7 @@ extension Incidents {
 
   /// Whether the kept main file exists and has its sealed size. A link in place of the folder counts as empty.
   private func isKept(_ entry: Entry, _ incident: Incident) -> Bool {
-    let store = entry.folder + "/" + QuarantineFolder.storeFolderName
+    let store = Incidents.keptFolder(in: entry.folder)
     guard
       let sealed = incident.seal?.files.first(where: {
         PathText.isSame($0.name, incident.storeName)
@@ -96,7 +96,7 @@ extension Incidents {
   ) -> (RestorableStore.Fit, [String])? {
     // If the record reports damage, the store counts as damaged, whatever else the record says.
     if incident.isDamaged { return (.damaged, []) }
-    let main = "\(entry.folder)/\(QuarantineFolder.storeFolderName)/\(incident.storeName)"
+    let main = incident.keptMainPath(in: entry.folder)
     var evidence = incident.evidence
     if evidence.recordedHashes?.isEmpty != false, expected != nil {
       guard let isSound = Self.addHashes(of: main, to: &evidence) else { return nil }

@@ -22,7 +22,7 @@ extension Incidents {
     let trial = try TrialFolder(in: home, mover)
     defer { try? trial.remove() }
     try fileSystem.makeFolder(trial.kept, 0o700)
-    let folder = trial.kept + "/" + QuarantineFolder.storeFolderName
+    let folder = Incidents.keptFolder(in: trial.kept)
     try fileSystem.makeFolder(folder, 0o700)
     try fill(folder)
     let set = StoreSet(at: folder + "/" + original.storeName)

@@ -93,7 +93,7 @@ extension Incidents {
     guard let incident = entry.incident else {
       return ended(.noRecord, entry.problem ?? "the record cannot be read")
     }
-    let store = entry.folder + "/" + QuarantineFolder.storeFolderName
+    let store = Incidents.keptFolder(in: entry.folder)
     let status: FileStatus?
     do { status = try fileSystem.status(store) } catch {
       return ended(.unread, "the folder of the kept files cannot be examined")

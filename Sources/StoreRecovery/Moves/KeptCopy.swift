@@ -57,7 +57,7 @@ extension Recovery {
   /// time. The file is examined, because the incident's record does not show whether the copy was restored or removed
   /// later.
   private func isKept(_ set: StoreSet, in folder: String) throws -> Bool {
-    let store = folder + "/" + QuarantineFolder.storeFolderName + "/"
+    let store = Incidents.keptFolder(in: folder) + "/"
     guard let log = set.first(.wal), let now = try fileSystem.status(log.path),
       let kept = try fileSystem.status(store + log.name)
     else { return false }

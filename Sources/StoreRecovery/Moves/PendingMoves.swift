@@ -167,7 +167,7 @@ struct PendingMoves: Sendable {
   private func end(_ id: String, now: Date) throws -> Ended? {
     let path = QuarantineFolder.parent(in: home) + "/" + id
     guard try mover.fileSystem.status(path)?.kind == .folder else { return nil }
-    try? mover.fileSystem.sweep(path + "/" + QuarantineFolder.storeFolderName)
+    try? mover.fileSystem.sweep(Incidents.keptFolder(in: path))
     let back = try mover.records.move(at: path + "/" + QuarantineFolder.backName)
     let intent: MoveRecord?
     do {

@@ -28,7 +28,7 @@ struct QuarantineFolder: Sendable {
 
   var incompatible: String { Self.parent(in: home) }
   var path: String { incompatible + "/" + id }
-  var storeFolder: String { path + "/" + Self.storeFolderName }
+  var storeFolder: String { Incidents.keptFolder(in: path) }
   var intent: String { path + "/" + Self.intentName }
   var back: String { path + "/" + Self.backName }
   var sealing: String { path + "/" + Self.sealingName }

@@ -79,7 +79,7 @@ public struct IncidentTexts: Sendable {
     if outcome == nil {
       notice.besideNote = NoticeWords.fill(words.besideNote, values)
       if let folder {
-        values["folder"] = folder + "/" + QuarantineFolder.storeFolderName
+        values["folder"] = Incidents.keptFolder(in: folder)
         notice.whatWasKept += "\n" + NoticeWords.fill(words.inFolder, values)
       }
     }
