@@ -394,7 +394,7 @@ final class StoreInput {
   /// The failure for an input that is not a bundle. `hint` replaces the default hint, which says how to make a bundle.
   static func notABundle(_ path: String, hint: String? = nil) -> Failure {
     Failure(
-      65, BundleError.Code.badManifest.rawValue, "\(path) is not a bundle",
+      65, BundleError.Code.manifestMissing.rawValue, "\(path) is not a bundle",
       hint: hint ?? "to make a bundle, run: lifeboat bundle create STORE -o FILE")
   }
 
@@ -551,7 +551,7 @@ final class StoreInput {
         65, "incident.unreadable",
         "\(folder): the record of the incident does not name a file in the folder")
     }
-    let store = PathText.joined(PathText.joined(folder, "store"), incident.storeName)
+    let store = incident.keptMainPath(in: folder)
     guard try FileStatus.of(store) != nil else {
       throw Failure(
         66, "restore.nothingKept", "\(folder): the incident no longer holds a store",

@@ -21,12 +21,13 @@ package struct BundleContents: Sendable, Equatable {
 
   /// Compares the directory of an archive with its manifest.
   ///
-  /// - Throws: `bundle.badManifest` when the archive has no manifest, or when the manifest cannot be read; the errors
-  ///   of reading the archive.
+  /// - Throws: `bundle.manifestMissing` when the archive has no manifest; `bundle.badManifest` when the manifest cannot
+  ///   be read; the errors of reading the archive.
   package init(of reader: ZipReader) throws(BundleError) {
     guard let own = reader.entry(named: BundleManifest.entryName) else {
       throw BundleError(
-        .badManifest, "the archive holds no manifest.json: it is not a bundle", path: reader.path)
+        .manifestMissing, "the archive holds no manifest.json: it is not a bundle",
+        path: reader.path)
     }
     manifest = try Self.manifest(own, of: reader)
     let pairs = BundlePairs(manifest, reader.entries)

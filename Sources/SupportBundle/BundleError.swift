@@ -124,6 +124,8 @@ extension BundleError.Code {
   package static let sizeMismatch = Self(rawValue: "bundle.sizeMismatch")
   /// The CRC-32 of the decompressed data differs from the CRC-32 that the archive announces (exit class 65).
   package static let checksumMismatch = Self(rawValue: "bundle.checksumMismatch")
+  /// The file has no `manifest.json`: it is not a bundle (exit class 65).
+  package static let manifestMissing = Self(rawValue: "bundle.manifestMissing")
   /// `manifest.json` is not a manifest, or has a version that this build does not know (exit class 65).
   package static let badManifest = Self(rawValue: "bundle.badManifest")
   /// An entry of a bundle, such as the rows, is not in a form that this build can read (exit class 65).
@@ -172,7 +174,7 @@ extension BundleError: CustomStringConvertible {
     case .encryptedBackup:
       "ask for a backup without encryption, or for the app's own files"
     case .overLimit: "allow a larger bundle with --max-size, or put less into it with --include"
-    case .badManifest: "name a bundle that lifeboat bundle create has made"
+    case .manifestMissing, .badManifest: "name a bundle that lifeboat bundle create has made"
     case .encrypted: "ask for the archive without a zip password"
     case .residue:
       "the store was not changed; tell the makers of lifeboat the name of the entry, but not the text in it"

@@ -26,7 +26,8 @@ public struct BundleVerification: Sendable, Equatable {
       /// The entries are in another order than in the manifest.
       package static let orderChanged = Self(rawValue: "bundle.orderChanged")
       /// The archive has no manifest: it is not a bundle.
-      package static let manifestMissing = Self(rawValue: "bundle.manifestMissing")
+      package static let manifestMissing = Self(
+        rawValue: BundleError.Code.manifestMissing.rawValue)
       /// The manifest is not the first entry at the start of the file.
       package static let manifestNotFirst = Self(rawValue: "bundle.manifestNotFirst")
       /// A header, or the space between two entries, differs from what Lifeboat writes.

@@ -111,9 +111,9 @@ import Testing
       "bundle", "create", demo.kept.path, "--include", "store", "--to", recipient, "-o", sealed)
     #expect(made.status == 0, "\(made.errors)")
     for (input, flags, status, code) in [
-      (demo.kept.path, [], 65, "bundle.badManifest"),
+      (demo.kept.path, [], 65, "bundle.manifestMissing"),
       (path("missing.zip"), [], 66, "bundle.inputMissing"),
-      (sealed + "/store/Notes.sqlite", ["-i", key], 65, "bundle.badManifest"),
+      (sealed + "/store/Notes.sqlite", ["-i", key], 65, "bundle.manifestMissing"),
     ] as [(String, [String], Int32, String)] {
       let refused = try Program.run(["bundle", "redact", input, "-o", path("no.zip")] + flags)
       #expect(refused.status == status && refused.errorCode == code, "\(refused.errors)")

@@ -51,15 +51,15 @@ struct BundleExtract: ParsableCommand {
   func run() throws {
     try EvidenceGuard.checkIsNoSideFile(output)
     let interruption = Interruption(lettingWorkEnd: true)
-    let extraction: BundleExtraction
-    let bundle = try secrets.openBundle(path)
-    do throws(BundleError) {
-      extraction = try BundleExtraction(bundle, maxBytes: maxSize.map { UInt64($0.count) })
-    } catch {
-      guard error.code == .tooLarge else { throw error }
-      throw Failure(
-        65, error.code.rawValue, "\(path): \(error.message)",
-        hint: "if you trust the sender of the bundle, allow more with --max-size BYTES")
+    let extraction = try secrets.reading(path) { bundle -> BundleExtraction in
+      do throws(BundleError) {
+        return try BundleExtraction(bundle, maxBytes: maxSize.map { UInt64($0.count) })
+      } catch {
+        guard error.code == .tooLarge else { throw error }
+        throw Failure(
+          65, error.code.rawValue, "\(path): \(error.message)",
+          hint: "if you trust the sender of the bundle, allow more with --max-size BYTES")
+      }
     }
     display.note(
       "unpacking \(Quantity.count(extraction.entryCount, "entry", "entries")), \(Quantity.bytes(extraction.totalBytes)), into \(output)"

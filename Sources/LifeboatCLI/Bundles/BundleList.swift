@@ -47,15 +47,7 @@ struct BundleList: ParsableCommand {
   }
 
   func run() throws {
-    let bundle = try secrets.open(path)
-    let reader = try ZipReader(bundle)
-    guard reader.entry(named: BundleManifest.entryName) != nil else {
-      throw Failure.noManifest(
-        path, "bundle.manifestMissing",
-        hint: bundle.innerHint
-          ?? "to list the entries of a plain zip archive, run: unzip -l \(ShellText.path(path))")
-    }
-    let contents = try BundleContents(of: reader)
+    let contents = try secrets.reading(path) { try BundleContents(of: ZipReader($0)) }
     if display.json {
       try display.write(json: Report(contents: contents))
     } else {

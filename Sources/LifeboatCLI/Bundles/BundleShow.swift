@@ -38,8 +38,10 @@ struct BundleShow: ParsableCommand {
   }
 
   func run() throws {
-    let reader = try ZipReader(try secrets.openBundle(path))
-    let contents = try BundleContents(of: reader)
+    let (reader, contents) = try secrets.reading(path) { bundle -> (ZipReader, BundleContents) in
+      let reader = try ZipReader(bundle)
+      return (reader, try BundleContents(of: reader))
+    }
     let manifest = contents.manifest
     let incident = try record("incident.json", of: reader, manifest, as: Incident.self)
     let inspection = try record(

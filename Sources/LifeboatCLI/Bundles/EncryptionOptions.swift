@@ -150,12 +150,24 @@ struct BundleSecretOptions: ParsableArguments {
         + "with --passphrase-file")
   }
 
-  /// Opens the bundle at a path, as ``open(_:)`` does. If the file is an archive that is not a bundle, but contains
-  /// one, throws a failure that says how to name the inner bundle.
-  func openBundle(_ path: String) throws -> BundleFile {
+  /// Opens the bundle at a path, as ``open(_:)`` does, and calls `body` with it. If the file is an archive without a
+  /// manifest, throws a failure that says how to name a bundle in the archive.
+  func reading<Result>(
+    _ path: String, _ body: (BundleFile) throws -> Result
+  ) throws -> Result {
     let file = try open(path)
-    guard let hint = file.innerHint else { return file }
-    throw Failure.noManifest(path, BundleError.Code.badManifest.rawValue, hint: hint)
+    do { return try body(file) } catch let error as BundleError
+      where error.code == .manifestMissing || error.code == .notAZip
+    {
+      // Only now is the archive searched, because its content may have to be decompressed first.
+      guard let names = file.innerBundleNames else { throw error }
+      throw Failure(
+        65, BundleError.Code.manifestMissing.rawValue,
+        "\(path): not a support bundle: the archive has no manifest.json",
+        hint: file.hint(naming: names)
+          ?? "to see what the archive holds, run: bsdtar -tf "
+          + ShellText.path(UnpackedArchive.split(path)?.archive ?? path))
+    }
   }
 
   /// Opens the bundle at a path, which may lead into an archive. If `options` is nil, an encrypted bundle is refused.
@@ -179,22 +191,18 @@ struct BundleSecretOptions: ParsableArguments {
   }
 }
 
-extension Failure {
-  /// The failure for an archive that is not a bundle, because it has no manifest.
-  static func noManifest(_ path: String, _ code: String, hint: String) -> Failure {
-    Failure(
-      65, code, "\(path): not a support bundle: the archive has no manifest.json", hint: hint)
-  }
-}
-
 extension BundleFile {
   /// A hint that says how to name a bundle in this archive. Nil if this file is a bundle itself, or if no file in the
   /// archive has a name like that of a bundle.
-  var innerHint: String? {
-    innerBundleName.map { name in
-      "if a file in the archive is the bundle, name it after the archive: "
-        + ShellText.path(PathText.joined(path, name))
-    }
+  var innerHint: String? { innerBundleNames.flatMap(hint(naming:)) }
+
+  /// A hint that says how to name one of the files `names` in this archive; nil when there are no names.
+  func hint(naming names: [String]) -> String? {
+    guard !names.isEmpty else { return nil }
+    let paths = names.prefix(3).map { ShellText.path(PathText.joined(path, $0)) }
+    return "if a file in the archive is the bundle, name it after the archive: "
+      + paths.joined(separator: " or ")
+      + (names.count > paths.count ? " or another of its \(names.count) zip and age files" : "")
   }
 }
 

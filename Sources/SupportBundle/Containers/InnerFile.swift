@@ -24,29 +24,44 @@ extension BundleFile {
     return found
   }
 
-  /// The name of the first file in this zip archive that ends with `.zip` or `.age`, because the file may be a bundle.
-  /// Nil when this archive has no such file or is a bundle itself, and when this file cannot be opened as a zip
-  /// archive.
-  package var innerBundleName: String? {
-    guard let reader = try? ZipReader(file), reader.entry(named: BundleManifest.entryName) == nil
-    else { return nil }
-    return reader.entries.first { entry in
-      !entry.isFolder && [".zip", ".age"].contains { PathText.ends(entry.name, with: $0) }
-    }?.name
+  /// The names of the files in this archive that end with `.zip` or `.age`, because these files may be bundles. Nil
+  /// when this file has a manifest itself, or cannot be opened as an archive.
+  package var innerBundleNames: [String]? {
+    var left = UnpackedArchive.sizeLimit(of: file)
+    guard let archive = try? openedArchive(left: &left) else { return nil }
+    return Self.bundleNames(in: archive)
   }
 
-  /// Opens the file `name` in this archive, or in an archive that is nested in this archive. Returns nil when the
-  /// archive has no such file. `left` is the number of bytes that may still be unpacked.
-  private func inner(_ name: String, left: inout UInt64) throws -> BundleFile? {
+  private static func bundleNames<Reader: ArchiveReader>(in archive: Reader) -> [String]? {
+    var names: [String] = []
+    for entry in archive.entries where !entry.isFolder && !entry.isLink {
+      if PathText.isSame(entry.name, BundleManifest.entryName) { return nil }
+      if PathText.ends(entry.name, with: ".zip") || PathText.ends(entry.name, with: ".age") {
+        names.append(entry.name)
+      }
+    }
+    return names
+  }
+
+  /// Opens this file as an archive: zip or tar, plain or gzipped. Returns nil for any other file. `left` is the number
+  /// of bytes that may still be unpacked.
+  private func openedArchive(left: inout UInt64) throws -> (any ArchiveReader)? {
     var input = file
     var lead = try UnpackedArchive.lead(of: input)
     if GunzippedFile.isGzip(lead) {
       input = try GunzippedFile.open(input, left: &left)
       lead = try UnpackedArchive.lead(of: input)
     }
-    if TarReader.isTar(lead) { return try inner(name, of: TarReader(input), left: &left) }
+    if TarReader.isTar(lead) { return try TarReader(input) }
     guard UnpackedArchive.isZip(lead: lead) else { return nil }
-    return try inner(name, of: ZipReader(input, escapesNames: true), left: &left)
+    return try ZipReader(input, escapesNames: true)
+  }
+
+  /// Opens the file `name` in this archive, or in an archive that is nested in this archive. Returns nil when the
+  /// archive has no such file. `left` is the number of bytes that may still be unpacked.
+  private func inner(_ name: String, left: inout UInt64) throws -> BundleFile? {
+    guard let archive = try openedArchive(left: &left) else { return nil }
+    return try inner(name, of: archive, left: &left)
   }
 
   private func inner<Reader: ArchiveReader>(
