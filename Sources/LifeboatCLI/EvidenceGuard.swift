@@ -69,10 +69,10 @@ enum EvidenceGuard {
       guard let main = PathText.dropping(suffix: suffix, from: target),
         FileStatus.found(main)?.kind == .file
       else { continue }
-      let magic = DatabaseHeader.magic
-      let lead = (try? ByteFile(main).bytes(at: 0, count: magic.count)) ?? []
       // An empty or encrypted database does not begin with the magic string, so it is recognised by its name.
-      guard lead.starts(with: magic) || StoreFinder.isNamedAsStore(PathText.lastComponent(of: main))
+      guard
+        (try? ByteFile(main).beginsAsDatabase()) == true
+          || StoreFinder.isNamedAsStore(PathText.lastComponent(of: main))
       else { continue }
       throw Failure(
         73, "output.isEvidence",

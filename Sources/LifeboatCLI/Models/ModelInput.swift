@@ -218,18 +218,18 @@ struct ModelInput {
     // A symbolic link to a model is followed. A symbolic link to a store is not: the store reader refuses the link.
     if FileStatus.found(path)?.kind == .symbolicLink,
       let target = try? ByteFile(ModelFile.resolved(path)),
-      try target.bytes(at: 0, count: 16) == DatabaseHeader.magic
+      try target.beginsAsDatabase()
     {
       return try CoreDataStore(path: path)
     }
-    let bytes: [UInt8]
+    let isDatabase: Bool
     do {
-      bytes = try ByteFile(path).bytes(at: 0, count: 16)
+      isDatabase = try ByteFile(path).beginsAsDatabase()
     } catch {
       if error.code == .permission { throw error }
       return nil
     }
-    return bytes == DatabaseHeader.magic ? try CoreDataStore(path: path) : nil
+    return isDatabase ? try CoreDataStore(path: path) : nil
   }
 
   private static func of(

@@ -68,6 +68,11 @@ package final class ByteFile: Sendable {
   /// Whether anything exists at `path`, including a symbolic link that leads nowhere.
   package static func exists(_ path: String) -> Bool { FileStatus.found(path) != nil }
 
+  /// Whether the file begins with the magic string of a database. An empty or encrypted database does not.
+  package func beginsAsDatabase() throws(SQLiteFileError) -> Bool {
+    try bytes(at: 0, count: DatabaseHeader.magic.count) == DatabaseHeader.magic
+  }
+
   /// Fills `buffer` with the bytes of the file from `offset` on, up to the end of the file.
   /// - Returns: the number of bytes read.
   package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer)

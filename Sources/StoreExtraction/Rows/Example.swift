@@ -28,9 +28,7 @@ struct Example {
   /// a model.
   init(_ path: String) throws {
     self.path = path
-    if let bytes = try? ByteFile(path).bytes(at: 0, count: DatabaseHeader.magic.count),
-      bytes == DatabaseHeader.magic
-    {
+    if (try? ByteFile(path).beginsAsDatabase()) == true {
       kind = .store(try CoreDataStore(path: path))
     } else {
       kind = .models(try Self.models(at: path))

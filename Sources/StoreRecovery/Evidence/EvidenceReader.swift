@@ -1,5 +1,6 @@
 import CLibrary
 import StoreFiles
+import SQLiteFile
 import SafeFiles
 import SafeText
 
@@ -92,11 +93,9 @@ package enum FileEvidence {
   /// Whether the first bytes prove that the file is not encrypted: the reserved part of the database header is zero,
   /// and page 1 is a leaf or interior page of a table b-tree.
   private static func isPlain(_ bytes: [UInt8]) -> Bool {
-    bytes.count == headerBytes && bytes.starts(with: magic)
+    bytes.count == headerBytes && bytes.starts(with: DatabaseHeader.magic)
       && bytes[72..<92].allSatisfy { $0 == 0 } && (bytes[100] == 13 || bytes[100] == 5)
   }
-
-  private static let magic = Array("SQLite format 3\0".utf8)
 
   /// The first bytes of a journal that holds a transaction (SQLite file format, section 3).
   private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
@@ -161,7 +160,7 @@ package enum FileEvidence {
   /// The fields of the database header (SQLite file format, section 1.3); nil for fewer than 16 bytes.
   static func header(_ bytes: [UInt8]) -> StoreEvidence.Header? {
     guard bytes.count >= 16 else { return nil }
-    var header = StoreEvidence.Header(isMagicRight: bytes.starts(with: magic))
+    var header = StoreEvidence.Header(isMagicRight: bytes.starts(with: DatabaseHeader.magic))
     guard header.isMagicRight, bytes.count >= 100 else { return header }
     func word(_ offset: Int) -> UInt32 {
       bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }

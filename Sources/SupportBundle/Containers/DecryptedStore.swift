@@ -26,8 +26,7 @@ package final class DecryptedStore {
   private static func isPlain(_ path: String) throws(SQLiteFileError) -> Bool {
     let file = try ByteFile(path)
     guard file.size > 0 else { return true }
-    let lead = try file.bytes(at: 0, count: DatabaseHeader.magic.count)
-    guard lead == DatabaseHeader.magic else { return SQLiteDatabase.isRuinedDatabase(path: path) }
+    guard try file.beginsAsDatabase() else { return SQLiteDatabase.isRuinedDatabase(path: path) }
     return try !Entropy.looksEncrypted(file)
   }
 

@@ -214,8 +214,7 @@ package struct PhoneBackup {
         ? passedOver("file.missing", "the backup lists the file, but the file cannot be read")
         : .other
     }
-    let lead = (try? head.bytes(at: 0, count: 16)) ?? []
-    guard lead == DatabaseHeader.magic || (head.size == 0 && !sides.isEmpty) else {
+    guard (try? head.beginsAsDatabase()) == true || (head.size == 0 && !sides.isEmpty) else {
       return sides.isEmpty
         ? .other
         : passedOver(
