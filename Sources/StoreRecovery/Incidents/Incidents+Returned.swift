@@ -14,8 +14,8 @@ extension Incidents {
   ///     incident. Throws when the repaired store is in use already. This process holds the lease during each call.
   ///   - fill: Writes the repaired files into a private folder and checks them.
   /// - Returns: The new incident, or the one that `begun` returned.
-  /// - Throws: What `begun` or `fill` threw; ``StoreRecoveryError`` with the code `store.inUse` when another process does
-  ///   not release the lease in time; the errors of making and sealing the files.
+  /// - Throws: What `begun` or `fill` threw; ``StoreRecoveryError`` with the code `store.inUse` when another process
+  ///   does not release the lease in time; the errors of making and sealing the files.
   package func takeIn(
     returned original: Incident, texts: IncidentTexts, unlessBegun begun: () throws -> Incident?,
     fill: (_ folder: String) throws -> Void
