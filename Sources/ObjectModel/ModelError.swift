@@ -18,7 +18,7 @@ public struct ModelError: Error, Sendable, Hashable {
     public static let tooLarge = Code(rawValue: "model.tooLarge")
     /// The XML declares entities of its own. No model declares any, but attacks do.
     public static let unsafeXML = Code(rawValue: "model.unsafeXML")
-    /// Two entities, two composites, or two properties of one entity have the same name.
+    /// Two entities, composites, versions or entity mappings, or two properties of one entity, have the same name.
     public static let duplicateName = Code(rawValue: "model.duplicateName")
     /// A version of the model has a name that cannot be a file name.
     public static let unfitName = Code(rawValue: "model.unfitName")
@@ -53,18 +53,19 @@ public struct ModelError: Error, Sendable, Hashable {
   }
 
   /// The error for a name that occurs twice. `what` is a sentence without the name, such as `There are two entities`.
-  /// `other` is the name that occurred before: the same, or one that differs only in how its letters are composed. The
-  /// names of a model are keys of dictionaries, where `é` is one key, however it is composed.
+  /// `other` is the name that occurred before: the same, or one that differs only in how its letters are composed, or
+  /// only in case. The names of a model are keys of dictionaries, where `é` is one key, however it is composed.
   package static func duplicate(
     _ what: String, _ name: String, like other: String, line: Int? = nil
   ) -> ModelError {
     let isSame = name.utf8.elementsEqual(other.utf8)
+    let difference = name == other ? "how letters are composed" : "case"
     return ModelError(
       code: .duplicateName,
       message: "\(what) called \(name)"
         + (isSame
           ? "."
-          : "; lifeboat does not tell apart names that differ only in how letters are composed."),
+          : "; lifeboat does not tell apart names that differ only in \(difference)."),
       line: line)
   }
 

@@ -54,9 +54,9 @@ struct CompiledMappingReader {
     var names: Set<String> = []
     for stored in try elements("NSEntityMappings", of: root) {
       let mapping = try entity(stored)
-      guard names.insert(mapping.name).inserted else {
-        throw ModelError(
-          code: .duplicateName, message: "There are two entity mappings called \(mapping.name).")
+      let (isNew, other) = names.insert(mapping.name)
+      guard isNew else {
+        throw .duplicate("There are two entity mappings", mapping.name, like: other)
       }
       mappings.append(mapping)
       if let place = archive.index(stored) { places.insert(place) }
@@ -65,8 +65,9 @@ struct CompiledMappingReader {
     // end.
     let table = try named("NSEntityMappingsByName", of: root)
     for (name, stored) in table where archive.index(stored).map(places.contains) != true {
-      guard names.insert(name).inserted else {
-        throw malformed("Two different entity mappings are called \(name).")
+      let (isNew, other) = names.insert(name)
+      guard isNew else {
+        throw .duplicate("There are two entity mappings", name, like: other)
       }
       mappings.append(try entity(stored))
     }

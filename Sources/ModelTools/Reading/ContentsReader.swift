@@ -262,9 +262,9 @@ struct ContentsReader {
     case ("model", "entity"): try startEntity(attributes, line)
     case ("model", "composite"):
       let name = try self.name(attributes, name, line)
-      guard composites[name] == nil else {
-        throw ModelError(
-          code: .duplicateName, message: "There are two composites called \(name).", line: line)
+      if let other = composites.index(forKey: name) {
+        throw .duplicate(
+          "There are two composites", name, like: composites.keys[other], line: line)
       }
       composite = (name, [])
     case ("model", "configuration"):

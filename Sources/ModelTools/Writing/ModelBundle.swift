@@ -114,7 +114,7 @@ package struct ModelBundle: Sendable {
   }
 
   private static func check(_ versions: [Version]) throws(ModelError) {
-    var names: Set<String> = []
+    var names: [String: String] = [:]
     for version in versions {
       guard PathText.isPlainName(version.name), version.name.utf8.first != UInt8(ascii: "."),
         !version.name.utf8.contains(where: { $0 < 0x20 }),
@@ -125,9 +125,8 @@ package struct ModelBundle: Sendable {
           message: "The version name \(version.name) cannot be a file name.")
       }
       // On some file systems, two names that differ only in case denote the same file.
-      guard names.insert(version.name.lowercased()).inserted else {
-        throw ModelError(
-          code: .duplicateName, message: "There are two versions called \(version.name).")
+      if let other = names.updateValue(version.name, forKey: version.name.lowercased()) {
+        throw .duplicate("There are two versions", version.name, like: other)
       }
     }
   }

@@ -195,6 +195,25 @@ struct MappingDamageTests {
     #expect(Self.archiveCode(doubled) == .duplicateName)
   }
 
+  /// Two mappings whose names differ only in how their letters are composed: both in the list, and one only in the
+  /// dictionary.
+  @Test(arguments: [false, true]) func namesThatAreComposedInTwoWays(_ hasDictionary: Bool) {
+    let bytes = Self.archive { builder in
+      let composed = builder.string("caf\u{e9}")
+      let one = builder.add(["NSEntityMapping", "NSObject"], ["NSMappingName": composed])
+      let decomposed = builder.string("cafe\u{301}")
+      let two = builder.add(["NSEntityMapping", "NSObject"], ["NSMappingName": decomposed])
+      let list = builder.array(hasDictionary ? [one] : [one, two])
+      let table = builder.dictionary(hasDictionary ? [("cafe\u{301}", two)] : [])
+      return builder.add(
+        ["NSMappingModel", "NSObject"],
+        ["NSEntityMappings": list, "NSEntityMappingsByName": table])
+    }
+    let error = #expect(throws: ModelError.self) { try MappingModel(archive: bytes) }
+    #expect(error?.code == .duplicateName)
+    #expect(error?.message.contains("composed") == true, "\(error?.message ?? "")")
+  }
+
   /// A field of a wrong type is an error: a default in its place would give another mapping.
   @Test(arguments: [
     "NSMappingType", "NSSourceEntityName", "NSSourceEntityVersionHash", "NSAttributeMappings",

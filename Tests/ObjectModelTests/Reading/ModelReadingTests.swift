@@ -181,6 +181,7 @@ struct ModelReadingTests {
     "<model><entity name=\"caf\u{e9}\"/><entity name=\"cafe\u{301}\"/></model>",
     "<model><entity name=\"A\"><attribute name=\"caf\u{e9}\" attributeType=\"Date\"/>"
       + "<attribute name=\"cafe\u{301}\" attributeType=\"Date\"/></entity></model>",
+    "<model><composite name=\"caf\u{e9}\"/><composite name=\"cafe\u{301}\"/></model>",
   ])
   func namesThatAreComposedInTwoWays(_ xml: String) throws {
     let error = #expect(throws: ModelError.self) {

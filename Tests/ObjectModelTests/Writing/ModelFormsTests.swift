@@ -320,6 +320,20 @@ struct ModelFormsTests {
     #expect(throws: ModelError.self) { try ModelBundle(compiled: versions, current: nil) }
   }
 
+  /// A version is not called the same as one whose name differs only in case or in how its letters are composed.
+  @Test(arguments: [
+    ("N", "N", "There are two versions called N."), ("N", "n", "only in case."),
+    ("caf\u{e9}", "cafe\u{301}", "composed."),
+  ])
+  func twoVersionsOfOneName(_ one: String, _ other: String, _ words: String) {
+    let versions = [one, other].map { ModelBundle.Version(name: $0, model: Fixture.model) }
+    let error = #expect(throws: ModelError.self) {
+      try ModelBundle(source: versions, current: nil)
+    }
+    #expect(error?.code == .duplicateName)
+    #expect(error?.message.utf8.reversed().starts(with: words.utf8.reversed()) == true)
+  }
+
   /// The real compiled bundles, written again: the same hashes, checksums and current version.
   @Test(.enabled(if: Shared.isThere)) func realBundlesComeBack() throws {
     guard let root = SharedFiles.path("stores/real") else { return }
