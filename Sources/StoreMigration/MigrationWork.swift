@@ -125,7 +125,7 @@ extension Migration {
   /// values of all properties.
   private static func lost(_ work: Work) -> [String] {
     let model = work.sourceLayout.model
-    let losses = work.step.mapping.losses(of: model)
+    let losses = work.step.mapping.losses(of: model, to: work.step.to)
     let names = losses.compactMap { loss -> String? in
       guard let name = loss.propertyName else { return nil }
       // The links of a relationship are also carried over with its inverse.

@@ -240,6 +240,37 @@ import Testing
     #expect(report.cutCount == 0)
   }
 
+  /// A copy with a mapping of one relationship carries this one and the attributes; the report names the other one.
+  @Test(arguments: [false, true]) func aCopyNamesTheRelationshipsThatItDrops(_ isDamaged: Bool)
+    throws
+  {
+    let model = ManagedObjectModel(
+      entities: [
+        Entity(name: "Bed"),
+        Entity(
+          name: "Cat", attributes: [attribute("name")],
+          relationships: ["day", "night"].map {
+            Relationship(name: $0, destinationEntityName: "Bed", isOptional: true)
+          }),
+      ], versionIdentifiers: ["1"])
+    var cat = try MappedReferenceTests.mapping(
+      "CatToCat", "Cat", "Cat", ["day": #""BedToBed", $source.day"#])
+    cat.kind = .copy
+    let folder = try TemporaryFolder()
+    let (report, database) = try MappedReferenceTests.migrate(
+      model, model, [cat, MappedReferenceTests.mapping("BedToBed", "Bed", "Bed")],
+      """
+      INSERT INTO ZBED (Z_PK, Z_ENT, Z_OPT) VALUES (1, 1, 1), (2, 1, 1);
+      INSERT INTO ZCAT (Z_PK, Z_ENT, Z_OPT, ZNAME, ZDAY, ZNIGHT) VALUES (1, 2, 1, 'Tom', 1, 2);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 2;
+      """, isDamaged: isDamaged, in: folder)
+    defer { database.close() }
+    #expect(try database.text("SELECT Z_PK, ZNAME, ZDAY, ZNIGHT FROM ZCAT") == "1 Tom 1 -")
+    #expect(
+      report.steps.flatMap(\.notes).contains(
+        "values of Cat.night are not carried over; they are in the old store only"))
+  }
+
   /// The same holds where one of the two objects leads to the other.
   @Test(arguments: [false, true], ["attachments", "note"])
   func referencesOfTwins(_ isDamaged: Bool, _ set: String) throws {

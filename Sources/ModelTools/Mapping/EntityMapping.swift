@@ -100,4 +100,7 @@ package struct EntityMapping: Sendable, Hashable {
 extension EntityMapping {
   /// Whether the mapping copies attributes as they are: it is a copy, and has no mapping of any attribute.
   package var copiesAttributes: Bool { kind == .copy && attributeMappings.isEmpty }
+
+  /// Whether the mapping copies objects as they are: it is a copy, and has no mapping of any property.
+  package var copiesAll: Bool { copiesAttributes && relationshipMappings.isEmpty }
 }

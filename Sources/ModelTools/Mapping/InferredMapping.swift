@@ -84,7 +84,7 @@ final class MappingInference {
       entityMappings: mappings, sourceModel: entities.old, destinationModel: entities.new)
   }
 
-  /// Returns the losses of ``mappingModel()``, found without making the mapping. See ``MappingModel/losses(of:)``.
+  /// Returns the losses of ``mappingModel()``, found without making the mapping. See ``MappingModel/losses(of:to:)``.
   func losses() -> [MappingLoss] {
     var losses: [String: [MappingLoss]] = [:]
     for entity in entities.removed where !entity.isAbstract {

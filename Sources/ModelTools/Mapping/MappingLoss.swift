@@ -9,9 +9,14 @@ package struct MappingLoss: Sendable, Hashable {
 
 extension MappingModel {
   /// Returns the entities and properties of the source model that this mapping does not carry over: entities without a
-  /// mapping, and persistent properties that no value expression reads. Entities with a migration policy class are not
-  /// listed, because it is not known what the class does.
-  package func losses(of source: ManagedObjectModel) -> [MappingLoss] {
+  /// mapping, and persistent properties that no value expression reads and no copy takes. Entities with a migration
+  /// policy class are not listed, because it is not known what the class does.
+  ///
+  /// A copy takes the properties that the destination entity has, too. If `destination` is nil or lacks the entity,
+  /// then a copy is taken to have all of them.
+  package func losses(
+    of source: ManagedObjectModel, to destination: ManagedObjectModel?
+  ) -> [MappingLoss] {
     var losses: [MappingLoss] = []
     let bySource = Dictionary(grouping: entityMappings.filter { $0.kind != .remove }) {
       $0.sourceEntityName
@@ -22,21 +27,30 @@ extension MappingModel {
         losses.append(MappingLoss(entityName: name, propertyName: nil))
         continue
       }
-      let isOpen = taking.contains { mapping in
-        mapping.migrationPolicyClassName != nil
-          || mapping.copiesAttributes
-      }
-      if isOpen { continue }
+      if taking.contains(where: { $0.migrationPolicyClassName != nil }) { continue }
+      let attributes = source.allAttributes(of: name).filter { !$0.isTransient && !$0.isDerived }
+        .map(\.name)
+      let relationships = source.allRelationships(of: name).filter { !$0.isTransient }.map(\.name)
       var used: Set<String> = []
       for mapping in taking {
         for property in mapping.attributeMappings + mapping.relationshipMappings {
           property.valueExpression?.collectSourceKeys(&used)
         }
+        let target = destination?.entities[mapping.destinationEntityName ?? ""]?.name
+        if mapping.copiesAttributes {
+          used.formUnion(
+            target.flatMap { name in
+              destination?.allAttributes(of: name).filter { !$0.isTransient }.map(\.name)
+            } ?? attributes)
+        }
+        if mapping.copiesAll {
+          used.formUnion(
+            target.flatMap { name in
+              destination?.allRelationships(of: name).filter { !$0.isTransient }.map(\.name)
+            } ?? relationships)
+        }
       }
-      let attributes = source.allAttributes(of: name).filter { !$0.isTransient && !$0.isDerived }
-      let relationships = source.allRelationships(of: name).filter { !$0.isTransient }
-      for property in attributes.map(\.name) + relationships.map(\.name)
-      where !used.contains(property) {
+      for property in attributes + relationships where !used.contains(property) {
         losses.append(MappingLoss(entityName: name, propertyName: property))
       }
     }

@@ -41,7 +41,7 @@ package struct MigrationPlan: Sendable {
     package let to: Place
     package let way: Way
     /// The entities and properties that the step does not carry over, whether this is intended or not. See
-    /// ``MappingModel/losses(of:)``.
+    /// ``MappingModel/losses(of:to:)``.
     package let losses: [MappingLoss]
   }
 

@@ -92,7 +92,8 @@ struct StepFinder {
     if !chosen.isEmpty {
       let joined = MappingModel(
         entityMappings: chosen.flatMap { $0.compiled?.entityMappings ?? [] })
-      return attempt(.mappings(chosen), source.model.map { joined.losses(of: $0) } ?? [], [])
+      let losses = source.model.map { joined.losses(of: $0, to: destination.model) }
+      return attempt(.mappings(chosen), losses ?? [], [])
     }
     guard let before = source.model else {
       return attempt(nil, [], ["the model of \(source.name) is not known, only its hashes"])
@@ -119,7 +120,7 @@ struct StepFinder {
       let step = inference(before, after)
       switch step {
       case .possible(let mapping, _), .unknown(let mapping, _):
-        return (step, mapping?.losses(of: before) ?? [])
+        return (step, mapping?.losses(of: before, to: after) ?? [])
       case .impossible: return (step, [])
       }
     }

@@ -55,9 +55,6 @@ enum PropertySource: Hashable {
 }
 
 extension EntityMapping {
-  /// Whether the mapping copies objects as they are: it is a copy, and has no mapping of any property.
-  var copiesAll: Bool { copiesAttributes && relationshipMappings.isEmpty }
-
   enum Selection {
     case all
     case some(ModelPredicate)

@@ -184,6 +184,37 @@ struct MigrationPlanTests {
     #expect(plan.steps?.first?.losses == [MappingLoss(entityName: "Note", propertyName: "title")])
   }
 
+  /// A copy carries what the new entity has under the same name, but only the relationships that are mapped if one is.
+  @Test func whatACopyDropsIsALoss() {
+    func model(_ attributes: [String], _ relationships: [String]) -> ManagedObjectModel {
+      ManagedObjectModel(entities: [
+        Entity(
+          name: "Note",
+          attributes: attributes.map { Attribute(name: $0, type: .string, isOptional: true) },
+          relationships: relationships.map {
+            Relationship(name: $0, destinationEntityName: "Note", isOptional: true)
+          })
+      ])
+    }
+    let old = model(["size", "title"], ["next", "parent"])
+    let copy = EntityMapping(
+      name: "NoteToNote", kind: .copy, sourceEntityName: "Note", destinationEntityName: "Note")
+    func lost(_ mapping: EntityMapping, to new: ManagedObjectModel?) -> [String?] {
+      MappingModel(entityMappings: [mapping]).losses(of: old, to: new).map(\.propertyName)
+    }
+    #expect(lost(copy, to: old) == [])
+    #expect(lost(copy, to: nil) == [])
+    #expect(lost(copy, to: model(["title"], ["parent"])) == ["size", "next"])
+    var partial = copy
+    partial.relationshipMappings = [
+      PropertyMapping(name: "next", valueExpression: .keyPath("next", of: .variable("source")))
+    ]
+    #expect(lost(partial, to: old) == ["parent"])
+    #expect(lost(partial, to: nil) == ["parent"])
+    partial.migrationPolicyClassName = "NotePolicy"
+    #expect(lost(partial, to: old) == [])
+  }
+
   /// Each pair of models is compared once at most, and far from all are.
   @Test func manyVersionsAreComparedRarely() {
     let versions = (1...250).map { number in
@@ -389,7 +420,7 @@ struct MigrationPlanTests {
       for (one, other) in zip(family.versions, family.versions.dropFirst()) {
         guard let before = one.model, let after = other.model else { continue }
         let inference = MappingInference(EntityPairing(old: before, new: after))
-        #expect(inference.losses() == inference.mappingModel().losses(of: before))
+        #expect(inference.losses() == inference.mappingModel().losses(of: before, to: after))
       }
     }
   }

@@ -59,7 +59,7 @@ struct BytesNotCharactersTests {
               valueExpression: .keyPath("r.\(Self.mark)x", of: .variable("source")))
           ])
       ])
-    #expect(mapping.losses(of: source) == [])
+    #expect(mapping.losses(of: source, to: nil) == [])
   }
 
   /// No version goes into a file elsewhere, or into one that is hidden.
