@@ -18,27 +18,45 @@ extension OptimisedModel {
     let narrow = reader.strings(header.strings)
     let data = reader.data(header.data)
     let hashes = Set(data.found.compactMap { VersionHash(bytes: Array($0)) })
-    var problems = [wide.problem, narrow.problem, data.problem].compactMap { $0 }
+    let identifiers = Self.identifiers(in: data.found)
+    var problems = [wide.problem, narrow.problem, data.problem, identifiers.problem]
+      .compactMap { $0 }
     if hashes.count < entityCount {
       problems.append("only \(hashes.count) hashes were found for \(entityCount) entities")
     }
     self.init(
       entityCount: entityCount, propertyCount: propertyCount, entityStrings: wide.found,
-      strings: narrow.found, versionIdentifiers: Self.identifiers(in: data.found), hashes: hashes,
+      strings: narrow.found, versionIdentifiers: identifiers.found, hashes: hashes,
       problems: problems)
   }
 
-  /// Returns the version identifiers in the data items, sorted; empty if no item contains version identifiers. In all
-  /// known files, the item is a keyed archive of a single string. If the item is an archive of a list, the strings
-  /// among the first 16 elements are read.
-  private static func identifiers(in items: [ArraySlice<UInt8>]) -> [String] {
-    guard let item = items.first(where: { $0.starts(with: Array("bplist00".utf8)) }),
-      let archive = try? KeyedArchive(bytes: Array(item))
-    else { return [] }
-    let root = archive.root
-    if let text = archive.string(root) { return [text] }
-    return ByteOrder.sorted(
-      (archive.elements(root) ?? []).prefix(16).compactMap { archive.string($0) })
+  /// The maximum number of archives that are searched for version identifiers.
+  private static let maximumArchives = 64
+
+  /// Returns the version identifiers in the data items, sorted, and a description of the problem if there are archives
+  /// but none of those that are read holds version identifiers. In all known files, there is one archive, of a single
+  /// string. If an archive is one of a list, the strings among the first 16 elements are read. The first archive of a
+  /// string or of a list with strings is taken.
+  private static func identifiers(
+    in items: [ArraySlice<UInt8>]
+  ) -> (found: [String], problem: String?) {
+    let magic = Array("bplist00".utf8)
+    let archives = items.filter { $0.starts(with: magic) }
+    let tried = archives.prefix(maximumArchives)
+    for item in tried {
+      guard let archive = try? KeyedArchive(bytes: Array(item)) else { continue }
+      let root = archive.root
+      if let text = archive.string(root) { return ([text], nil) }
+      guard let elements = archive.elements(root) else { continue }
+      let texts = elements.prefix(16).compactMap { archive.string($0) }
+      if !texts.isEmpty || elements.isEmpty { return (ByteOrder.sorted(texts), nil) }
+    }
+    guard !archives.isEmpty else { return ([], nil) }
+    return (
+      [],
+      "no archive among the data items holds version identifiers; "
+        + "\(tried.count) of \(archives.count) were read"
+    )
   }
 }
 

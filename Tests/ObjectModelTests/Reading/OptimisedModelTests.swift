@@ -94,6 +94,56 @@ struct OptimisedModelTests {
     #expect(throws: ModelError.self) { try OptimisedModel(bytes: Array("bplist00".utf8)) }
   }
 
+  /// An optimised model without entities whose data section has these items.
+  private static func model(data items: [[UInt8]]) -> [UInt8] {
+    func word(_ value: Int) -> [UInt8] {
+      [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
+    }
+    // A word of zero behind the header is the count of every section but that of the data items.
+    var words = [Int](repeating: 0, count: 20)
+    for place in [1, 3, 13, 15] { words[place] = 152 }
+    words[11] = 156
+    words[12] = items.count + 1
+    let border: [UInt8] = [0xEF, 0xBE, 0xAD, 0xDE, 0xEF, 0xBE, 0xAD, 0xDE]
+    var bytes = Array("momv2$".utf8) + [UInt8](repeating: 0x5B, count: 58)
+    bytes += words.flatMap { word($0) } + border + word(0) + word(items.count + 1)
+    for item in items {
+      bytes += word(item.count) + word(0) + item
+      bytes += [UInt8](repeating: 0, count: (4 - item.count % 4) % 4)
+    }
+    return bytes + border
+  }
+
+  /// The version identifiers are found behind archives of something else, and behind one that is damaged.
+  @Test func theIdentifiersNeedNotComeFirst() throws {
+    var builder = KeyedArchiveBuilder()
+    let number = builder.scalar(.integer(5))
+    let roots = (
+      builder.dictionary([("key", number)]), builder.array([number]), builder.string("2.1")
+    )
+    let dictionary = builder.bytes(root: roots.0)
+    let numbers = builder.bytes(root: roots.1)
+    let identifier = builder.bytes(root: roots.2)
+    let damaged = Array("bplist00 and no more".utf8)
+    let model = try OptimisedModel(
+      bytes: Self.model(data: [damaged, dictionary, numbers, identifier]))
+    #expect(model.versionIdentifiers == ["2.1"])
+    #expect(model.problems == [])
+    let without = try OptimisedModel(bytes: Self.model(data: [damaged, dictionary, numbers]))
+    #expect(without.versionIdentifiers == [])
+    #expect(
+      without.problems == [
+        "no archive among the data items holds version identifiers; 3 of 3 were read"
+      ])
+    #expect(try OptimisedModel(bytes: Self.model(data: [[1, 2, 3]])).problems == [])
+    // The search ends, although there are many archives.
+    let many = Array(repeating: dictionary, count: 1_000)
+    #expect(
+      try OptimisedModel(bytes: Self.model(data: many)).problems == [
+        "no archive among the data items holds version identifiers; 64 of 1000 were read"
+      ])
+  }
+
   /// Files of two older compilers. The entity hash is one that `VersionInfo.plist` records in the bundle
   /// that the first of them is from.
   @Test(.enabled(if: Shared.isThere)) func olderFormsAreRead() throws {
