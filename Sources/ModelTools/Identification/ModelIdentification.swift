@@ -108,18 +108,29 @@ package struct ModelIdentification: Sendable {
         reason: "its hashes have version \(version), and the latest known version is "
           + "\(StoreModelRecord.confirmedHashesVersion)")
     }
-    var other: Age?
+    var places: [(current: ModelCollection.Version, place: Int, order: ModelVersionOrder)] = []
     for collection in collections.flatMap(\.bundles) {
       guard let current = collection.current else { continue }
       let order = ModelVersionOrder(collection)
       guard let place = order.index(of: current) else { continue }
+      places.append((current, place, order))
+    }
+    // If there is such a version, the store may be of its model, of which no current version is known.
+    let unplaced = matches.first { match in
+      !places.contains { $0.order.index(of: match.version) != nil }
+    }
+    let unplacedDoubt = unplaced.map { match in
+      "it also fits `\(match.version.name)` of a folder in which no version is marked as current"
+    }
+    var other: Age?
+    for (current, place, order) in places {
       for match in matches {
         guard let index = order.index(of: match.version) else { continue }
         // If the current version fits, it does not matter whether other versions fit too.
         if index == place { return later(record, than: frameworkVersion) ?? .current }
         // If the order is known, the current version is the last one.
         other =
-          order.doubt.map { doubt in
+          (order.doubt ?? unplacedDoubt).map { doubt in
             .unknown(
               reason: "the store fits `\(match.version.name)`, and the current version is "
                 + "`\(current.name)`", doubt: doubt)

@@ -138,8 +138,9 @@ package struct ModelVersionOrder: Sendable {
 
 extension ModelCollection {
   /// The bundles in the collection, each with its own order and marker of the current version. The versions of a folder
-  /// are a bundle if one of them is marked as current; other folders are left out. If no version is marked, then the
-  /// whole collection is one bundle.
+  /// are a bundle if one of them is marked as current; other folders are left out, and ``ModelIdentification`` tells
+  /// a doubt if the store fits a version in one of them. If no version is marked, then the whole collection is one
+  /// bundle.
   var bundles: [ModelCollection] {
     var folders: [String] = []
     var members: [String: [Version]] = [:]

@@ -232,6 +232,35 @@ struct IdentificationTests {
     )
   }
 
+  /// A store fits an earlier version of one model, and also a version in a folder in which none is marked: nobody
+  /// knows whether the store is of the first model, and so whether it is older. The versions may be of one search or
+  /// of two.
+  @Test(arguments: [false, true]) func aFitInAFolderWithoutAMarker(_ areApart: Bool) {
+    let marked = Self.collection(Self.growing, current: "V 4").versions
+    let others = [2, 5].map { count in
+      ModelCollection.Version(
+        name: "Copy \(count)", fileName: "Copy \(count).mom", path: "/other/Copy \(count).mom",
+        model: Self.grown(count))
+    }
+    let collections =
+      areApart
+      ? [ModelCollection(versions: marked), ModelCollection(versions: others)]
+      : [ModelCollection(versions: marked + others)]
+    func age(_ count: Int) -> ModelIdentification.Age {
+      ModelIdentification(
+        StoreModelRecord(hashes: Self.grown(count).versionHashes().hashes), in: collections
+      ).age
+    }
+    #expect(
+      age(2)
+        == .unknown(
+          reason: "the store fits `V 2`, and the current version is `V 4`",
+          doubt: "it also fits `Copy 2` of a folder in which no version is marked as current")
+    )
+    #expect(age(3) == .older)
+    #expect(age(4) == .current)
+  }
+
   @Test func ageWithoutAMarker() {
     let collection = Self.collection(Self.growing)
     func age(_ count: Int) -> ModelIdentification.Age {
