@@ -273,6 +273,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
       case .attribute: (storageRank(column.role), number, 0)
       case .toOne, .destinationEntity: (0, number, 1)
       case .owner: (0, number, 2)
+      // In Core Data's own stores, the order of several positions follows no known rule.
       case .order, .ownerOrder: (1, 0, 0)
       }
     }
