@@ -17,9 +17,11 @@ package struct ExactText: Hashable, Comparable, Sendable {
     one.text.utf8.lexicographicallyPrecedes(other.text.utf8)
   }
 
-  package static func isSame(_ one: String, _ other: String) -> Bool {
+  /// Whether two strings have equal bytes, or both are nil.
+  package static func isSame(_ one: String?, _ other: String?) -> Bool {
+    guard let left = one, let right = other else { return one == nil && other == nil }
     // Swift's `==` may reject two texts first, because texts that Swift treats as different never have equal bytes.
-    one == other && one.utf8.elementsEqual(other.utf8)
+    return left == right && left.utf8.elementsEqual(right.utf8)
   }
 
   /// Returns the index of the element whose name has the same bytes as `name`. If no name has these bytes, returns the

@@ -135,7 +135,7 @@ enum BackgroundReading: Sendable {
       last = percent
     } _: { entry in
       if let run = runs.last, run.kind == entry.kind, !isCutOff,
-        run.owner.map({ ExactText($0) }) == entry.owner.map({ ExactText($0) })
+        ExactText.isSame(run.owner, entry.owner)
       {
         runs[runs.count - 1].count += 1
       } else if runs.count < maxRuns {

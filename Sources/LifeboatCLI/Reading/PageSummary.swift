@@ -52,7 +52,7 @@ struct PageSummary {
     kinds[entry.kind, default: 0] += 1
     members[entry.member, default: 0] += 1
     if let last = runs.last, last.kind == entry.kind.name,
-      last.owner.map({ ExactText($0) }) == entry.owner.map({ ExactText($0) })
+      ExactText.isSame(last.owner, entry.owner)
     {
       runs[runs.count - 1].pageCount += 1
     } else {

@@ -19,7 +19,7 @@ enum SchemaComparison {
           .init(change: "added", type: entry.type, name: entry.name, old: nil, new: entry.sql))
         continue
       }
-      guard !isSame(was.sql, entry.sql) else { continue }
+      guard !ExactText.isSame(was.sql, entry.sql) else { continue }
       if entry.type == "table", let one = old.table(named: entry.name)?.definition,
         let other = new.table(named: entry.name)?.definition
       {
@@ -39,10 +39,6 @@ enum SchemaComparison {
       uniquingKeysWith: { first, _ in first })
   }
 
-  private static func isSame(_ one: String?, _ other: String?) -> Bool {
-    one.map { ExactText($0) } == other.map { ExactText($0) }
-  }
-
   private static func columnChanges(
     _ table: String, _ old: TableDefinition, _ new: TableDefinition
   ) -> [StoreComparison.SchemaChange] {
@@ -60,7 +56,7 @@ enum SchemaComparison {
     }
     for (name, type) in types(new) {
       let was = before[SQLName(name)]
-      guard !isSame(was, type) else { continue }
+      guard !ExactText.isSame(was, type) else { continue }
       changes.append(
         .init(
           change: was == nil ? "added" : "changed", type: "column", name: "\(table).\(name)",

@@ -22,9 +22,7 @@ extension RebuildRun {
         targets.append(nil)
         continue
       }
-      if let known = made[key],
-        known.sql.map({ ExactText($0) }) == expected.sql.map({ ExactText($0) })
-      {
+      if let known = made[key], ExactText.isSame(known.sql, expected.sql) {
         targets.append(known.table)
         continue
       }

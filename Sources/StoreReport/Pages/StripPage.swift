@@ -51,7 +51,7 @@ package struct StripPage {
     kinds[entry.kind, default: 0] += 1
     members[entry.member, default: 0] += 1
     if let run = last, run.kind == entry.kind,
-      run.owner.map({ ExactText($0) }) == entry.owner.map({ ExactText($0) })
+      ExactText.isSame(run.owner, entry.owner)
     {
       last?.count += 1
     } else {
