@@ -296,6 +296,23 @@ import Testing
     #expect(all.dead.isEmpty, "\(all.dead.map(\.values))")
   }
 
+  /// A table of 40 rows on one page, each with a value and a title, from which the rows with these row ids are deleted.
+  /// `value` is an SQL expression of the row id `i`.
+  private static func titles(
+    _ type: String, _ value: String, without rowids: String
+  ) throws -> Change {
+    try Change(
+      pageSize: 4096,
+      fill: { connection in
+        try connection.exec(
+          """
+          CREATE TABLE t(v \(type), title TEXT);
+          WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 40)
+            INSERT INTO t SELECT \(value), 'the title of item ' || i FROM c;
+          """)
+      }, steps: [{ try $0.exec("DELETE FROM t WHERE rowid IN (\(rowids))") }])
+  }
+
   /// The serial type of a first value that is no row id is among the four bytes that a free block overwrites.
   @Test(arguments: [
     ("REAL", "i * 1.37", true), ("INTEGER", "i + 1", true), ("INTEGER", "i % 3 = 0", false),
@@ -305,17 +322,7 @@ import Testing
   ])
   func aFirstValueOfLostTypeIsRightOrMarked(_ type: String, _ value: String, _ isSure: Bool) throws
   {
-    let change = try Change(
-      pageSize: 4096,
-      fill: { connection in
-        try connection.exec(
-          """
-          CREATE TABLE t(v \(type), title TEXT);
-          WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 40)
-            INSERT INTO t SELECT \(value), 'the title of item ' || i FROM c;
-          """)
-      },
-      steps: [{ try $0.exec("DELETE FROM t WHERE rowid IN (6, 10, 15, 21, 25, 31)") }])
+    let change = try Self.titles(type, value, without: "6, 10, 15, 21, 25, 31")
     let (all, finds) = try Self.recover(change)
     finds.expectHonest()
     #expect(finds.count == 6)
@@ -329,16 +336,7 @@ import Testing
     ("INTEGER", "i", false), ("TEXT", "substr('12345678 is a long text', 1, 7 + i)", true),
   ])
   func aFirstValueUnlikeAllOthersIsFound(_ type: String, _ value: String, _ isSure: Bool) throws {
-    let change = try Change(
-      pageSize: 4096,
-      fill: { connection in
-        try connection.exec(
-          """
-          CREATE TABLE t(v \(type), title TEXT);
-          WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 40)
-            INSERT INTO t SELECT \(value), 'the title of item ' || i FROM c;
-          """)
-      }, steps: [{ try $0.exec("DELETE FROM t WHERE rowid = 1") }])
+    let change = try Self.titles(type, value, without: "1")
     let (all, finds) = try Self.recover(change)
     finds.expectHonest()
     #expect(finds.count == 1)
