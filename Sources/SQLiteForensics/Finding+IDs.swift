@@ -40,7 +40,7 @@ extension Finding.ID {
 
   /// The header counts more or fewer free pages than the freelist has.
   package static let freelistBadCount = Self(rawValue: "freelist.badCount")
-  /// A trunk page of the freelist states more page numbers than it has room for, or lists a page outside the file.
+  /// A trunk page of the freelist states more page numbers than it has room for.
   package static let freelistBadTrunk = Self(rawValue: "freelist.badTrunk")
   /// The freelist leads to a page outside the file.
   package static let freelistOutOfRange = Self(rawValue: "freelist.outOfRange")

@@ -56,15 +56,25 @@ extension DamagedDatabase {
       let count = Int(page.uint32(at: 4))
       census.setTrunk(trunk)
       let leaves = (0..<min(count, most)).map { page.uint32(at: 8 + 4 * $0) }
-      // A page that fails this test is not a trunk. The kind of the page is then decided by its content.
-      guard count <= most, next <= last, leaves.allSatisfy({ $0 >= 2 && $0 <= last }) else {
+      let fault: (id: Finding.ID, message: String)?
+      if count > most {
+        fault = (
+          .freelistBadTrunk,
+          "a freelist trunk lists \(count) pages, which is more than fit on it"
+        )
+      } else if next > last || leaves.contains(where: { $0 < 1 || $0 > last }) {
+        fault = (.freelistOutOfRange, "a freelist trunk names a page outside the file")
+      } else if leaves.contains(1) {
+        fault = (.freelistDuplicate, "a freelist trunk lists page 1, which is in use")
+      } else {
+        fault = nil
+      }
+      // A page with such a fault is not a trunk. The kind of the page is then decided by its content.
+      if let fault {
         findings.add(
           Finding(
-            .freelistBadTrunk,
-            count <= most
-              ? "a freelist trunk names a page outside the file"
-              : "a freelist trunk lists \(count) pages, which is more than fit on it",
-            severity: .note, page: trunk, offset: reader.location(of: trunk).offset))
+            fault.id, fault.message, severity: .note, page: trunk,
+            offset: reader.location(of: trunk).offset))
         return
       }
       // A page without listed leaves is not recorded as a trunk, because the last overflow page of a row may begin with

@@ -81,6 +81,29 @@ import Testing
     Judgement(lost, made).expectAll()
   }
 
+  /// A fault in a trunk has one id, whether the file is checked or read as a damaged one. `offset` is the place in the
+  /// trunk where `value` is written: the next trunk, the number of pages or the first of them.
+  @Test(arguments: [
+    (0, 1_000_000, "freelist.outOfRange"), (4, 5000, "freelist.badTrunk"),
+    (8, 1_000_000, "freelist.outOfRange"), (8, 0, "freelist.outOfRange"),
+  ])
+  func aFaultInATrunkHasOneID(_ offset: Int, _ value: Int, _ id: String) throws {
+    let made = try Self.thinned()
+    var bytes = made.bytes
+    let trunk = Self.integer(at: Self.header.trunk, in: bytes)
+    try #require(trunk > 1)
+    Self.put(value, at: (trunk - 1) * made.pageSize + offset, in: &bytes)
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("ruined.sqlite")
+    try Data(bytes).write(to: url)
+    let checked = try SQLiteDatabase(path: url.path).check().findings.kept.map(\.id.rawValue)
+    #expect(checked.contains(id), "\(checked)")
+    let read = try Recovered(path: url.path, .live).findings.filter {
+      $0.utf8.starts(with: "freelist.".utf8)
+    }
+    #expect(read == [id])
+  }
+
   /// Of a lost interior page the leaves are live, and no others.
   @Test(arguments: [false, true]) func orphansFillHolesOnly(_ isListLost: Bool) throws {
     let made = try DamageCase(pageSize: 512) { connection in
