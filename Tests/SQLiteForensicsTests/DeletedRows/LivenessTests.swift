@@ -92,6 +92,8 @@ import Testing
     var bytes = made.bytes
     let trunk = Self.integer(at: Self.header.trunk, in: bytes)
     try #require(trunk > 1)
+    // SQLite may have left a trunk that lists no page.
+    Self.put(1, at: (trunk - 1) * made.pageSize + 4, in: &bytes)
     Self.put(value, at: (trunk - 1) * made.pageSize + offset, in: &bytes)
     let folder = try TemporaryFolder()
     let url = folder.url.appendingPathComponent("ruined.sqlite")
