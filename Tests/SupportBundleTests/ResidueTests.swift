@@ -19,6 +19,7 @@ import Testing
       CREATE TABLE Z_METADATA(Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB);
       CREATE TABLE Z_PRIMARYKEY(Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER);
       CREATE TABLE ZNOTE(Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTITLE VARCHAR DEFAULT 'schema sëcret');
+      CREATE TRIGGER kept AFTER DELETE ON ZNOTE BEGIN UPDATE ZNOTE SET ZTITLE = 'zqna''s gem'; END;
       INSERT INTO Z_PRIMARYKEY VALUES(1, 'Note', 0, 6);
       INSERT INTO ZNOTE VALUES(1, 1, 1, 'zanzibar'), (2, 1, 1, 'Müller''s "Plan" & <more>'),
         (3, 1, 1, 'the store key'), (4, 1, 1, '48151623'), (5, 1, 1, 'ZTITLE'),
@@ -61,6 +62,8 @@ import Testing
   @Test(arguments: [
     "zanzibar", "Müller's \"Plan\" & <more>", "schema sëcret", "mëtadata-secret",
     "a long text of which only the first words are compared",
+    // A literal with a doubled quote, as SQLite reads it and as the statement has it.
+    "zqna's gem", "zqna''s gem",
   ])
   func aTextOfTheStoreIsFoundInEveryForm(_ secret: String) throws {
     let space = try Workspace()

@@ -356,36 +356,51 @@ package struct ResidueScan {
     ["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"].contains { SQLName.isSame(table, $0) }
   }
 
-  /// The texts between single quotes in a statement, and the texts of the statement's comments.
+  /// The texts between single quotes in a statement, and the texts of the statement's comments. A text with doubled
+  /// quotes is given as SQLite reads it and as the statement writes it, because a bundle may hold either.
   private static func literals(_ sql: [UInt8]) -> [[UInt8]] {
     var literals: [[UInt8]] = []
     var place = 0
-    /// The position after the first `mark` at or after `start`, or the end of the statement.
-    func end(after start: Int, _ mark: [UInt8]) -> Int {
+    /// The bytes from `start` to the next `mark`, and the position after the mark. Without a mark, the bytes reach to
+    /// the end of the statement.
+    func content(from start: Int, to mark: [UInt8]) -> (bytes: ArraySlice<UInt8>, after: Int) {
       var place = start
       while place + mark.count <= sql.count {
-        if sql[place..<place + mark.count].elementsEqual(mark) { return place + mark.count }
+        if sql[place..<place + mark.count].elementsEqual(mark) {
+          return (sql[start..<place], place + mark.count)
+        }
         place += 1
       }
-      return sql.count
+      return (sql[start...], sql.count)
     }
     while place < sql.count {
       switch sql[place] {
       case UInt8(ascii: "-") where sql[place...].starts(with: [0x2d, 0x2d]):
-        let after = end(after: place, [0x0a])
-        literals.append(Self.trimmed(sql[(place + 2)..<after]))
-        place = after
+        let comment = content(from: place + 2, to: [0x0a])
+        literals.append(Self.trimmed(comment.bytes))
+        place = comment.after
       case UInt8(ascii: "/") where sql[place...].starts(with: [0x2f, 0x2a]):
-        let after = end(after: place + 2, [0x2a, 0x2f])
-        literals.append(Self.trimmed(sql[(place + 2)..<max(place + 2, after - 2)]))
-        place = after
-      case UInt8(ascii: "["): place = end(after: place + 1, [0x5d])
-      case let quote where [0x22, 0x27, 0x60].contains(quote):
-        let after = end(after: place + 1, [quote])
-        if quote == 0x27, after - 1 > place + 1 {
-          literals.append(Array(sql[(place + 1)..<(after - 1)]))
+        let comment = content(from: place + 2, to: [0x2a, 0x2f])
+        literals.append(Self.trimmed(comment.bytes))
+        place = comment.after
+      case UInt8(ascii: "["): place = content(from: place + 1, to: [0x5d]).after
+      case UInt8(ascii: "'"):
+        let start = place + 1
+        var end = start
+        var text: [UInt8] = []
+        while end < sql.count {
+          if sql[end] == 0x27 {
+            guard sql[(end + 1)...].first == 0x27 else { break }
+            end += 1
+          }
+          text.append(sql[end])
+          end += 1
         }
-        place = after
+        if !text.isEmpty { literals.append(text) }
+        if text.count < end - start { literals.append(Array(sql[start..<end])) }
+        place = end + 1
+      case let quote where quote == 0x22 || quote == 0x60:
+        place = content(from: place + 1, to: [quote]).after
       default: place += 1
       }
     }
