@@ -255,6 +255,8 @@ struct Failure: Error {
       case .noWay: "to see what is missing, run: lifeboat model plan STORE MODELS"
       case .mappingMismatch: "give the mapping model that was made for these versions"
       case .unsupportedExpression: nil
+      case .tooComplex:
+        "write the expression with fewer levels, or compute a part of it in a model version between the two"
       case .checkFailed: "nothing was written; report this with the store's models"
       default: nil
       }

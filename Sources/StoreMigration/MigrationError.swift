@@ -13,6 +13,8 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
     public static let mappingMismatch = Code(rawValue: "migration.mappingMismatch")
     /// The mapping has an expression that is not supported.
     public static let unsupportedExpression = Code(rawValue: "migration.unsupportedExpression")
+    /// SQLite cannot read a statement that a mapping needs, because its expressions are nested too deep or are too long.
+    package static let tooComplex = Code(rawValue: "migration.tooComplex")
     /// The mapping needs a policy class that the app has not registered.
     public static let missingPolicy = Code(rawValue: "migration.missingPolicy")
     /// The new store does not pass its checks.

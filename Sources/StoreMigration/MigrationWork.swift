@@ -59,6 +59,7 @@ extension Migration {
     let plain = Set(schema.indexes.filter { !$0.isUnique }.map(\.sql))
     var (later, first) = schema.statements.divided { plain.contains($0) }
     try writer.transaction { for statement in first { try writer.define(statement) } }
+    try run.checkStatements(step.mapping.entityMappings)
     if case .sound(let store) = source {
       let made = try run.fill(store, schema)
       later.removeAll { made.contains($0) }

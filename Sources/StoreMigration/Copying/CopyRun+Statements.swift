@@ -1,0 +1,96 @@
+import ModelTools
+import ObjectModel
+import SQLiteWriter
+
+// Lets SQLite read the statements of a plan before a row is copied.
+extension CopyRun {
+  /// Checks that SQLite can read all statements of the plan. The new tables must be there. The staged tables, which
+  /// some statements name, are made for this check and taken back.
+  ///
+  /// - Throws: `migration.tooComplex`, with a reason for each mapping whose statements SQLite cannot read. Any other
+  ///   error of a statement is left to its first use.
+  func checkStatements(_ mappings: [EntityMapping]) throws {
+    guard !plan.staged.isEmpty else { return try readStatements(mappings) }
+    struct Checked: Error {}
+    do {
+      try writer.transaction { () throws -> Void in
+        for stage in plan.staged.values { try writer.execute(stage.creation) }
+        try readStatements(mappings)
+        throw Checked()
+      }
+    } catch is Checked {}
+  }
+
+  private func readStatements(_ mappings: [EntityMapping]) throws {
+    var reasons: Set<String> = []
+    for copy in plan.tables.flatMap({ $0.entities.values.flatMap { $0 } }) {
+      for statement in copy.statements {
+        guard let problem = problem(of: statement) else { continue }
+        let deepest = mappings.first { $0.name == copy.mappingName }?.deepest
+        let depth = deepest.map { ": \($0.part) has \($0.levels) levels" } ?? ""
+        reasons.insert("mapping \(copy.mappingName) is too complex for SQLite (\(problem))\(depth)")
+      }
+    }
+    for join in plan.joins {
+      guard let problem = problem(of: join.statement) else { continue }
+      reasons.insert(
+        "the links of \(join.relationship.entity).\(join.relationship.name) are too complex for "
+          + "SQLite (\(problem))")
+    }
+    guard reasons.isEmpty else { throw MigrationError(.tooComplex, reasons.sorted()) }
+  }
+
+  /// SQLite's message about a statement that is too complex; nil for any other statement.
+  private func problem(of statement: RowStatement) -> String? {
+    do throws(SQLiteWriterError) {
+      try writer.prepare(statement.sql).finalize()
+      return nil
+    } catch {
+      return error.isTooComplex ? error.message : nil
+    }
+  }
+}
+
+extension SQLiteWriterError {
+  /// Whether SQLite cannot read a statement because its expressions are nested too deep, or because it is too long.
+  /// Versions of SQLite limit the depth in different ways (https://sqlite.org/limits.html).
+  fileprivate var isTooComplex: Bool {
+    let limits = ["parser stack overflow", "Recursion limit", "Expression tree is too large"]
+    return code == .tooBig
+      || code == .sqlite && limits.contains { message.utf8.starts(with: $0.utf8) }
+  }
+}
+
+extension EntityMapping {
+  /// The part of the mapping whose tree has the most levels, and the number of these levels; nil for a mapping without
+  /// expressions.
+  fileprivate var deepest: (part: String, levels: Int)? {
+    var parts: [(part: String, levels: Int)] = []
+    for property in attributeMappings + relationshipMappings {
+      guard let expression = property.valueExpression else { continue }
+      parts.append(("the expression of \(property.name)", expression.levels))
+    }
+    if case .some(let predicate) = selection { parts.append(("the predicate", predicate.levels)) }
+    return parts.max { $0.levels < $1.levels }
+  }
+}
+
+extension ModelExpression {
+  /// The number of levels of the tree. Each key of a key path is a level.
+  fileprivate var levels: Int {
+    if case .keyPath(let path, of: _) = self { return max(1, KeyPath.keys(of: path).count) }
+    let (expressions, predicates) = children
+    return 1 + (expressions.map(\.levels) + predicates.map(\.levels)).reduce(0) { max($0, $1) }
+  }
+}
+
+extension ModelPredicate {
+  fileprivate var levels: Int {
+    switch self {
+    case .comparison(let comparison): 1 + max(comparison.left.levels, comparison.right.levels)
+    case .and(let parts), .or(let parts): 1 + parts.map(\.levels).reduce(0) { max($0, $1) }
+    case .not(let part): 1 + part.levels
+    case .constant, .opaque, .unparsed: 1
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import Fixtures
+import Foundation
+import ModelTools
+import ObjectModel
+import StoreMigration
+import Testing
+
+/// Expressions that are nested so deep that SQLite may not read them. SQLite itself says whether it does.
+@Suite struct DeepExpressionTests {
+  /// An expression around `inner`, and the SQL that it becomes.
+  struct Level: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let opening: String
+    let closing: String
+    /// What each level adds to the value.
+    let step: Int
+    let around: @Sendable (_ inner: ModelExpression) -> ModelExpression
+  }
+
+  private static let sum = Level(
+    testDescription: "sum", opening: "(1 + ", closing: ")", step: 1
+  ) { .function(target: nil, selector: "add:to:", arguments: [.constant(.integer(1)), $0]) }
+
+  private static let ternary = Level(
+    testDescription: "ternary", opening: "CASE WHEN 0 THEN 1 ELSE ", closing: " END", step: 0
+  ) { .ternary(.constant(false), .constant(.integer(1)), $0) }
+
+  /// A note, whose successor is the note itself.
+  private static let model = ManagedObjectModel(
+    entities: [
+      Entity(
+        name: "Note", attributes: [attribute("size", .integer64)],
+        relationships: [
+          Relationship(name: "next", destinationEntityName: "Note", isOptional: true)
+        ])
+    ], versionIdentifiers: ["1"])
+
+  private static let rows = """
+    INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZSIZE, ZNEXT) VALUES (1, 1, 1, 5, 1);
+    UPDATE Z_PRIMARYKEY SET Z_MAX = 1;
+    """
+
+  struct Case: Sendable, CustomTestStringConvertible {
+    let level: Level
+    let count: Int
+    /// The key path in the innermost level.
+    let path: String
+    let isDamaged: Bool
+
+    var testDescription: String {
+      "\(level.testDescription) of \(count) around \(path)\(isDamaged ? ", damaged" : "")"
+    }
+  }
+
+  private static let cases: [Case] = {
+    var cases: [Case] = []
+    for level in [sum, ternary] {
+      for count in [10, 40] {
+        for path in ["size", "next.size"] {
+          for isDamaged in [false, true] {
+            cases.append(Case(level: level, count: count, path: path, isDamaged: isDamaged))
+          }
+        }
+      }
+    }
+    return cases
+  }()
+
+  /// What SQLite reads is computed. What it does not read is refused before a row is copied, and no file is left.
+  @Test(arguments: cases) func anExpressionOfManyLevels(_ form: Case) throws {
+    let (level, count) = (form.level, form.count)
+    let folder = try TemporaryFolder()
+    let scratch = try TemporaryFolder()
+    let connection = try SQLiteConnection(scratch.url.appendingPathComponent("a.sqlite"))
+    defer { connection.close() }
+    let sql =
+      String(repeating: level.opening, count: count) + "1"
+      + String(repeating: level.closing, count: count)
+    let isRead = (try? connection.rows("SELECT \(sql)")) != nil
+    #expect(isRead || count > 10)
+    var expression = ModelExpression.keyPath(form.path, of: .variable("source"))
+    for _ in 0..<count { expression = level.around(expression) }
+    var mapping = try MappedReferenceTests.mapping("NoteToNote", "Note", "Note")
+    mapping.attributeMappings = [PropertyMapping(name: "size", valueExpression: expression)]
+    let mappings = [mapping]
+    guard !isRead else {
+      let (_, database) = try MappedReferenceTests.migrate(
+        Self.model, Self.model, mappings, Self.rows, isDamaged: form.isDamaged, in: folder)
+      defer { database.close() }
+      #expect(try database.text("SELECT ZSIZE FROM ZNOTE") == "\(5 + level.step * count)")
+      return
+    }
+    let error = #expect(throws: MigrationError.self) {
+      _ = try MappedReferenceTests.migrate(
+        Self.model, Self.model, mappings, Self.rows, isDamaged: form.isDamaged, in: folder)
+    }
+    #expect(error?.code == .tooComplex)
+    let reason = error?.reasons.first ?? ""
+    #expect(reason.contains("mapping NoteToNote is too complex for SQLite"), "\(reason)")
+    let levels = count + (form.path == "size" ? 1 : 2)
+    #expect(reason.contains("the expression of size has \(levels) levels"), "\(reason)")
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["Old.sqlite"])
+  }
+}
