@@ -49,7 +49,7 @@ extension PublicWords {
     colon color colour cols column columnfields columnmissing columnnames columns columnsfolded columnsize com combien \
     come comes command commands comme commencer comment comments commit commitcount commits committed \
     committedframecount committedframes committedframesbehindbreak common como compact compare compared compares \
-    comparison compiled compiler complet complete completo component composed composite composites compound \
+    comparison compiled compiler complet complete completo complex component composed composite composites compound \
     compoundindex compoundindexes comprendre compress compressed compression compressionfailed comprueba compruébala \
     compute computed computedleftout computing con concat condition conditions conexión confidence configuration \
     configurations configurationsbyname confirm confirmed confirms conflict conflictcount conflicts connaît connected \
@@ -57,7 +57,7 @@ extension PublicWords {
     constraint constraints contact contacter contactez contacto contain container containerfailed contains contenant \
     contener contenerlos contenido contenir content contentchanged contentless contents contenttype contenu context \
     contiene contient continuar continue continuer continues continué contradict contradicted contradicts contraseña \
-    control conversions converted copia copie copied copies copiesattributes copy copyinprogress copyopens \
+    control conversions converted copia copie copied copies copiesall copiesattributes copy copyinprogress copyopens \
     copyunavailable core coredata coredatafindings coredatashaped corespotlightdisplaynameexpression correcta corrected \
     corrupt cosa cosas could count counted counter counterpart countonly counts countsrows cours cover crc create \
     created createelement createrelationships creates cross crosses csv cualquiera cuando cuanto cume current \
@@ -278,114 +278,114 @@ extension PublicWords {
     reading readlink readonly reads readversion real reason reasons rebuild rebuilt receive reciba reciente recientes \
     recipient recipients recognisable recognise recognised reconnaître reconocerla record recordbytes recorded \
     recordedhashes recordlength recordname recordonly records recordsbynumber recordsbytable recordshealthyopens \
-    recordunread recover recoverable recovered recovering recovery rect recuperado recuperar recuperaron recursive red \
-    redaction redémarrer redémarrez ref referansen reference referencedtwice references referencia refers reflexive \
-    refuse refused refusedheader refuses refx refy regel regexp regular regularexpressionstring reihenfolge reindex \
-    reinicia rejected rejectedcount rejects rekkefølge related relationship relationshipmappings relationshipremoved \
-    relationships relative relativepath release releasing rels rem remainders remark remarks remises removal remove \
-    removeattribute removed removedcount removedkeys removing rename renamed renaming renamingidentifier renumbered \
-    renumberedcount repair repaired repeat repeated repeatedcount repeats repetition replace replaceall replaced \
-    replaces report reported reportname reportonly reports reportsha256 representedclassname reproduit request requested \
-    requires resend reserved reservedbytes reservedtype reserves reset residue resolved rest restart reste resten resto \
-    restoration restore restored restorereplaced restrict result resultcode resulttype resumed retention retour retry \
-    retrypauses return returndistinctresults returned returning returnobjectsasfaults returnsdistinctresults \
-    returnsobjectsasfaults reverse reversesnullorder reçoit richtige richtigen rid rien right rightmost riktige rk rmdir \
-    rogue role roll rollback rolled room roomycount root rooted rootpackage rootpage roottables rotate roughly round \
-    rounded rouvrez rouvrir row rowcount rowid rowidcolumn rowidfield rows rowslost rowsname rtree rtrim rule rules run \
-    runs rx récente récupérer réessayer référence réseau s saisi saisies salt salts salvage same sameas samecontentcount \
-    samevaluescount samme sample sampleinterval samples sandbox sans sauvegardez savecount saved savepoint saves saving \
-    savner say says scalar scalars scale scan scanned schaden schedule schema schemachanges schemaformat \
-    schemamigrationplan schemaname schemas schemaunreadable scheme schlüssel schon schwierigkeiten schützt scope script \
-    scrypt se seal sealbroken sealbytesperlaunch sealed sealing sealingname sealmissing sealpace sealprogress search \
-    searched searchmapping second seconds secondssince secret secrets section sections sector sectorsize security see \
-    seeking seems seen sees seg segdir segments segundo seguridad sein seinen select selection selector selects self \
-    selv semble semblent send sende senden sender sendest senere sent sentence sentences separados separate separately \
-    separating separator september septembre septiembre seq seqno sequence ser sera serial serif seront set setaside \
-    setasidefailed setattribute sets setsasidefailedmigrations setsasidemappingfaults setsasidenewerstores \
-    setsasideonmismatchalone setsasiderepairable setting settings seule sevenzip several severalstores severity sg sha \
-    sha256 shape share shared sharedmemory shares sharesentities sheet sheetdata sheetformatpr sheetid sheets sheetview \
-    sheetviews shift shifted shiftrange shifts shipped shm short shorter should show showdelay shown shownsteps shows si \
-    sibling sich sicher sichern side siden sides sie sign signature signed significa siguen siguió sikkerhetskopiere \
-    silent silentlosssentence silently sin since sind sink sistema situation six size sizebytes sizemismatch sizes \
-    sizetexts sizing sk skadet sketch skip skipped skips skjedd skjedde skjer skrevet skrive skulle slett slettede \
-    slettet slik slike slot small smallbytes smallint snapshot snippet so sobald sobrescrito socket solange solcher \
-    solid sollten solo som some someone something son sont soporte sort sortable sortdescriptors sorted sortedcount \
-    sorting sound source sourcecolumn sourcecontext sourceentityname sourceentityversionhash sourceexpression \
-    sourceexpressiondata sourceinstances sourcekeypath sourcelanguage sourcemappingname sourcemodeldata sourcemodelpath \
-    sourcename sources sourcesha256 sous souvent space span sparse special speicher speicherplatz speichert spite split \
-    spotlight spotlightindexingenabled spotlightname spreadsheetml sql sqlcipher sqlite sqlitecode sqlitedb \
-    sqliteversion sqliteversiontext sqref square src ss stacked stage staged stages stale stalecount staleframecount \
-    staleindex stammen standalone standard standardflags standardvalueclassname stands stanza start starte started \
-    starten startet starting starts stat state statecount statedpagecount statement statements statenotheld states \
-    status statuses statvfs stay stayed stays stedet stellen stem stems step steps still stimmt stockage stopped stops \
-    storage storageclass storagefault store storebytes stored storedata storedcount storedintruthfile storedorder \
-    storeendings storefolder storefoldername storeinuse storemainempty storemainmissing storemissing storename \
-    storenotafile storepath stores storetype storeunreadable storeurl storeuuid storewaldamaged storewalforeign \
-    strangefiles strangers straycount strays stream strftime strict string stringconstant strings stringvalue strip \
-    stripped stroke strong stronger structure stuck style styles stylesheet su subentity subfolder subfolders subject \
-    subquery substr substring subtract such suffit suffix suficiente sum summary super supernumber superseded support \
-    supported supportfile supports supprimez supprimé supprimées supprimés sur sure surveys svg swift swiftdata symbol \
-    symbolic symboliclink symlink sync syncable synced synchronous syntax system systemerror systemet systems \
-    systemversion système sz så séparées t tabindex table tableassumed tablechange tableguess tablemissing tablename \
-    tablenotmade tablerenamed tables tablesimplified tablesnotcompared tabular tag tail take taken takes takesleft \
-    takesright taking tal tall tamaño también tampoco tant tar target tb tbl tbodies tbody td te technical technique \
-    technischen tegn teil teknisk tekster tel telephone tell telles temp template templates temporary ten tens term \
-    terminal terms ternary test tests testsvalue text textcontent texte textencoding textes texthex textname textos \
-    texts th thai than that the thead their theirs them themselves then there therefore these they thing things this \
-    those thread threads through throw tidligere tiene tienes ties til tilbake tilbud tilgang tilgjengelig tilkoblet \
-    time timeline timeout times timesketch timestamp timestampdescription timezone ting tinyint tip tipos title to \
-    todavía todo todos together token tokenbytes tokenize tokens told tolowercase tomany tombstones tomme tone too \
-    toobig toocomplex toodeep took tool toolarge toolong tools toolversion toomanyfields toomuchwork toone tooshort top \
-    topleftcell topower total totype touched toujours tout toute toutes tr trailer trailing trailingbytes trait traits \
-    transaction transactionauthorindex transactionopen transactions transactionstring transactiontimestampindex \
-    transform transformable transformer transient translate treated tree trees trend trenge trenger triage triagegroups \
-    trial trials triangle tries triestwice trigger triggernotbuilt triggers trigram trim trop trouble trouve trouvent \
-    trouver trouvé true truepredicate truncate truncated trunk trust trusted try ts tu tun turned tus tuvo tvdw tw twice \
-    two txt type typename typeof typer types tz técnico tú u uendret ufullstendig uhr ui uid ul um un una unattributed \
-    unattributedcount unavailable unbounded uncertain unchanged unchangedcount uncommitted uncommittedframecount und \
-    undated undatedcount undecided undecodable undecodablecount undefined under underline underlying understood undid \
-    undone une unevendepth unexpected unfinished unfit unfitname ungefähr unhex unicode unindexed union unique \
-    uniqueness uniquenessconstraint uniquenessconstraints unit units unixepoch unjudgedstatements unknown unknownentity \
-    unknownname unknownstate unknownversion unless unlikely unlink unlock unlocked unmovable unnamed unnoted unpack \
-    unpacked unparsed unreachable unread unreadable unreadableincident unreadablepagecount unreadfiles unreadhashes \
-    unreadtable unreadvalue unrecorded unsafe unsafexml unsealed unsettled unsigned unspecified unsupported \
-    unsupportedexpression until untrusted unusabledefinitions unused unusual unverified unverändert unvollständig \
-    unwritable up update updated updates updating upper uppercase uppercased uri uris url ursache us usaban usable \
-    usablesize usage usando usas use used usedwithcloudkit usedwithswiftdata user userdefinedmodelversionidentifier \
-    userinfo userinfodata userinfoentry userversion uses usesscalarvaluetype using uso ustar usually usualwaitseconds ut \
-    utc utf utf16 utf16bigendian utf16littleendian utf8 utilisation utilise utilisez utilisées uuid uuidbytes v va \
-    vacuum vacíos val valid validation value valueclass valueexpressiondata valueforkey valueforkeypath values \
-    valuetransformer valuetransformername var varbinary varchar variable variant varias varying veces ved vedlegg \
-    vedvarer vent verb verbindung verdict verfügbar verified verifiedcount verifies verrouillé verrouillées verschieben \
-    verschlüsselt version versionbefore versionchecksums versionfrom versionhash versionhashes versionhashesversion \
-    versionhashmodifier versionidentifiers versioninfo versions versionvalidfor versión versjon versjonen versuchen \
-    vertical verwenden verwendet verwendeten verändert veuillez veut vez vides viele view viewbox viewnotbuilt viewport \
-    vil violate virtual virtualtable viser visible vnd vollständig volume volumes volver volvieron von vorgefunden \
-    vorher vorliegt vorübergehend vos votedlayout votre vous vuelta vuelve vuelven være vérifier vérifiez w wait waiting \
-    waituntilwritable wal waldamaged walforeign walformat walked walreset walresetbug want wanted wantsmore wantsrows \
-    war waren warning warten warum was wasempty watch way ways wegen weight weil weiter weiterarbeiten weiterhin \
-    weitermachen weiterverwendet welche welcher well wenden wenig wenn went wer werden were what whatever whathappened \
-    whattodo whatwaskept when where whether which whichversion while white who whole whose why widest width widths wie \
-    wieder wiedererkennen wiederherstellen will window windowbits windowbytes windowcount wird with withheld within \
-    withindex withinlimits without withoutindex withoutrowid witness witnesses wo word words work workbook workbookview \
-    workbookviewid workerended works worksheet worksheets would wrap writable write writeaheadlog writefailed writer \
-    writes writeversion writing written writtenby writtencount writtenpagecount wrong wrongkey wrongkind wrongtype wrote \
-    ws wurde wurden www x xccurrentversion xccurrentversionname xcdatamodel xcdatamodeld xcmapping xcmappingmodel xcode \
-    xd xdbucketforclassesstorage xdbucketforgeneralizationsstorage xdbucketforownedattributesstorage \
-    xdbucketforpackagesstorage xdbucketforstereotypesstorage xddevattributemapping xddeventitymapping xddevmappingmodel \
-    xddevrelationshipmapping xdpmattribute xdpmcompoundindexes xdpmentity xdpmfetchedproperty xdpmfetchrequest xdpmmodel \
-    xdpmrelationship xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx xml xmlns xoxb xoxp xz y ya year years yellow \
-    yes yet you your ysplit yyyy z zahlen zauthor zauthorts zbundleid zbundleidts zchangetype zcolumns zcontextname \
-    zcontextnamets zeigen zentity zentitypk zero zeroblob zeroedcount zeros zerosector zh zho zip zlib zname zone \
-    zprocessid zprocessidts zquerygen ztimestamp ztombstone ztransactionid zu zugriff zumindest zurückgeholt \
-    zurückgelegt zuzugreifen à ändert änderungen å åpne åpnes åpnet écrasés éléments établie étaient était état été \
-    événements être öffnen última überschrieben übrigen ある場合は からアクセスできません がデータを保存する場所に がデータを開いたとき が記載されています \
-    このデータにパスワードを使用している場合は このバージョンでは読み取れません このメモと同じ場所にある これは一時的なものです これは破損を示すものではありません ご自身で決められます しばらく待ってから \
-    すべてそのままの状態になっています そのままの状態で残っています そのデータは別のアプリがまだ必要としている可能性があるため その一部をすでに知っている人は その後 それでも解決しない場合は それに気づく可能性があります \
-    それまでのデータの中に必要なものがある場合は それまで使用していたデータは ただいま ではまだ開くことができません では正しいキーを使用できませんでした でデータを開くことができなかったため でデータを開くことができません \
-    でデータを開くことができませんでした で読み取ることができませんでした で開くことができませんでした どの項目が同じか に に入力したすべての内容が読み取れる形で含まれます のすべてのデータが は は新しい空のデータで開始しました \
-    ほかのプログラム ほかの操作をする前に またはアプリの別の部分が現在データを使用しているため また同じことが起きる場合は まだ上書きされていないものも含まれます もう一度お試しください もう一度開いてください \
-    をもう一度開いてください をアップデートしてください を引き続き使用できる場合でも を閉じて を開いてください アップデートが見つからない場合は アプリ アプリのアップデートがあるかどうかを確認してください \
+    recordunread recover recoverable recovered recovering recovery rect recuperado recuperar recuperaron recursion \
+    recursive red redaction redémarrer redémarrez ref referansen reference referencedtwice references referencia refers \
+    reflexive refuse refused refusedheader refuses refx refy regel regexp regular regularexpressionstring reihenfolge \
+    reindex reinicia rejected rejectedcount rejects rekkefølge related relationship relationshipmappings \
+    relationshipremoved relationships relative relativepath release releasing rels rem remainders remark remarks remises \
+    removal remove removeattribute removed removedcount removedkeys removing rename renamed renaming renamingidentifier \
+    renumbered renumberedcount repair repaired repeat repeated repeatedcount repeats repetition replace replaceall \
+    replaced replaces report reported reportname reportonly reports reportsha256 representedclassname reproduit request \
+    requested requires resend reserved reservedbytes reservedtype reserves reset residue resolved rest restart reste \
+    resten resto restoration restore restored restorereplaced restrict result resultcode resulttype resumed retention \
+    retour retry retrypauses return returndistinctresults returned returning returnobjectsasfaults \
+    returnsdistinctresults returnsobjectsasfaults reverse reversesnullorder reçoit richtige richtigen rid rien right \
+    rightmost riktige rk rmdir rogue role roll rollback rolled room roomycount root rooted rootpackage rootpage \
+    roottables rotate roughly round rounded rouvrez rouvrir row rowcount rowid rowidcolumn rowidfield rows rowslost \
+    rowsname rtree rtrim rule rules run runs rx récente récupérer réessayer référence réseau s saisi saisies salt salts \
+    salvage same sameas samecontentcount samevaluescount samme sample sampleinterval samples sandbox sans sauvegardez \
+    savecount saved savepoint saves saving savner say says scalar scalars scale scan scanned schaden schedule schema \
+    schemachanges schemaformat schemamigrationplan schemaname schemas schemaunreadable scheme schlüssel schon \
+    schwierigkeiten schützt scope script scrypt se seal sealbroken sealbytesperlaunch sealed sealing sealingname \
+    sealmissing sealpace sealprogress search searched searchmapping second seconds secondssince secret secrets section \
+    sections sector sectorsize security see seeking seems seen sees seg segdir segments segundo seguridad sein seinen \
+    select selection selector selects self selv semble semblent send sende senden sender sendest senere sent sentence \
+    sentences separados separate separately separating separator september septembre septiembre seq seqno sequence ser \
+    sera serial serif seront set setaside setasidefailed setattribute sets setsasidefailedmigrations \
+    setsasidemappingfaults setsasidenewerstores setsasideonmismatchalone setsasiderepairable setting settings seule \
+    sevenzip several severalstores severity sg sha sha256 shape share shared sharedmemory shares sharesentities sheet \
+    sheetdata sheetformatpr sheetid sheets sheetview sheetviews shift shifted shiftrange shifts shipped shm short \
+    shorter should show showdelay shown shownsteps shows si sibling sich sicher sichern side siden sides sie sign \
+    signature signed significa siguen siguió sikkerhetskopiere silent silentlosssentence silently sin since sind sink \
+    sistema situation six size sizebytes sizemismatch sizes sizetexts sizing sk skadet sketch skip skipped skips skjedd \
+    skjedde skjer skrevet skrive skulle slett slettede slettet slik slike slot small smallbytes smallint snapshot \
+    snippet so sobald sobrescrito socket solange solcher solid sollten solo som some someone something son sont soporte \
+    sort sortable sortdescriptors sorted sortedcount sorting sound source sourcecolumn sourcecontext sourceentityname \
+    sourceentityversionhash sourceexpression sourceexpressiondata sourceinstances sourcekeypath sourcelanguage \
+    sourcemappingname sourcemodeldata sourcemodelpath sourcename sources sourcesha256 sous souvent space span sparse \
+    special speicher speicherplatz speichert spite split spotlight spotlightindexingenabled spotlightname spreadsheetml \
+    sql sqlcipher sqlite sqlitecode sqlitedb sqliteversion sqliteversiontext sqref square src ss stack stacked stage \
+    staged stages stale stalecount staleframecount staleindex stammen standalone standard standardflags \
+    standardvalueclassname stands stanza start starte started starten startet starting starts stat state statecount \
+    statedpagecount statement statements statenotheld states status statuses statvfs stay stayed stays stedet stellen \
+    stem stems step steps still stimmt stockage stopped stops storage storageclass storagefault store storebytes stored \
+    storedata storedcount storedintruthfile storedorder storeendings storefolder storefoldername storeinuse \
+    storemainempty storemainmissing storemissing storename storenotafile storepath stores storetype storeunreadable \
+    storeurl storeuuid storewaldamaged storewalforeign strangefiles strangers straycount strays stream strftime strict \
+    string stringconstant strings stringvalue strip stripped stroke strong stronger structure stuck style styles \
+    stylesheet su subentity subfolder subfolders subject subquery substr substring subtract such suffit suffix \
+    suficiente sum summary super supernumber superseded support supported supportfile supports supprimez supprimé \
+    supprimées supprimés sur sure surveys svg swift swiftdata symbol symbolic symboliclink symlink sync syncable synced \
+    synchronous syntax system systemerror systemet systems systemversion système sz så séparées t tabindex table \
+    tableassumed tablechange tableguess tablemissing tablename tablenotmade tablerenamed tables tablesimplified \
+    tablesnotcompared tabular tag tail take taken takes takesleft takesright taking tal tall tamaño también tampoco tant \
+    tar target tb tbl tbodies tbody td te technical technique technischen tegn teil teknisk tekster tel telephone tell \
+    telles temp template templates temporary ten tens term terminal terms ternary test tests testsvalue text textcontent \
+    texte textencoding textes texthex textname textos texts th thai than that the thead their theirs them themselves \
+    then there therefore these they thing things this those thread threads through throw tidligere tiene tienes ties til \
+    tilbake tilbud tilgang tilgjengelig tilkoblet time timeline timeout times timesketch timestamp timestampdescription \
+    timezone ting tinyint tip tipos title to todavía todo todos together token tokenbytes tokenize tokens told \
+    tolowercase tomany tombstones tomme tone too toobig toocomplex toodeep took tool toolarge toolong tools toolversion \
+    toomanyfields toomuchwork toone tooshort top topleftcell topower total totype touched toujours tout toute toutes tr \
+    trailer trailing trailingbytes trait traits transaction transactionauthorindex transactionopen transactions \
+    transactionstring transactiontimestampindex transform transformable transformer transient translate treated tree \
+    trees trend trenge trenger triage triagegroups trial trials triangle tries triestwice trigger triggernotbuilt \
+    triggers trigram trim trop trouble trouve trouvent trouver trouvé true truepredicate truncate truncated trunk trust \
+    trusted try ts tu tun turned tus tuvo tvdw tw twice two txt type typename typeof typer types tz técnico tú u uendret \
+    ufullstendig uhr ui uid ul um un una unattributed unattributedcount unavailable unbounded uncertain unchanged \
+    unchangedcount uncommitted uncommittedframecount und undated undatedcount undecided undecodable undecodablecount \
+    undefined under underline underlying understood undid undone une unevendepth unexpected unfinished unfit unfitname \
+    ungefähr unhex unicode unindexed union unique uniqueness uniquenessconstraint uniquenessconstraints unit units \
+    unixepoch unjudgedstatements unknown unknownentity unknownname unknownstate unknownversion unless unlikely unlink \
+    unlock unlocked unmovable unnamed unnoted unpack unpacked unparsed unreachable unread unreadable unreadableincident \
+    unreadablepagecount unreadfiles unreadhashes unreadtable unreadvalue unrecorded unsafe unsafexml unsealed unsettled \
+    unsigned unspecified unsupported unsupportedexpression until untrusted unusabledefinitions unused unusual unverified \
+    unverändert unvollständig unwritable up update updated updates updating upper uppercase uppercased uri uris url \
+    ursache us usaban usable usablesize usage usando usas use used usedwithcloudkit usedwithswiftdata user \
+    userdefinedmodelversionidentifier userinfo userinfodata userinfoentry userversion uses usesscalarvaluetype using uso \
+    ustar usually usualwaitseconds ut utc utf utf16 utf16bigendian utf16littleendian utf8 utilisation utilise utilisez \
+    utilisées uuid uuidbytes v va vacuum vacíos val valid validation value valueclass valueexpressiondata valueforkey \
+    valueforkeypath values valuetransformer valuetransformername var varbinary varchar variable variant varias varying \
+    veces ved vedlegg vedvarer vent verb verbindung verdict verfügbar verified verifiedcount verifies verrouillé \
+    verrouillées verschieben verschlüsselt version versionbefore versionchecksums versionfrom versionhash versionhashes \
+    versionhashesversion versionhashmodifier versionidentifiers versioninfo versions versionvalidfor versión versjon \
+    versjonen versuchen vertical verwenden verwendet verwendeten verändert veuillez veut vez vides viele view viewbox \
+    viewnotbuilt viewport vil violate virtual virtualtable viser visible vnd vollständig volume volumes volver volvieron \
+    von vorgefunden vorher vorliegt vorübergehend vos votedlayout votre vous vuelta vuelve vuelven være vérifier \
+    vérifiez w wait waiting waituntilwritable wal waldamaged walforeign walformat walked walreset walresetbug want \
+    wanted wantsmore wantsrows war waren warning warten warum was wasempty watch way ways wegen weight weil weiter \
+    weiterarbeiten weiterhin weitermachen weiterverwendet welche welcher well wenden wenig wenn went wer werden were \
+    what whatever whathappened whattodo whatwaskept when where whether which whichversion while white who whole whose \
+    why widest width widths wie wieder wiedererkennen wiederherstellen will window windowbits windowbytes windowcount \
+    wird with withheld within withindex withinlimits without withoutindex withoutrowid witness witnesses wo word words \
+    work workbook workbookview workbookviewid workerended works worksheet worksheets would wrap writable write \
+    writeaheadlog writefailed writer writes writeversion writing written writtenby writtencount writtenpagecount wrong \
+    wrongkey wrongkind wrongtype wrote ws wurde wurden www x xccurrentversion xccurrentversionname xcdatamodel \
+    xcdatamodeld xcmapping xcmappingmodel xcode xd xdbucketforclassesstorage xdbucketforgeneralizationsstorage \
+    xdbucketforownedattributesstorage xdbucketforpackagesstorage xdbucketforstereotypesstorage xddevattributemapping \
+    xddeventitymapping xddevmappingmodel xddevrelationshipmapping xdpmattribute xdpmcompoundindexes xdpmentity \
+    xdpmfetchedproperty xdpmfetchrequest xdpmmodel xdpmrelationship xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx \
+    xml xmlns xoxb xoxp xz y ya year years yellow yes yet you your ysplit yyyy z zahlen zauthor zauthorts zbundleid \
+    zbundleidts zchangetype zcolumns zcontextname zcontextnamets zeigen zentity zentitypk zero zeroblob zeroedcount \
+    zeros zerosector zh zho zip zlib zname zone zprocessid zprocessidts zquerygen ztimestamp ztombstone ztransactionid \
+    zu zugriff zumindest zurückgeholt zurückgelegt zuzugreifen à ändert änderungen å åpne åpnes åpnet écrasés éléments \
+    établie étaient était état été événements être öffnen última überschrieben übrigen ある場合は からアクセスできません がデータを保存する場所に \
+    がデータを開いたとき が記載されています このデータにパスワードを使用している場合は このバージョンでは読み取れません このメモと同じ場所にある これは一時的なものです これは破損を示すものではありません ご自身で決められます \
+    しばらく待ってから すべてそのままの状態になっています そのままの状態で残っています そのデータは別のアプリがまだ必要としている可能性があるため その一部をすでに知っている人は その後 それでも解決しない場合は \
+    それに気づく可能性があります それまでのデータの中に必要なものがある場合は それまで使用していたデータは ただいま ではまだ開くことができません では正しいキーを使用できませんでした でデータを開くことができなかったため \
+    でデータを開くことができません でデータを開くことができませんでした で読み取ることができませんでした で開くことができませんでした どの項目が同じか に に入力したすべての内容が読み取れる形で含まれます のすべてのデータが は \
+    は新しい空のデータで開始しました ほかのプログラム ほかの操作をする前に またはアプリの別の部分が現在データを使用しているため また同じことが起きる場合は まだ上書きされていないものも含まれます もう一度お試しください \
+    もう一度開いてください をもう一度開いてください をアップデートしてください を引き続き使用できる場合でも を閉じて を開いてください アップデートが見つからない場合は アプリ アプリのアップデートがあるかどうかを確認してください \
     アプリのアップデートがあるか確認してください アプリのサポートにお問い合わせいただけます アプリのサポートに連絡し アプリのサポートに連絡してください アプリの保存領域にそのままの状態で残っています アプリの保存領域に別に分けて \
     アプリの保存領域に残っています アプリの動作は変わりません アプリは削除しないでください アプリをアップデートすると アプリを削除すると アプリを削除するとデータも削除されることがあるため アプリを最新のバージョンにアップデートして \
     アプリを最新のバージョンにアップデートしてください サポートが必要な場合は サポートだけが読み取れます サポートにファイルを送信しますか サポートに必要な一部の情報は ストレージを読み取れませんでした \
