@@ -100,7 +100,7 @@ import Testing
     try Data(bytes).write(to: url)
     let checked = try SQLiteDatabase(path: url.path).check().findings.kept.map(\.id.rawValue)
     #expect(checked.contains(id), "\(checked)")
-    let read = try Recovered(path: url.path, .live).findings.filter {
+    let read = try Recovered(path: url.path, .all).findings.filter {
       $0.utf8.starts(with: "freelist.".utf8)
     }
     #expect(read == [id])
